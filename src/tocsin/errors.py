@@ -1,0 +1,99 @@
+"""Every error that tocsin raises.
+
+    TocsinError
+    ├── InvalidInput            (also a ValueError) a value that the caller gave cannot be used
+    │   ├── ExpressionError         an expression cannot be understood: line, column, caret, what was expected
+    │   │   └── UnsupportedError        it is CQL2, and this version does not evaluate it yet
+    │   ├── RecordError             a record (event or subscription) cannot be used: row, id, field, reason
+    │   ├── DuplicateSubscription   the id is taken
+    │   └── UnknownIndex            no registered index has that name
+    ├── SegmentError            files of an index are missing, damaged or of another version
+    └── MissingExtra            (also an ImportError) an optional dependency is not installed
+
+A message says what came, what is allowed, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class TocsinError(Exception):
+    """Root of every error that tocsin raises on purpose."""
+
+
+class InvalidInput(TocsinError, ValueError):
+    """A value that the caller gave cannot be used."""
+
+
+class ExpressionError(InvalidInput):
+    """An expression cannot be understood.
+
+    `line` and `column` count from 1, `column` in code points; `text` is the whole expression. `str(error)` shows
+    the line with a caret under the place; `error.reason` is the one-line message alone.
+    """
+
+    def __init__(self, reason: str, text: str = "", offset: int | None = None) -> None:
+        self.reason = reason
+        self.text = text
+        self.offset = offset
+        self.line, self.column = _place(text, offset)
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        if self.offset is None:
+            return self.reason
+        source = self.text.split("\n")[self.line - 1] if self.text else ""
+        shown, caret = _window(source, self.column)
+        return f"line {self.line}, column {self.column}: {self.reason}\n  {shown}\n  {' ' * caret}^"
+
+    def __reduce__(self) -> tuple[type[ExpressionError], tuple[str, str, int | None]]:
+        return type(self), (self.reason, self.text, self.offset)
+
+
+class UnsupportedError(ExpressionError):
+    """Valid CQL2 that this version does not evaluate yet; the message names the function."""
+
+
+class RecordError(InvalidInput):
+    """A record cannot be used as a whole. `field` is empty where no single field is to blame."""
+
+    def __init__(self, reason: str, field: str = "") -> None:
+        self.reason = reason
+        self.field = field
+        super().__init__(f"{field}: {reason}" if field else reason)
+
+    def __reduce__(self) -> tuple[type[RecordError], tuple[str, str]]:
+        return type(self), (self.reason, self.field)
+
+
+class DuplicateSubscription(InvalidInput):
+    """A subscription of that id exists already."""
+
+
+class UnknownIndex(InvalidInput):
+    """No registered index has that name."""
+
+
+class SegmentError(TocsinError):
+    """Files of a compiled index are missing, damaged or of another version."""
+
+
+class MissingExtra(TocsinError, ImportError):
+    """An optional dependency is not installed; the message says which extra brings it."""
+
+
+def _place(text: str, offset: int | None) -> tuple[int, int]:
+    if offset is None:
+        return 0, 0
+    before = text[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def _window(line: str, column: int, width: int = 100) -> tuple[str, int]:
+    """The part of a long line around `column`, and the caret's place in it."""
+    at = column - 1
+    if len(line) <= width:
+        return line, at
+    start = max(0, min(at - width // 2, len(line) - width))
+    head = "..." if start > 0 else ""
+    tail = "..." if start + width < len(line) else ""
+    return head + line[start : start + width] + tail, at - start + len(head)

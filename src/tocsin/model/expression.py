@@ -1,0 +1,236 @@
+"""What is an expression? A tree of immutable nodes, each with its place in the source text.
+
+Places do not count when trees are compared: two texts that mean the same tree are equal. `And` and `Or` are n-ary
+and flat: a child of an `And` is never an `And` (build them with `conjunction` and `disjunction`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from tocsin.model.values import Geometry, Instant
+
+ComparisonOperator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
+ArithmeticOperator: TypeAlias = Literal["+", "-", "*", "/", "%", "DIV", "^"]
+
+COMPARISONS: Final = ("=", "<>", "<", "<=", ">", ">=")
+ARITHMETIC: Final = ("+", "-", "*", "/", "%", "DIV", "^")
+STRING_FUNCTIONS: Final = ("CASEI", "ACCENTI")
+ARRAY_FUNCTIONS: Final = ("A_EQUALS", "A_CONTAINS", "A_CONTAINEDBY", "A_OVERLAPS")
+SPATIAL_FUNCTIONS: Final = ("S_INTERSECTS",)
+TEXT_FUNCTIONS: Final = ("MATCHES",)
+PREDICATE_FUNCTIONS: Final = ARRAY_FUNCTIONS + SPATIAL_FUNCTIONS + TEXT_FUNCTIONS
+
+MAX_DEPTH: Final = 256
+MAX_NODES: Final = 100_000
+
+
+class Span(NamedTuple):
+    """Where a node stands in its source text: code points, the end excluded."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Any node. `span` is None for nodes that no text produced."""
+
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def children(self) -> tuple[Expression, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Node):
+    """A literal: `580`, `'gold'`, `TRUE`, `DATE('2024-05-31')`, `POINT(1 2)`, `BBOX(0, 0, 1, 1)`. Numbers are floats."""
+
+    value: float | str | bool | Instant | Geometry
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Constant):
+            return NotImplemented
+        return type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Node):
+    """The value of an event's attribute; dotted for nested objects. In a condition's place: TRUE when it is true."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Array(Node):
+    """An array literal, `('ipad2', '64gb')`: a set. Only the argument of an array function."""
+
+    items: tuple[Constant, ...]
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.items
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(Node):
+    """`left op right` on numbers. A leading minus before anything but a number is `-1 * x`."""
+
+    op: ArithmeticOperator
+    left: Expression
+    right: Expression
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.left, self.right
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Node):
+    """`left op right`: TRUE or FALSE for two values of one type, else UNKNOWN."""
+
+    op: ComparisonOperator
+    left: Expression
+    right: Expression
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.left, self.right
+
+
+@dataclass(frozen=True, slots=True)
+class In(Node):
+    """`operand IN (items)`: an OR of `=`."""
+
+    operand: Expression
+    items: tuple[Expression, ...]
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.operand, *self.items
+
+
+@dataclass(frozen=True, slots=True)
+class Between(Node):
+    """`operand BETWEEN low AND high`: `operand >= low AND operand <= high`."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.operand, self.low, self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Like(Node):
+    r"""`operand LIKE pattern`: `%` any run, `_` one code point, `\` escapes. The pattern is a string constant, or one
+    inside CASEI or ACCENTI."""
+
+    operand: Expression
+    pattern: Expression
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.operand, self.pattern
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Node):
+    """`operand IS NULL`: TRUE or FALSE, never UNKNOWN."""
+
+    operand: Expression
+
+    def children(self) -> tuple[Expression, ...]:
+        return (self.operand,)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A function: `name` is one of STRING_FUNCTIONS or PREDICATE_FUNCTIONS, in capitals."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Node):
+    operand: Expression
+
+    def children(self) -> tuple[Expression, ...]:
+        return (self.operand,)
+
+
+@dataclass(frozen=True, slots=True)
+class And(Node):
+    """TRUE when every operand is; at least two operands, none of them an And."""
+
+    operands: tuple[Expression, ...]
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.operands
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Node):
+    """TRUE when any operand is; at least two operands, none of them an Or."""
+
+    operands: tuple[Expression, ...]
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.operands
+
+
+Expression: TypeAlias = (
+    Constant
+    | Attribute
+    | Array
+    | Arithmetic
+    | Comparison
+    | In
+    | Between
+    | Like
+    | IsNull
+    | Call
+    | Not
+    | And
+    | Or
+)
+
+
+def conjunction(operands: Iterable[Expression], span: Span | None = None) -> Expression:
+    """AND of the operands, flat; one operand is itself."""
+    flat = tuple(p for o in operands for p in (o.operands if isinstance(o, And) else (o,)))
+    return flat[0] if len(flat) == 1 else And(flat, span=span)
+
+
+def disjunction(operands: Iterable[Expression], span: Span | None = None) -> Expression:
+    """OR of the operands, flat; one operand is itself."""
+    flat = tuple(p for o in operands for p in (o.operands if isinstance(o, Or) else (o,)))
+    return flat[0] if len(flat) == 1 else Or(flat, span=span)
+
+
+def is_condition(node: Expression) -> bool:
+    """Whether a node may stand where a truth value is needed (a bare attribute may: it is TRUE when it is true)."""
+    if isinstance(node, Constant):
+        return isinstance(node.value, bool)
+    if isinstance(node, Call):
+        return node.name in PREDICATE_FUNCTIONS
+    return not isinstance(node, Array | Arithmetic)
+
+
+def walk(root: Expression) -> Iterator[Expression]:
+    """Every node, parents before children, left to right; no recursion."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.children()))
+
+
+def attributes(root: Expression) -> list[str]:
+    """The names of the attributes that an expression looks at, each once, in order of appearance."""
+    return list(dict.fromkeys(n.name for n in walk(root) if isinstance(n, Attribute)))
