@@ -1,0 +1,7 @@
+"""Which candidates can match? One file a structure, in families, beside `scan`; `registry` lists them all."""
+
+from tocsin.index.plan import Plan
+from tocsin.index.protocols import Found, Matcher, Registration
+from tocsin.index.registry import find_index, registrations
+
+__all__ = ["Found", "Matcher", "Plan", "Registration", "find_index", "registrations"]

@@ -185,19 +185,7 @@ class Or(Node):
 
 
 Expression: TypeAlias = (
-    Constant
-    | Attribute
-    | Array
-    | Arithmetic
-    | Comparison
-    | In
-    | Between
-    | Like
-    | IsNull
-    | Call
-    | Not
-    | And
-    | Or
+    Constant | Attribute | Array | Arithmetic | Comparison | In | Between | Like | IsNull | Call | Not | And | Or
 )
 
 

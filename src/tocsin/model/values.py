@@ -48,9 +48,7 @@ class Instant:
                 return cls.of(dt.date.fromisoformat(text))
             return cls.of(dt.datetime.fromisoformat(text))
         except (ValueError, OverflowError):
-            raise InvalidInput(
-                f"{text!r} is no date or time; write 2024-05-31 or 2024-05-31T08:15:00Z"
-            ) from None
+            raise InvalidInput(f"{text!r} is no date or time; write 2024-05-31 or 2024-05-31T08:15:00Z") from None
 
     def isoformat(self) -> str:
         """ISO 8601 in UTC, ending in Z.

@@ -1,0 +1,62 @@
+"""How do lists of Python values become the frozen arrays that kernels read?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import DTypeLike, NDArray
+
+
+def frozen(values: Any, dtype: DTypeLike) -> NDArray[Any]:
+    """A read-only, C-contiguous array, so that kernels see one kind of array whether it is mapped or made."""
+    array = np.ascontiguousarray(values, dtype)
+    if array.flags.writeable:
+        if array is values:
+            array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def starts_of(lengths: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.int64]:
+    """The CSR offsets of runs with these lengths."""
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, count), out=starts[1:])
+    starts.flags.writeable = False
+    return starts
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Strings as UTF-8: string i is `data[starts[i]:starts[i + 1]]`."""
+
+    starts: NDArray[np.int64]
+    data: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, strings: Sequence[str]) -> Texts:
+        array = pa.array(strings, pa.large_string())
+        _, offsets, data = array.buffers()
+        starts = np.frombuffer(offsets, np.int64, len(strings) + 1) if strings else np.zeros(1, np.int64)
+        return cls(
+            frozen(starts, np.int64),
+            frozen(np.frombuffer(data, np.uint8) if data else np.empty(0), np.uint8)[: starts[-1]],
+        )
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def arrow(self) -> pa.Array:
+        """The strings as an Arrow array over the same memory."""
+        buffers = [None, pa.py_buffer(self.starts), pa.py_buffer(self.data)]
+        return pa.LargeStringArray.from_buffers(len(self), buffers[1], buffers[2])
+
+    def to_list(self) -> list[str]:
+        strings: list[str] = self.arrow().to_pylist()
+        return strings
+
+    def text(self, number: int) -> str:
+        return bytes(self.data[self.starts[number] : self.starts[number + 1]]).decode()

@@ -1,0 +1,140 @@
+"""What is a batch of events as arrays?
+
+Attributes are numbered within the batch and strings kept in a dictionary of its own, so that one batch serves any
+number of compiled expressions: `bind` maps both onto each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, starts_of
+from tocsin.columns.numbers import key_of, keys_of
+from tocsin.kernels import codes
+from tocsin.kernels.layouts import Events
+from tocsin.model.subscription import Reject
+from tocsin.model.values import Box, Instant, Point, Scalar, Untyped, Value, box_of
+
+Bounds: TypeAlias = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """Events as arrays. Only events that can be served are in it: `rows` says which of the source's they are."""
+
+    arrays: Events
+    attributes: list[str]
+    strings: list[str]
+    rows: NDArray[np.int64]
+    rejects: list[Reject]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class Wanted:
+    """The attributes that any subscription looks at; the rest of an event is not read.
+
+    `names=None` wants every attribute.
+    """
+
+    def __init__(self, names: Iterable[str] | None = None) -> None:
+        self.names: frozenset[str] | None = None if names is None else frozenset(names)
+        self._prefixes: Container[str] = frozenset(
+            name[:at] for name in self.names or () for at, letter in enumerate(name) if letter == "."
+        )
+
+    def __contains__(self, name: str) -> bool:
+        return self.names is None or name in self.names
+
+    def inside(self, name: str) -> bool:
+        """Whether the attribute itself, or one nested in it, is wanted."""
+        return name in self or name in self._prefixes
+
+
+@dataclass(slots=True)
+class Dictionary:
+    """The distinct strings of a batch, numbered as they come."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def number(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+@dataclass(slots=True)
+class ValueStore:
+    """Where a batch keeps what does not fit an entry: strings, lists and boxes."""
+
+    dictionary: Dictionary = field(default_factory=Dictionary)
+    list_lengths: list[int] = field(default_factory=list)
+    list_types: list[int] = field(default_factory=list)
+    list_payloads: list[int] = field(default_factory=list)
+    list_boxes: list[int] = field(default_factory=list)
+    boxes: list[Bounds] = field(default_factory=list)
+
+    def entry(self, value: Value) -> tuple[int, int]:
+        """The type and payload of any value."""
+        if type(value) is float:
+            return codes.NUMBER, key_of(value)
+        if isinstance(value, tuple):
+            return codes.LIST, self.add_list([self.scalar(v) for v in value], box_of(value))
+        if isinstance(value, Point | Box):
+            return codes.GEOMETRY, self.add_box(value.bounds())
+        if isinstance(value, Untyped):
+            return codes.UNTYPED, 0
+        return self.scalar(value)
+
+    def scalar(self, value: Scalar) -> tuple[int, int]:
+        """The type and payload of a scalar."""
+        if isinstance(value, str):
+            return codes.STRING, self.dictionary.number(value)
+        if isinstance(value, bool):
+            return codes.BOOLEAN, int(value)
+        if isinstance(value, Instant):
+            return codes.INSTANT, value.microseconds
+        return codes.NUMBER, key_of(value)
+
+    def add_list(self, elements: Iterable[tuple[int, int]], box: Bounds | None) -> int:
+        """Store a list as the sorted set of its elements, and as a box when it can be read as one."""
+        distinct = sorted(set(elements))
+        self.list_lengths.append(len(distinct))
+        self.list_types.extend(kind for kind, _ in distinct)
+        self.list_payloads.extend(payload for _, payload in distinct)
+        self.list_boxes.append(-1 if box is None else self.add_box(box))
+        return len(self.list_lengths) - 1
+
+    def add_box(self, bounds: Bounds) -> int:
+        self.boxes.append(bounds)
+        return len(self.boxes) - 1
+
+
+def build_events(
+    starts: NDArray[np.int64],
+    attributes: NDArray[np.int32],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    store: ValueStore,
+) -> Events:
+    """Freeze the arrays of a batch."""
+    return Events(
+        frozen(starts, np.int64),
+        frozen(attributes, np.int32),
+        frozen(types, np.uint8),
+        frozen(payloads, np.int64),
+        starts_of(store.list_lengths, len(store.list_lengths)),
+        frozen(np.array(store.list_types, np.uint8), np.uint8),
+        frozen(np.array(store.list_payloads, np.int64), np.int64),
+        frozen(np.array(store.list_boxes, np.int32), np.int32),
+        frozen(np.array(store.boxes, np.float64).reshape(-1, 4), np.float64),
+    )
+
+
+def number_keys(numbers: list[float]) -> NDArray[np.int64]:
+    """The payloads of many numbers at once."""
+    return keys_of(np.array(numbers, np.float64))

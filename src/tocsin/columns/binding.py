@@ -1,0 +1,66 @@
+"""How does a batch meet compiled expressions? Its attributes and strings are mapped onto theirs, once a batch.
+
+Only what the expressions look at is computed: transformed strings where CASEI or ACCENTI is used, their bytes where
+LIKE is, an order among the batch's strings where two attributes are compared, a bitmap where MATCHES is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.batch import EventBatch
+from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.operands import transformed
+from tocsin.kernels import codes
+from tocsin.kernels.layouts import Bound
+from tocsin.kernels.strings import locate
+
+
+class Binder:
+    """Binds batches to one set of compiled expressions. Many threads may use it."""
+
+    def __init__(self, compiled: CompiledExpressions) -> None:
+        self._compiled = compiled
+        self._attributes = {name: number for number, name in enumerate(compiled.attributes)}
+        kinds = compiled.arrays.leaf_kinds
+        self._needs_orders = bool((kinds == codes.COMPARE).any())
+
+    def bind(self, batch: EventBatch) -> Bound:
+        """Map a batch's attributes and strings. Cost: linear in its distinct strings, logarithmic in the operands."""
+        texts = [[transformed(s, t) for s in batch.strings] if t else batch.strings for t in self._compiled.transforms]
+        count = len(batch.strings)
+        all_texts = Texts.of([text for variant in texts for text in variant])
+        ranks = np.zeros((len(texts), count), np.int32)
+        if len(self._compiled.vocabulary):
+            locate(
+                self._compiled.vocabulary.starts,
+                self._compiled.vocabulary.data,
+                all_texts.starts,
+                all_texts.data,
+                ranks.reshape(-1),
+            )
+        return Bound(
+            attributes=frozen([self._attributes.get(name, -1) for name in batch.attributes], np.int32),
+            ranks=frozen(ranks, np.int32),
+            orders=frozen(_orders(texts) if self._needs_orders else np.zeros_like(ranks), np.int32),
+            text_starts=all_texts.starts,
+            text_bytes=all_texts.data,
+            regex_found=self._found(texts, count),
+        )
+
+    def _found(self, texts: list[list[str]], count: int) -> NDArray[np.uint8]:
+        found = np.zeros((len(self._compiled.regexes), count), np.uint8)
+        columns = [Texts.of(variant).arrow() for variant in texts] if len(found) else []
+        for row, (pattern, transform) in enumerate(self._compiled.regexes):
+            matched = pc.match_substring_regex(columns[transform], pattern)
+            found[row] = matched.to_numpy(zero_copy_only=False)
+        return frozen(found, np.uint8)
+
+
+def _orders(texts: list[list[str]]) -> NDArray[np.int32]:
+    """The place of each string among all of them; equal strings share a place."""
+    places = {text: place for place, text in enumerate(sorted({t for variant in texts for t in variant}))}
+    return np.array([[places[t] for t in variant] for variant in texts], np.int32).reshape(len(texts), -1)

@@ -1,0 +1,83 @@
+"""What kinds of operand does a predicate compare? An expression's operands, folded and classified.
+
+Const   a constant (CASEI and ACCENTI of one are applied)
+Path    an attribute, perhaps through CASEI and ACCENTI
+Null    a constant that is null whatever the event (CASEI(5))
+Number  arithmetic
+Truth   a condition, used as a value
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tocsin.language import fold_case, strip_accents
+from tocsin.model.expression import STRING_FUNCTIONS, Arithmetic, Attribute, Call, Constant, Expression
+from tocsin.model.values import Geometry, Instant
+
+FOLD_CASE = "c"
+STRIP_ACCENTS = "a"
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    value: float | str | bool | Instant | Geometry
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    attribute: str
+    transform: str = ""  # the functions applied, innermost first: "ca" is ACCENTI(CASEI(x))
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    node: Arithmetic
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    node: Expression
+
+
+Operand: TypeAlias = Const | Path | Null | Number | Truth
+
+
+def classify(node: Expression) -> Operand:
+    """The operand that a node is; no recursion on nested CASEI and ACCENTI."""
+    functions: list[str] = []
+    while isinstance(node, Call) and node.name in STRING_FUNCTIONS:
+        functions.append(FOLD_CASE if node.name == "CASEI" else STRIP_ACCENTS)
+        node = node.arguments[0]
+    transform = _shortened("".join(reversed(functions)))
+    if isinstance(node, Attribute):
+        return Path(node.name, transform)
+    if isinstance(node, Constant):
+        if not transform:
+            return Const(node.value)
+        return Const(transformed(node.value, transform)) if isinstance(node.value, str) else Null()
+    if transform:
+        return Null()  # arithmetic and conditions are no strings
+    return Number(node) if isinstance(node, Arithmetic) else Truth(node)
+
+
+def _shortened(transform: str) -> str:
+    """Applying a function twice running is applying it once."""
+    kept = transform[:1]
+    for letter in transform[1:]:
+        if letter != kept[-1]:
+            kept += letter
+    return kept
+
+
+def transformed(text: str, transform: str) -> str:
+    """A string after the functions of a transform."""
+    for letter in transform:
+        text = fold_case(text) if letter == FOLD_CASE else strip_accents(text)
+    return text

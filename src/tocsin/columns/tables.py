@@ -1,0 +1,179 @@
+"""How does an Arrow table become a batch? Column by column, without a Python object per value where the type allows.
+
+Struct columns flatten to dotted attributes, and so do maps from strings (their keys are sparse attributes). What
+Arrow types cannot say per column (lists of objects, decimals, nested lists) goes through the same code as objects do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.batch import EventBatch, ValueStore, Wanted, build_events
+from tocsin.columns.scalars import ScalarColumn, encode_scalars, has_scalars
+from tocsin.columns.vectors import encode_lists, has_scalar_lists
+from tocsin.errors import RecordError
+from tocsin.model.event import flatten
+from tocsin.model.subscription import Reject
+
+
+class _Entries(NamedTuple):
+    """One attribute's values: their rows (ascending), types and payloads."""
+
+    rows: NDArray[np.int64]
+    types: NDArray[np.uint8]
+    payloads: NDArray[np.int64]
+
+
+def encode_table(table: pa.Table | pa.RecordBatch, wanted: Wanted, first_row: int = 0) -> EventBatch:
+    """Encode the rows of a table; rejects count rows from `first_row`."""
+    encoder = _TableEncoder(table.num_rows, wanted, first_row)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if wanted.inside(name):
+            encoder.add(name, column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    return encoder.finish()
+
+
+class _TableEncoder:
+    def __init__(self, count: int, wanted: Wanted, first_row: int) -> None:
+        self.count = count
+        self.wanted = wanted
+        self.first_row = first_row
+        self.store = ValueStore()
+        self.columns: list[tuple[str, _Entries]] = []
+        self.bad_rows: dict[int, Reject] = {}
+        self.rejects: list[Reject] = []
+
+    def add(self, name: str, column: pa.Array) -> None:
+        """Add a column, or the columns within it."""
+        if isinstance(column, pa.ExtensionArray):
+            column = column.storage
+        if pa.types.is_struct(column.type):
+            for inner, child in zip(column.type, column.flatten(), strict=True):
+                if self.wanted.inside(f"{name}.{inner.name}"):
+                    self.add(f"{name}.{inner.name}", child)
+        elif pa.types.is_map(column.type) and pa.types.is_string(column.type.key_type):
+            self._add_map(name, column)
+        elif has_scalars(column.type):
+            if name in self.wanted:
+                self._add_column(name, np.arange(self.count), encode_scalars(column, self.store.dictionary))
+        elif has_scalar_lists(column.type):
+            if name in self.wanted:
+                self._add_column(name, np.arange(self.count), encode_lists(column, self.store))
+        else:
+            self._add_objects(name, column)
+
+    def _add_column(self, name: str, rows: NDArray[np.int64], column: ScalarColumn) -> None:
+        present = column.present
+        self.columns.append((name, _Entries(rows[present], column.types[present], column.payloads[present])))
+        for place, reason in column.problems:
+            self.rejects.append(Reject(int(rows[place]) + self.first_row, None, name, reason))
+
+    def _add_map(self, name: str, column: pa.MapArray) -> None:
+        """A map's keys are attributes: group its entries by key."""
+        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        rows = np.repeat(np.arange(self.count), lengths)
+        flat = column.flatten() if hasattr(column, "flatten") else column.values
+        keys, items = flat.field(0), flat.field(1)
+        groups = keys.dictionary_encode()
+        codes = groups.indices.to_numpy(zero_copy_only=False)
+        order = np.argsort(codes, kind="stable")
+        bounds = np.searchsorted(codes[order], np.arange(len(groups.dictionary) + 1))
+        for number, key in enumerate(groups.dictionary.to_pylist()):
+            attribute = f"{name}.{key}"
+            if not self.wanted.inside(attribute):
+                continue
+            chosen = order[bounds[number] : bounds[number + 1]]
+            values = items.take(pa.array(chosen))
+            if has_scalars(values.type) and attribute in self.wanted:
+                self._add_column(attribute, rows[chosen], encode_scalars(values, self.store.dictionary))
+            elif has_scalar_lists(values.type) and attribute in self.wanted:
+                self._add_column(attribute, rows[chosen], encode_lists(values, self.store))
+            else:
+                self._add_objects(attribute, values, rows[chosen])
+
+    def _add_objects(self, name: str, column: pa.Array, rows: NDArray[np.int64] | None = None) -> None:
+        """Values of other types, one Python object each."""
+        found: dict[str, tuple[list[int], list[int], list[int]]] = {}
+        for place, value in enumerate(_python_values(column)):
+            row = place if rows is None else int(rows[place])
+            try:
+                values, problems = flatten({name: value})
+            except RecordError as error:
+                self._refuse(row, error.field, error.reason)
+                continue
+            for attribute, one in values.items():
+                if attribute in self.wanted:
+                    kind, payload = self.store.entry(one)
+                    for part, item in zip(found.setdefault(attribute, ([], [], [])), (row, kind, payload), strict=True):
+                        part.append(item)
+            self.rejects.extend(Reject(row + self.first_row, None, p.field, p.reason) for p in problems)
+        for attribute, (at, types, payloads) in found.items():
+            entries = _Entries(np.array(at, np.int64), np.array(types, np.uint8), np.array(payloads, np.int64))
+            self.columns.append((attribute, entries))
+
+    def _refuse(self, row: int, field: str, reason: str) -> None:
+        self.bad_rows.setdefault(row, Reject(row + self.first_row, None, field, reason))
+
+    def finish(self) -> EventBatch:
+        self._find_doubles()
+        good = np.ones(self.count, bool)
+        good[list(self.bad_rows)] = False
+        lengths = np.zeros(self.count, np.int64)
+        for _, column in self.columns:
+            np.add.at(lengths, column.rows, 1)
+        lengths[~good] = 0
+        starts = np.zeros(self.count + 1, np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        attributes = np.empty(starts[-1], np.int32)
+        types = np.empty(starts[-1], np.uint8)
+        payloads = np.empty(starts[-1], np.int64)
+        numbers: dict[str, int] = {}
+        place = starts[:-1].copy()
+        for name, column in self.columns:
+            keep = good[column.rows]
+            rows = column.rows[keep]
+            to = place[rows]
+            attributes[to] = numbers.setdefault(name, len(numbers))
+            types[to] = column.types[keep]
+            payloads[to] = column.payloads[keep]
+            place[rows] += 1
+        events = build_events(np.append(starts[:-1][good], starts[-1]), attributes, types, payloads, self.store)
+        return EventBatch(
+            events,
+            list(numbers),
+            list(self.store.dictionary.numbers),
+            np.flatnonzero(good) + self.first_row,
+            sorted(self.rejects + list(self.bad_rows.values())),
+        )
+
+    def _find_doubles(self) -> None:
+        """Refuse the rows that give one attribute twice."""
+        seen: dict[str, NDArray[np.bool_]] = {}
+        for name, column in self.columns:
+            given = seen.setdefault(name, np.zeros(self.count, bool))
+            repeated = column.rows[given[column.rows]]
+            twice = column.rows[1:][column.rows[1:] == column.rows[:-1]]  # a map may repeat a key
+            for row in np.concatenate([repeated, twice]).tolist():
+                self._refuse(row, name, "the attribute comes twice: nested and with a dot in its name")
+            given[column.rows] = True
+
+
+def _python_values(column: pa.Array) -> Iterator[object]:
+    for value in column:
+        try:
+            yield value.as_py()
+        except (ValueError, OverflowError, ArithmeticError) as error:
+            yield _Unreadable(str(error))
+
+
+class _Unreadable:
+    """A value that Arrow cannot give to Python; `flatten` reports it as no value."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason

@@ -1,0 +1,81 @@
+"""The numbers that kernels and their callers share: value types, leaf kinds, term instructions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Types of a value in a batch. A comparison is known only between equal types. Payloads are int64 and, within a
+# type, compare as the values do.
+NUMBER: Final = 0  # payload: the float64 as a sortable integer (`columns.numbers`)
+STRING: Final = 1  # payload: number in the batch's dictionary
+BOOLEAN: Final = 2  # payload: 0 or 1
+INSTANT: Final = 3  # payload: microseconds since 1970
+LIST: Final = 4  # payload: number of the list in the batch
+GEOMETRY: Final = 5  # payload: number of the box in the batch
+UNTYPED: Final = 6  # present, of no type
+
+# Kinds of a leaf: what a compiled predicate does. Those up to INTERSECTS are *eager*: cheap, on one attribute, and
+# UNKNOWN where it is absent; they are computed once a block, attribute by attribute. The others wait to be asked.
+RANGE: Final = 0  # attribute; type; low and high, both included; strings by rank code, through a transform
+IN_SET: Final = 1  # attribute; type; other: set; strings by rank code, through a transform
+INTERSECTS: Final = 2  # attribute; other: box
+LAST_EAGER: Final = INTERSECTS
+IS_NULL: Final = 3  # attribute
+LIKE: Final = 4  # attribute; other: pattern; transform
+REGEX: Final = 5  # attribute; other: regular expression (its transform is applied when the batch is bound)
+ARRAY_SET: Final = 6  # attribute; other: set; operation: one of the array operations
+ARRAY_PAIR: Final = 7  # attribute, other: attributes; operation
+INTERSECTS_PAIR: Final = 8  # attribute, other: attributes
+COMPARE: Final = 9  # attribute, other: terms; operation: one of the comparisons
+TERM_IS_NULL: Final = 10  # attribute: a term
+TRUTH: Final = 11  # attribute: a truth program
+TRUE_LEAF: Final = 12
+FALSE_LEAF: Final = 13
+UNKNOWN_LEAF: Final = 14
+
+# Array operations, seen from the first argument.
+EQUALS: Final = 0
+CONTAINS: Final = 1
+CONTAINED_BY: Final = 2
+OVERLAPS: Final = 3
+
+# Comparisons; also the operations of a truth program on two truth values.
+EQUAL: Final = 0
+DIFFERENT: Final = 1
+LESS: Final = 2
+LESS_OR_EQUAL: Final = 3
+GREATER: Final = 4
+GREATER_OR_EQUAL: Final = 5
+
+# Further operations of a truth program.
+TRUTH_AND: Final = 6
+TRUTH_OR: Final = 7
+TRUTH_NOT: Final = 8
+TRUTH_IS_NULL: Final = 9
+TRUTH_LEAF: Final = 10  # argument: a leaf
+
+# Instructions of a term, a postfix program over one event's values.
+TERM_ATTRIBUTE: Final = 0  # argument: attribute; second: transform
+TERM_NUMBER: Final = 1  # argument: place in the term's constants
+TERM_ADD: Final = 2
+TERM_SUBTRACT: Final = 3
+TERM_MULTIPLY: Final = 4
+TERM_DIVIDE: Final = 5
+TERM_MODULO: Final = 6
+TERM_INTEGER_DIVIDE: Final = 7
+TERM_POWER: Final = 8
+TERM_NULL: Final = 9
+
+# Marks in a subscription's program; everything from 0 up is `leaf * 2 + negated`.
+OPEN_AND: Final = -1  # followed by the number of places that it spans
+OPEN_OR: Final = -2
+
+# Tokens of a LIKE pattern; everything below is a byte of UTF-8.
+ANY_RUN: Final = 256
+ANY_ONE: Final = 257
+
+LANES: Final = 64
+"""Events that one block of the verifier holds: one bit each in a 64-bit mask."""
+
+STACK: Final = 264
+"""Room for the deepest expression (256) on the verifier's stacks."""

@@ -1,0 +1,231 @@
+"""Which of a block's events satisfy each cheap predicate on one attribute? All of an attribute's at once.
+
+Every function takes a run of leaves [leaf, stop) of one kind on one attribute, whose entries are [first, last) of the
+block, and writes each leaf's masks: TRUE lanes at `2 * leaf`, FALSE lanes behind. Plain arrays as arguments, and few:
+passing tuples of arrays costs more than the work.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels import codes
+from tocsin.kernels.jit import kernel
+from tocsin.kernels.layouts import Block, Bound, Events, Expressions
+
+ONE = np.uint64(1)
+NONE = np.uint64(0)
+
+
+@kernel
+def compute_eager(
+    leaves: Expressions, block: Block, touched: int, events: Events, bound: Bound, masks: NDArray[np.uint64]
+) -> None:
+    """Write the masks of all eager leaves on the attributes that a block touches; the others' are zero already."""
+    kinds = leaves.leaf_kinds
+    types = leaves.leaf_types
+    others = leaves.leaf_others
+    transforms = leaves.leaf_transforms
+    lows = leaves.leaf_lows
+    highs = leaves.leaf_highs
+    for t in range(touched):
+        attribute = block.touched[t]
+        leaf = leaves.eager_starts[attribute]
+        last_leaf = leaves.eager_starts[attribute + 1]
+        first = block.firsts[attribute]
+        last = block.stops[attribute]
+        lane = block.lanes[first:last]
+        kind = block.types[first:last]
+        payload = block.payloads[first:last]
+        while leaf < last_leaf:
+            stop = leaf + 1
+            while stop < last_leaf and kinds[stop] == kinds[leaf] and types[stop] == types[leaf]:
+                stop += 1
+            if kinds[leaf] == codes.INTERSECTS:
+                box_run(
+                    leaf,
+                    stop,
+                    others,
+                    leaves.boxes,
+                    lane,
+                    kind,
+                    payload,
+                    events.list_boxes,
+                    events.boxes,
+                    masks,
+                )
+            elif kinds[leaf] == codes.RANGE and types[leaf] != codes.STRING:
+                range_run(leaf, stop, types[leaf], lows, highs, lane, kind, payload, masks)
+            elif kinds[leaf] == codes.RANGE:
+                text_range_run(leaf, stop, transforms, lows, highs, lane, kind, payload, bound.ranks, masks)
+            else:
+                set_run(leaf, stop, leaves, lane, kind, payload, bound.ranks, masks)
+            leaf = stop
+
+
+@kernel
+def clear_eager(
+    eager_starts: NDArray[np.int64], touched: NDArray[np.int32], count: int, masks: NDArray[np.uint64]
+) -> None:
+    """Make the masks of the eager leaves on the touched attributes zero again."""
+    for t in range(count):
+        attribute = touched[t]
+        for i in range(2 * eager_starts[attribute], 2 * eager_starts[attribute + 1]):
+            masks[i] = NONE
+
+
+@kernel
+def range_run(
+    leaf: int,
+    stop: int,
+    wanted: int,
+    lows: NDArray[np.int64],
+    highs: NDArray[np.int64],
+    lanes: NDArray[np.uint8],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    masks: NDArray[np.uint64],
+) -> None:
+    """`low <= value <= high` on numbers, booleans and instants."""
+    known = lanes_of_type(lanes, types, wanted)
+    if known == NONE:
+        return
+    for f in range(leaf, stop):
+        low = lows[f]
+        high = highs[f]
+        held = NONE
+        for i in range(len(lanes)):
+            held |= np.uint64((payloads[i] >= low) & (payloads[i] <= high)) << np.uint64(lanes[i])
+        masks[2 * f] = held & known
+        masks[2 * f + 1] = known & ~held
+
+
+@kernel
+def text_range_run(
+    leaf: int,
+    stop: int,
+    transforms: NDArray[np.uint16],
+    lows: NDArray[np.int64],
+    highs: NDArray[np.int64],
+    lanes: NDArray[np.uint8],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    ranks: NDArray[np.int32],
+    masks: NDArray[np.uint64],
+) -> None:
+    """`low <= rank <= high` on strings."""
+    known = lanes_of_type(lanes, types, codes.STRING)
+    if known == NONE:
+        return
+    for f in range(leaf, stop):
+        low = lows[f]
+        high = highs[f]
+        rank = ranks[transforms[f]]
+        held = NONE
+        for i in range(len(lanes)):
+            place = np.int64(rank[payloads[i]]) if types[i] == codes.STRING else np.int64(-1)
+            held |= np.uint64((place >= low) & (place <= high)) << np.uint64(lanes[i])
+        masks[2 * f] = held & known
+        masks[2 * f + 1] = known & ~held
+
+
+@kernel
+def set_run(
+    leaf: int,
+    stop: int,
+    leaves: Expressions,
+    lanes: NDArray[np.uint8],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    ranks: NDArray[np.int32],
+    masks: NDArray[np.uint64],
+) -> None:
+    """`value IN (...)` where all operands are of one type."""
+    wanted = leaves.leaf_types[leaf]
+    known = lanes_of_type(lanes, types, wanted)
+    if known == NONE:
+        return
+    for f in range(leaf, stop):
+        start = leaves.set_starts[leaves.leaf_others[f]]
+        end = leaves.set_starts[leaves.leaf_others[f] + 1]
+        transform = leaves.leaf_transforms[f]
+        held = NONE
+        for i in range(len(lanes)):
+            if types[i] != wanted:
+                continue
+            key = payloads[i]
+            if wanted == codes.STRING:
+                key = np.int64(ranks[transform, key])
+                if key & 1 == 0:  # no operand anywhere
+                    continue
+            if in_set(leaves.set_types, leaves.set_payloads, start, end, wanted, key):
+                held |= ONE << np.uint64(lanes[i])
+        masks[2 * f] = held
+        masks[2 * f + 1] = known & ~held
+
+
+@kernel
+def box_run(
+    leaf: int,
+    stop: int,
+    others: NDArray[np.int32],
+    operands: NDArray[np.float64],
+    lanes: NDArray[np.uint8],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    list_boxes: NDArray[np.int32],
+    boxes: NDArray[np.float64],
+    masks: NDArray[np.uint64],
+) -> None:
+    """S_INTERSECTS with a constant point or box."""
+    for i in range(len(lanes)):
+        box = box_number(types[i], payloads[i], list_boxes)
+        if box < 0:
+            continue
+        bit = ONE << np.uint64(lanes[i])
+        for f in range(leaf, stop):
+            masks[2 * f + np.int64(not boxes_meet(boxes, box, operands, others[f]))] |= bit
+
+
+@kernel
+def lanes_of_type(lanes: NDArray[np.uint8], types: NDArray[np.uint8], wanted: int) -> int:
+    """The lanes whose value is of a type."""
+    known = NONE
+    for i in range(len(lanes)):
+        known |= np.uint64(types[i] == wanted) << np.uint64(lanes[i])
+    return known
+
+
+@kernel
+def in_set(types: NDArray[np.uint8], payloads: NDArray[np.int64], low: int, high: int, kind: int, key: int) -> bool:
+    """Whether (kind, key) is among the elements [low, high), sorted by (type, payload)."""
+    stop = high
+    while low < high:
+        middle = (low + high) >> 1
+        if types[middle] < kind or (types[middle] == kind and payloads[middle] < key):
+            low = middle + 1
+        else:
+            high = middle
+    return low < stop and types[low] == kind and payloads[low] == key
+
+
+@kernel
+def box_number(kind: int, payload: int, list_boxes: NDArray[np.int32]) -> int:
+    """The box that a value is to a spatial function, or -1."""
+    if kind == codes.GEOMETRY:
+        return payload
+    if kind == codes.LIST:
+        return np.int64(list_boxes[payload])
+    return np.int64(-1)
+
+
+@kernel
+def boxes_meet(left: NDArray[np.float64], i: int, right: NDArray[np.float64], j: int) -> bool:
+    """Whether two boxes with closed edges share a point."""
+    return (
+        left[i, 0] <= right[j, 2]
+        and right[j, 0] <= left[i, 2]
+        and left[i, 1] <= right[j, 3]
+        and right[j, 1] <= left[i, 3]
+    )

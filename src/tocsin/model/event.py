@@ -1,0 +1,218 @@
+"""What is an event? A JSON-like object, flattened to values under dotted attribute names.
+
+Nested objects flatten to dotted names, a list of objects to lists. `None` and NaN are absence. What cannot be
+represented is `UNTYPED` and reported, so that one odd field costs nothing but itself; only an event that gives one
+attribute twice is refused as a whole.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, Final, NamedTuple
+
+from tocsin.errors import RecordError
+from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Scalar, Value
+
+MAX_EVENT_DEPTH: Final = 256
+_GEOMETRIES: Final = frozenset(
+    ("Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection")
+)
+
+
+class Problem(NamedTuple):
+    """A field that could not be taken as it came, and why."""
+
+    field: str
+    reason: str
+
+
+class FlatEvent(NamedTuple):
+    """An event's attributes, and what was wrong with it. The event is served all the same."""
+
+    values: dict[str, Value]
+    problems: list[Problem]
+
+
+def flatten(record: Mapping[str, Any]) -> FlatEvent:
+    """Flatten one JSON-like object.
+
+    Raises `RecordError` when the record is no object, nests more than 256 deep, or gives an attribute twice (both
+    `{"a": {"b": 1}}` and `{"a.b": 1}`).
+
+    >>> flatten({"price": 550, "seller": {"city": "Oslo"}, "tags": ["new", "red"], "note": None}).values
+    {'price': 550.0, 'seller.city': 'Oslo', 'tags': ('new', 'red')}
+    """
+    if not isinstance(record, Mapping):
+        raise RecordError(f"an event is an object of attributes, not {_named(record)}")
+    flat = FlatEvent({}, [])
+    _flatten_into(flat, record, "", 0)
+    return flat
+
+
+def _flatten_into(flat: FlatEvent, record: Mapping[str, Any], prefix: str, depth: int) -> None:
+    if depth > MAX_EVENT_DEPTH:
+        raise RecordError(f"nests more than {MAX_EVENT_DEPTH} deep", prefix[:-1][:60])
+    values = flat.values
+    for key, raw in record.items():
+        name = prefix + (key if type(key) is str else _key(key))
+        if isinstance(raw, Mapping) and not _is_geometry(raw):
+            _flatten_into(flat, raw, name + ".", depth + 1)
+            continue
+        if _is_list_of_objects(raw):
+            for inner, joined in _flatten_list(flat, raw, name, depth).items():
+                _put(values, inner, joined)
+            continue
+        value = _value(raw, name, flat.problems)
+        if value is not None:
+            _put(values, name, value)
+
+
+def _put(values: dict[str, Value], name: str, value: Value) -> None:
+    if name in values:
+        raise RecordError("the attribute comes twice: nested and with a dot in its name", name)
+    values[name] = value
+
+
+def _key(key: object) -> str:
+    raise RecordError(f"attribute names are strings, not {_named(key)}")
+
+
+def _is_list_of_objects(raw: object) -> bool:
+    return isinstance(raw, list | tuple) and any(isinstance(item, Mapping) for item in raw)
+
+
+def _flatten_list(flat: FlatEvent, items: Sequence[object], name: str, depth: int) -> dict[str, Value]:
+    """A list of objects becomes a list under each of their attributes, in order."""
+    if not all(item is None or (isinstance(item, Mapping) and not _is_geometry(item)) for item in items):
+        flat.problems.append(Problem(name, "a list of objects and other things has no type"))
+        return {name: UNTYPED}
+    joined: dict[str, list[Scalar] | None] = {}
+    for item in items:
+        inner = FlatEvent({}, flat.problems)
+        if isinstance(item, Mapping):
+            _flatten_into(inner, item, name + ".", depth + 1)
+        for attribute, value in inner.values.items():
+            elements = joined.setdefault(attribute, [])
+            if isinstance(value, Point | Box) or value is UNTYPED or elements is None:
+                joined[attribute] = None
+            else:
+                elements.extend(value if isinstance(value, tuple) else (value,))
+    return {attribute: UNTYPED if v is None else tuple(v) for attribute, v in joined.items()}
+
+
+def _value(raw: Any, name: str, problems: list[Problem]) -> Value | None:
+    """One value; None when it is absent. What cannot be represented is UNTYPED and noted in `problems`."""
+    if type(raw) is str and raw.isascii():
+        return raw
+    if raw is None:
+        return None
+    try:
+        if isinstance(raw, list | tuple | Set):
+            return _list(raw, name, problems)
+        if isinstance(raw, Point | Box):
+            return raw
+        if isinstance(raw, Mapping):
+            return _geometry(raw)
+        return _scalar(raw, name, problems)
+    except _Unrepresentable as reason:
+        problems.append(Problem(name, str(reason)))
+        return UNTYPED
+
+
+class _Unrepresentable(Exception):
+    """Why a value is of no type."""
+
+
+def _scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None:
+    if isinstance(raw, bool):
+        return raw
+    if isinstance(raw, float):
+        if math.isinf(raw):
+            raise _Unrepresentable("infinity cannot be represented")
+        return None if math.isnan(raw) else float(raw)
+    if isinstance(raw, int):
+        if abs(raw) > LARGEST_INTEGER:
+            raise _Unrepresentable(f"integer {_shown(raw)} is beyond 2**53; send it as a string")
+        return float(raw)
+    if isinstance(raw, str):
+        try:
+            raw.encode()
+        except UnicodeEncodeError:
+            raise _Unrepresentable("the string is not valid Unicode: it has a lone surrogate") from None
+        return str(raw)
+    return _rarer_scalar(raw, name, problems)
+
+
+def _rarer_scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None:
+    """Instants, decimals, and the scalars of NumPy and pandas."""
+    if isinstance(raw, Instant):
+        return raw
+    if isinstance(raw, dt.date):
+        return None if raw != raw else Instant.of(raw)  # pandas' NaT is a datetime that differs from itself
+    if isinstance(raw, decimal.Decimal):
+        return _decimal(raw, name, problems)
+    unwrap = getattr(raw, "item", None)  # a NumPy scalar
+    if callable(unwrap) and getattr(raw, "ndim", None) == 0:
+        plain = unwrap()
+        if type(plain) is not type(raw):
+            return _scalar(plain, name, problems)
+    raise _Unrepresentable(f"{_named(raw)} is no value")
+
+
+def _decimal(raw: decimal.Decimal, name: str, problems: list[Problem]) -> float | None:
+    if raw.is_nan():
+        return None
+    number = float(raw)
+    if math.isinf(number):
+        raise _Unrepresentable(f"decimal {_shown(raw)} cannot be represented")
+    if decimal.Decimal(number) != raw:
+        problems.append(Problem(name, f"decimal {_shown(raw)} was rounded to {number!r}"))
+    return number
+
+
+def _list(raw: Sequence[Any] | Set[Any], name: str, problems: list[Problem]) -> tuple[Scalar, ...]:
+    elements: list[Scalar] = []
+    for item in raw:
+        if item is None:
+            continue
+        if isinstance(item, list | tuple | Set | Mapping):
+            raise _Unrepresentable("a list within a list has no type")
+        element = _scalar(item, name, problems)
+        if element is not None:
+            elements.append(element)
+    return tuple(elements)
+
+
+def _is_geometry(raw: Mapping[str, Any]) -> bool:
+    kind = raw.get("type")
+    return type(kind) is str and kind in _GEOMETRIES and ("coordinates" in raw or "geometries" in raw)
+
+
+def _geometry(raw: Mapping[str, Any]) -> Point:
+    kind = raw["type"]
+    if kind != "Point":
+        raise _Unrepresentable(f"GeoJSON {kind} is not supported yet; Point is")
+    match raw.get("coordinates"):
+        case [x, y] if _is_finite_number(x) and _is_finite_number(y):
+            return Point(float(x), float(y))
+        case [_, _, _]:
+            raise _Unrepresentable("a GeoJSON Point with three coordinates is not supported yet; two are")
+    raise _Unrepresentable("a GeoJSON Point needs two finite numbers as coordinates")
+
+
+def _is_finite_number(raw: object) -> bool:
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return False
+    return abs(raw) <= LARGEST_INTEGER if isinstance(raw, int) else math.isfinite(raw)
+
+
+def _named(raw: object) -> str:
+    return f"a {type(raw).__name__}"
+
+
+def _shown(raw: object) -> str:
+    text = str(raw)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,85 @@
+"""What are a subscription, a match and a reject?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from tocsin.errors import RecordError
+from tocsin.model.expression import Expression
+
+SubscriptionId: TypeAlias = str | int
+
+DEFAULT_SCORE: Final = 1.0
+_SMALLEST_ID: Final = -(2**63)
+_LARGEST_ID: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A stored query: `where` is the tree, `source` the text it was read from."""
+
+    id: SubscriptionId
+    where: Expression
+    source: str
+    score: float = DEFAULT_SCORE
+    payload: Any = field(default=None, compare=False)
+
+
+class Match(NamedTuple):
+    """A subscription that an event satisfies."""
+
+    subscription: SubscriptionId
+    score: float
+
+
+class Reject(NamedTuple):
+    """A record, or a field of one, that could not be taken, and why. The rest was served.
+
+    `row` counts from 0; `id` is the subscription's where it is known; `field` is empty when the whole record is meant.
+    """
+
+    row: int
+    id: SubscriptionId | None
+    field: str
+    reason: str
+
+
+class Report(NamedTuple):
+    """What became of a batch of subscriptions."""
+
+    accepted: int
+    errors: list[Reject]
+
+
+def checked_id(raw: object) -> SubscriptionId:
+    """The id as str or int; raise `RecordError` on anything else."""
+    if isinstance(raw, str):
+        try:
+            raw.encode()
+        except UnicodeEncodeError:
+            raise RecordError("the id is not valid Unicode: it has a lone surrogate", "id") from None
+        return str(raw)
+    if isinstance(raw, int) and not isinstance(raw, bool):
+        if _SMALLEST_ID <= raw <= _LARGEST_ID:
+            return int(raw)
+        raise RecordError(f"id {raw} does not fit 64 bits; use a string", "id")
+    if raw is None:
+        raise RecordError("the subscription has no id; give each one a string or an integer", "id")
+    raise RecordError(f"an id is a string or an integer, not a {type(raw).__name__}", "id")
+
+
+def checked_score(raw: object) -> float:
+    """The score as a finite float, 1.0 for None; raise `RecordError` on anything else."""
+    if raw is None:
+        return DEFAULT_SCORE
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        raise RecordError(f"a score is a number, not a {type(raw).__name__}", "score")
+    try:
+        score = float(raw)
+    except OverflowError:
+        score = math.inf
+    if not math.isfinite(score):
+        raise RecordError(f"score {raw!r:.40} is not finite", "score")
+    return score

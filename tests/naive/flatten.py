@@ -1,0 +1,175 @@
+"""Which attributes does an event have? A JSON-like object becomes a mapping of attribute name to value.
+
+The laws, in order of strength:
+
+* an attribute reached by two different paths of keys (`{"a.b": 1, "a": {"b": 2}}`), or a key that is no
+  string, makes the whole event bad;
+* null and NaN are absence, wherever they stand;
+* an object that is no geometry is its members, under dotted names; a list of such objects is a list of each
+  of their attributes, lists inside concatenated;
+* what has no type is present, `UNTYPED`, and reported.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import NamedTuple
+
+from tocsin.errors import RecordError
+from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Scalar, Untyped, Value
+
+_LISTS = (list, tuple, set, frozenset)
+_SHAPES = ("Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon")
+
+
+class _Leaf(NamedTuple):
+    """A value as it came, the keys that lead to it, and whether a list of objects stood on the way."""
+
+    path: tuple[str, ...]
+    value: object
+    listed: bool
+
+
+def flatten(record: Mapping[str, object]) -> tuple[dict[str, Value], list[tuple[str, str]]]:
+    """The attributes of an event, and its problems as (attribute, reason), at most one an attribute.
+
+    Raises `RecordError` for an event that cannot be used as a whole.
+    """
+    if not isinstance(record, Mapping):
+        raise RecordError(f"an event is an object, not {type(record).__name__}")
+    found: dict[str, list[_Leaf]] = {}
+    for leaf in _leaves((), record, listed=False):
+        found.setdefault(".".join(leaf.path), []).append(leaf)
+
+    values: dict[str, Value] = {}
+    problems: list[tuple[str, str]] = []
+    for name, leaves in found.items():
+        values[name], reason = _attribute(name, leaves)
+        if reason:
+            problems.append((name, reason))
+    return values, problems
+
+
+def _leaves(path: tuple[str, ...], members: Mapping[str, object], listed: bool) -> Iterator[_Leaf]:
+    for key, value in members.items():
+        if not isinstance(key, str):
+            raise RecordError(f"an attribute's name is a string, not {key!r}", ".".join(path))
+        here = (*path, key)
+        if _is_absent(value):
+            continue
+        if _is_object(value):
+            yield from _leaves(here, value, listed)  # type: ignore[arg-type]
+        elif objects := _objects(value):
+            for item in objects:
+                yield from _leaves(here, item, listed=True)
+        else:
+            yield _Leaf(here, value, listed)
+
+
+def _is_absent(value: object) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _is_object(value: object) -> bool:
+    """Whether a value is an object of members: a geometry is not."""
+    return isinstance(value, Mapping) and not _is_geometry(value)
+
+
+def _is_geometry(value: Mapping[str, object]) -> bool:
+    kind = value.get("type")
+    return (kind in _SHAPES and "coordinates" in value) or (
+        kind == "GeometryCollection" and "geometries" in value
+    )
+
+
+def _objects(value: object) -> list[Mapping[str, object]]:
+    """The items of a list of objects; nothing for any other value, or for a list with no object in it."""
+    if not isinstance(value, _LISTS):
+        return []
+    items = [item for item in value if not _is_absent(item)]
+    return items if all(map(_is_object, items)) else []
+
+
+def _attribute(name: str, leaves: list[_Leaf]) -> tuple[Value, str]:
+    """An attribute's value, and what is wrong with it, if anything."""
+    if len({leaf.path for leaf in leaves}) > 1:
+        raise RecordError("comes twice, as a dotted name and as a nested object; send one of them", name)
+    if not leaves[0].listed:
+        return _value(leaves[0].value)
+    parts = [leaf.value if isinstance(leaf.value, _LISTS) else [leaf.value] for leaf in leaves]
+    return _list(item for part in parts for item in part)
+
+
+def _value(value: object) -> tuple[Value, str]:
+    if isinstance(value, Point | Box):
+        return value, ""
+    if isinstance(value, Mapping):
+        return _geometry(value)
+    if isinstance(value, _LISTS):
+        return _list(value)
+    return _scalar(value)
+
+
+def _geometry(value: Mapping[str, object]) -> tuple[Value, str]:
+    place = value.get("coordinates")
+    if value["type"] != "Point" or not isinstance(place, list | tuple):
+        return UNTYPED, f"a GeoJSON {value['type']} is not supported yet"
+    numbers = [_scalar(number)[0] for number in place]
+    if len(numbers) != 2 or not all(type(n) is float and math.isfinite(n) for n in numbers):
+        return UNTYPED, f"a GeoJSON Point needs two finite numbers; {place!r} is not supported yet"
+    x, y = numbers
+    return Point(x, y), ""  # type: ignore[arg-type]
+
+
+def _list(items: Iterable[object]) -> tuple[Value, str]:
+    """A list of scalars; one item of no type takes the type from the whole list."""
+    pairs = [_item(item) for item in items if not _is_absent(item)]
+    scalars = tuple(scalar for scalar, _ in pairs if not isinstance(scalar, Untyped))
+    reasons = [reason for _, reason in pairs if reason]
+    if len(scalars) < len(pairs):
+        return UNTYPED, next(reason for scalar, reason in pairs if isinstance(scalar, Untyped))
+    return scalars, reasons[0] if reasons else ""
+
+
+def _item(item: object) -> tuple[Scalar | Untyped, str]:
+    if isinstance(item, _LISTS):
+        return UNTYPED, "a list within a list"
+    if isinstance(item, Mapping | Point | Box):
+        return UNTYPED, "a list of scalars holds an object or a geometry"
+    return _scalar(item)
+
+
+def _scalar(value: object) -> tuple[Scalar | Untyped, str]:
+    if isinstance(value, bool | Instant):
+        return value, ""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, dt.date):
+        return Instant.of(value), ""
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        return UNTYPED, f"integer {value} is beyond +-2**53; send a string"
+    if isinstance(value, float) and not math.isfinite(value):
+        return UNTYPED, f"{value} is no finite number"
+    if isinstance(value, int | float):
+        return float(value), ""
+    return UNTYPED, f"{type(value).__name__} is no type of value"
+
+
+def _text(value: str) -> tuple[str | Untyped, str]:
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        return UNTYPED, "a lone surrogate is no text"
+    return str(value), ""
+
+
+def _decimal(value: Decimal) -> tuple[float | Untyped, str]:
+    number = float(value)
+    if not math.isfinite(number):
+        return UNTYPED, f"{value} is no finite number"
+    return number, "" if Decimal(number) == value else f"{value} became {number!r}"

@@ -1,0 +1,233 @@
+"""Is an expression TRUE, FALSE or UNKNOWN of an event? SQL's three values, node by node, children first.
+
+Every node has a result: a value, or None for null. A condition's result is its truth, with None for UNKNOWN,
+so a condition in a scalar's place needs no rule, and a scalar in a condition's place needs one: anything but
+a boolean is UNKNOWN.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tocsin.model.expression import (
+    And,
+    Arithmetic,
+    Array,
+    Attribute,
+    Between,
+    Call,
+    Comparison,
+    Constant,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    walk,
+)
+from tocsin.model.values import Box, Instant, Point, Value
+
+Result: TypeAlias = Value | None
+Truth: TypeAlias = bool | None
+
+_COMPARE: Final[dict[str, Callable[..., bool]]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_COMPUTE: Final[dict[str, Callable[[float, float], float]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "DIV": lambda x, y: float(math.trunc(x / y)),
+    "%": math.fmod,
+    "^": math.pow,
+}
+
+
+def truth(expression: Expression, values: Mapping[str, Value]) -> Truth:
+    """TRUE, FALSE or UNKNOWN (None) of an expression on an event's flattened values; no recursion."""
+    results: dict[int, Result] = {}
+    for node in reversed(list(walk(expression))):
+        results[id(node)] = _result(node, [results[id(child)] for child in node.children()], values)
+    return _as_truth(results[id(expression)])
+
+
+def _as_truth(result: Result) -> Truth:
+    """A result in a condition's place: a boolean is itself, anything else UNKNOWN."""
+    return result if isinstance(result, bool) else None
+
+
+def _result(node: Expression, operands: list[Result], values: Mapping[str, Value]) -> Result:
+    match node:
+        case Constant(value):
+            return value
+        case Attribute(name):
+            return values.get(name)
+        case Array(items):
+            return tuple(item.value for item in items)  # type: ignore[misc]
+        case Arithmetic(op):
+            return compute(op, *operands)
+        case Call(name):
+            return _FUNCTIONS[name](*operands)
+        case IsNull():
+            return operands[0] is None
+        case _:
+            return _condition(node, operands)
+
+
+def _condition(node: Expression, operands: list[Result]) -> Truth:
+    match node:
+        case Comparison(op):
+            return compare(op, *operands)
+        case In():
+            return _any(compare("=", operands[0], item) for item in operands[1:])
+        case Between():
+            operand, low, high = operands
+            return _all((compare(">=", operand, low), compare("<=", operand, high)))
+        case Like():
+            return like(*operands)
+        case Not():
+            inner = _as_truth(operands[0])
+            return None if inner is None else not inner
+        case And():
+            return _all(map(_as_truth, operands))
+        case Or():
+            return _any(map(_as_truth, operands))
+    raise TypeError(f"no expression: {node!r}")
+
+
+def _all(truths: Iterable[Truth]) -> Truth:
+    """Kleene's AND: FALSE when any is, else UNKNOWN when any is, else TRUE."""
+    seen = list(truths)
+    if False in seen:
+        return False
+    return None if None in seen else True
+
+
+def _any(truths: Iterable[Truth]) -> Truth:
+    """Kleene's OR: TRUE when any is, else UNKNOWN when any is, else FALSE."""
+    seen = list(truths)
+    if True in seen:
+        return True
+    return None if None in seen else False
+
+
+def compare(op: str, left: Result, right: Result) -> Truth:
+    """Two numbers, two strings, two booleans or two instants; UNKNOWN for anything else."""
+    if type(left) is not type(right) or not isinstance(left, float | str | bool | Instant):
+        return None
+    return _COMPARE[op](left, right)
+
+
+def compute(op: str, left: Result, right: Result) -> float | None:
+    """Arithmetic on two numbers; null for other types, for division by zero and for what is not finite."""
+    if not isinstance(left, float) or not isinstance(right, float):
+        return None
+    try:
+        number = _COMPUTE[op](left, right)
+    except (ZeroDivisionError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def like(text: Result, pattern: Result) -> Truth:
+    r"""Whether the whole text fits: `%` any run, `_` one code point, `\` takes the next one literally.
+
+    A pattern that ends in an unfinished escape fits nothing.
+    """
+    if not isinstance(text, str) or not isinstance(pattern, str):
+        return None
+    reached = {0}  # lengths of the text's beginnings that fit the pattern read so far
+    escaped = False
+    for character in pattern:
+        if character == "\\" and not escaped:
+            escaped = True
+            continue
+        if escaped or character not in "%_":
+            reached = {n + 1 for n in reached if text[n : n + 1] == character}
+        elif character == "_":
+            reached = {n + 1 for n in reached if n < len(text)}
+        else:
+            reached = {n for n in range(len(text) + 1) if any(start <= n for start in reached)}
+        escaped = False
+    return len(text) in reached and not escaped
+
+
+def casei(text: Result) -> str | None:
+    """Text without its case; null for what is no text."""
+    return text.casefold() if isinstance(text, str) else None
+
+
+def accenti(text: Result) -> str | None:
+    """Text without its accents: decomposed, marks dropped, composed again; null for what is no text."""
+    if not isinstance(text, str):
+        return None
+    letters = [c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn"]
+    return unicodedata.normalize("NFC", "".join(letters))
+
+
+def matches(text: Result, regex: Result) -> Truth:
+    """Whether RE2 finds the regex anywhere in the text."""
+    if not isinstance(text, str) or not isinstance(regex, str):
+        return None
+    return bool(pc.match_substring_regex(pa.array([text], pa.string()), regex)[0].as_py())
+
+
+def _on_sets(law: Callable[[set[object], set[object]], bool]) -> Callable[..., Truth]:
+    """A function of two lists as sets; an item is its type and its value, so that 1 is not TRUE."""
+
+    def function(left: Result, right: Result) -> Truth:
+        if not isinstance(left, tuple) or not isinstance(right, tuple):
+            return None
+        return law({(type(item), item) for item in left}, {(type(item), item) for item in right})
+
+    return function
+
+
+def intersects(left: Result, right: Result) -> Truth:
+    """Whether two boxes share a point, edges included."""
+    one, other = _box(left), _box(right)
+    if one is None or other is None:
+        return None
+    apart = one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+    return not apart
+
+
+def _box(value: Result) -> tuple[float, float, float, float] | None:
+    """The box of a geometry, or of a list of two or four numbers; None for anything else."""
+    if isinstance(value, Point):
+        return value.x, value.y, value.x, value.y
+    if isinstance(value, Box):
+        return value.xmin, value.ymin, value.xmax, value.ymax
+    if not isinstance(value, tuple):
+        return None
+    numbers = [item for item in value if isinstance(item, float)]
+    if len(numbers) != len(value) or len(numbers) not in (2, 4):
+        return None
+    x, y, upper_x, upper_y = numbers if len(numbers) == 4 else numbers + numbers
+    return (x, y, upper_x, upper_y) if x <= upper_x and y <= upper_y else None
+
+
+_FUNCTIONS: Final[dict[str, Callable[..., Result]]] = {
+    "CASEI": casei,
+    "ACCENTI": accenti,
+    "MATCHES": matches,
+    "A_EQUALS": _on_sets(lambda left, right: left == right),
+    "A_CONTAINS": _on_sets(lambda left, right: right <= left),
+    "A_CONTAINEDBY": _on_sets(lambda left, right: left <= right),
+    "A_OVERLAPS": _on_sets(lambda left, right: bool(left & right)),
+    "S_INTERSECTS": intersects,
+}
