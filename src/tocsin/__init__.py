@@ -1,3 +1,52 @@
-"""Match streams of events against millions of standing subscriptions, exactly."""
+"""Match streams of events against millions of standing subscriptions, exactly.
+
+A subscription is a stored query, an event the data that queries it:
+
+    >>> import tocsin
+    >>> alerts = [{"id": "s1", "where": "model = 'iphone5s' AND color IN ('silver', 'gold') AND price <= 580"}]
+    >>> tocsin.match(alerts, [{"model": "iphone5s", "color": "gold", "price": 550}]).table.to_pylist()
+    [{'event': 0, 'subscription': 's1'}]
+"""
+
+from tocsin.engine import Answer, Stats, explain, match
+from tocsin.errors import (
+    DuplicateSubscription,
+    ExpressionError,
+    InvalidInput,
+    MissingExtra,
+    RecordError,
+    SegmentError,
+    TocsinError,
+    UnknownIndex,
+    UnsupportedError,
+)
+from tocsin.language import parse, parse_json, to_json, to_text
+from tocsin.model.ranking import Top
+from tocsin.model.subscription import Match, Reject, Report, Subscription
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "DuplicateSubscription",
+    "ExpressionError",
+    "InvalidInput",
+    "Match",
+    "MissingExtra",
+    "RecordError",
+    "Reject",
+    "Report",
+    "SegmentError",
+    "Stats",
+    "Subscription",
+    "TocsinError",
+    "Top",
+    "UnknownIndex",
+    "UnsupportedError",
+    "explain",
+    "match",
+    "parse",
+    "parse_json",
+    "to_json",
+    "to_text",
+]

@@ -99,12 +99,12 @@ def _untyped(column: ScalarColumn, where: NDArray[np.bool_], reasons: list[str])
 
 def _strings(column: pa.Array, present: NDArray[np.bool_], dictionary: Dictionary) -> ScalarColumn:
     if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
+        column = column.cast(pa.large_string()).dictionary_encode()
     texts = column.dictionary.to_pylist()
-    present = present & pc.is_valid(column.dictionary.take(column.indices)).to_numpy(zero_copy_only=False)
-    numbers = np.array([0 if text is None else dictionary.number(text) for text in texts] or [0], np.int64)
+    numbers = np.array([-1 if text is None else dictionary.number(text) for text in texts], np.int64)
     places = pc.fill_null(column.indices, 0).to_numpy(zero_copy_only=False)
-    return _uniform(present, codes.STRING, numbers[places] if len(places) else np.zeros(0, np.int64))
+    payloads = numbers[places] if len(numbers) else np.full(len(places), -1)
+    return _uniform(present & (payloads >= 0), codes.STRING, payloads)
 
 
 def _instants(column: pa.Array, present: NDArray[np.bool_]) -> ScalarColumn:

@@ -6,7 +6,7 @@ Arrow types cannot say per column (lists of objects, decimals, nested lists) goe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from tocsin.columns.batch import EventBatch, ValueStore, Wanted, build_events
 from tocsin.columns.scalars import ScalarColumn, encode_scalars, has_scalars
 from tocsin.columns.vectors import encode_lists, has_scalar_lists
 from tocsin.errors import RecordError
+from tocsin.kernels import codes
 from tocsin.model.event import flatten
 from tocsin.model.subscription import Reject
 
@@ -30,20 +31,37 @@ class _Entries(NamedTuple):
     payloads: NDArray[np.int64]
 
 
-def encode_table(table: pa.Table | pa.RecordBatch, wanted: Wanted, first_row: int = 0) -> EventBatch:
-    """Encode the rows of a table; rejects count rows from `first_row`."""
-    encoder = _TableEncoder(table.num_rows, wanted, first_row)
+def encode_table(
+    table: pa.Table | pa.RecordBatch,
+    wanted: Wanted,
+    rows: NDArray[np.int64] | None = None,
+    misfits: Mapping[str, NDArray[np.bool_]] | None = None,
+) -> EventBatch:
+    """Encode a table. `rows` are its rows' numbers in the source (from 0 where None).
+
+    Where `misfits[column]` is set, the value is present but of no type.
+    """
+    encoder = _TableEncoder(table.num_rows, wanted, np.arange(table.num_rows) if rows is None else rows)
     for name, column in zip(table.column_names, table.columns, strict=True):
         if wanted.inside(name):
-            encoder.add(name, column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+            encoder.add(name, _one_array(column))
+            where = (misfits or {}).get(name)
+            if where is not None and name in wanted:
+                encoder.add_untyped(name, np.flatnonzero(where))
     return encoder.finish()
 
 
+def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 class _TableEncoder:
-    def __init__(self, count: int, wanted: Wanted, first_row: int) -> None:
+    def __init__(self, count: int, wanted: Wanted, rows: NDArray[np.int64]) -> None:
         self.count = count
         self.wanted = wanted
-        self.first_row = first_row
+        self.rows = rows
         self.store = ValueStore()
         self.columns: list[tuple[str, _Entries]] = []
         self.bad_rows: dict[int, Reject] = {}
@@ -72,7 +90,12 @@ class _TableEncoder:
         present = column.present
         self.columns.append((name, _Entries(rows[present], column.types[present], column.payloads[present])))
         for place, reason in column.problems:
-            self.rejects.append(Reject(int(rows[place]) + self.first_row, None, name, reason))
+            self.rejects.append(Reject(int(self.rows[rows[place]]), None, name, reason))
+
+    def add_untyped(self, name: str, rows: NDArray[np.int64]) -> None:
+        """Add values that are present but of no type."""
+        kinds = np.full(len(rows), codes.UNTYPED, np.uint8)
+        self.columns.append((name, _Entries(rows, kinds, np.zeros(len(rows), np.int64))))
 
     def _add_map(self, name: str, column: pa.MapArray) -> None:
         """A map's keys are attributes: group its entries by key."""
@@ -81,9 +104,9 @@ class _TableEncoder:
         flat = column.flatten() if hasattr(column, "flatten") else column.values
         keys, items = flat.field(0), flat.field(1)
         groups = keys.dictionary_encode()
-        codes = groups.indices.to_numpy(zero_copy_only=False)
-        order = np.argsort(codes, kind="stable")
-        bounds = np.searchsorted(codes[order], np.arange(len(groups.dictionary) + 1))
+        places = groups.indices.to_numpy(zero_copy_only=False)
+        order = np.argsort(places, kind="stable")
+        bounds = np.searchsorted(places[order], np.arange(len(groups.dictionary) + 1))
         for number, key in enumerate(groups.dictionary.to_pylist()):
             attribute = f"{name}.{key}"
             if not self.wanted.inside(attribute):
@@ -112,13 +135,13 @@ class _TableEncoder:
                     kind, payload = self.store.entry(one)
                     for part, item in zip(found.setdefault(attribute, ([], [], [])), (row, kind, payload), strict=True):
                         part.append(item)
-            self.rejects.extend(Reject(row + self.first_row, None, p.field, p.reason) for p in problems)
+            self.rejects.extend(Reject(int(self.rows[row]), None, p.field, p.reason) for p in problems)
         for attribute, (at, types, payloads) in found.items():
             entries = _Entries(np.array(at, np.int64), np.array(types, np.uint8), np.array(payloads, np.int64))
             self.columns.append((attribute, entries))
 
     def _refuse(self, row: int, field: str, reason: str) -> None:
-        self.bad_rows.setdefault(row, Reject(row + self.first_row, None, field, reason))
+        self.bad_rows.setdefault(row, Reject(int(self.rows[row]), None, field, reason))
 
     def finish(self) -> EventBatch:
         self._find_doubles()
@@ -148,8 +171,8 @@ class _TableEncoder:
             events,
             list(numbers),
             list(self.store.dictionary.numbers),
-            np.flatnonzero(good) + self.first_row,
-            sorted(self.rejects + list(self.bad_rows.values())),
+            self.rows[good],
+            sorted(self.rejects + list(self.bad_rows.values()), key=lambda reject: reject.row),
         )
 
     def _find_doubles(self) -> None:

@@ -1,0 +1,49 @@
+"""What does this text mean? CQL2 text and JSON become an expression tree, and back.
+
+Beside them the reference evaluator, which takes the tree literally, and `explain`, which tells a person why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tocsin.language.canonical import constant_text, name_text, to_text
+from tocsin.language.evaluate import evaluate
+from tocsin.language.explain import Explanation, Finding, explain
+from tocsin.language.json_form import decode, parse_json, to_json
+from tocsin.language.strings import fold_case, like_matches, like_regex, regex_problem, strip_accents
+from tocsin.language.text import parse
+from tocsin.model.expression import Expression
+
+__all__ = [
+    "Explanation",
+    "Finding",
+    "constant_text",
+    "evaluate",
+    "explain",
+    "fold_case",
+    "like_matches",
+    "like_regex",
+    "name_text",
+    "parse",
+    "parse_any",
+    "parse_json",
+    "regex_problem",
+    "strip_accents",
+    "to_json",
+    "to_text",
+]
+
+
+def parse_any(where: str | Mapping[str, Any]) -> Expression:
+    """Read CQL2 text, CQL2 JSON in a string that begins with `{`, or CQL2 JSON that is already decoded.
+
+    >>> parse_any("rain") == parse_any('{"property": "rain"}') == parse_any({"property": "rain"})
+    True
+    """
+    if not isinstance(where, str):
+        return parse_json(where)
+    if where.lstrip().startswith("{"):
+        return parse_json(decode(where))
+    return parse(where)

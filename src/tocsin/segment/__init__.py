@@ -1,0 +1,18 @@
+"""What lies on disk? Immutable sets of subscriptions as memory-mapped arrays with a manifest, and folders of them."""
+
+from tocsin.segment.folder import IndexFolder, open_index, write_index
+from tocsin.segment.segment import Segment, build_segment
+from tocsin.segment.segment_set import Ranked, SegmentSet
+from tocsin.segment.storage import open_segment, write_segment
+
+__all__ = [
+    "IndexFolder",
+    "Ranked",
+    "Segment",
+    "SegmentSet",
+    "build_segment",
+    "open_index",
+    "open_segment",
+    "write_index",
+    "write_segment",
+]

@@ -1,0 +1,78 @@
+"""What comes back? A table of matches, what was rejected, what it cost, and whether it is whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from tocsin.errors import MissingExtra
+from tocsin.model.subscription import Reject
+
+
+@dataclass(slots=True)
+class Stats:
+    """What an answer cost. Seconds are wall time."""
+
+    subscriptions: int = 0
+    events: int = 0
+    matches: int = 0
+    candidates_examined: int = 0
+    verified: int = 0
+    seconds: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)  # seconds by phase: compile, read, encode, match
+
+    def add_time(self, phase: str, seconds: float) -> None:
+        self.phases[phase] = self.phases.get(phase, 0.0) + seconds
+        self.seconds += seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The matches of a batch of events.
+
+    `table` has a row a match: `event` (row number, int64), `subscription`, and `score` when ranked; or, with
+    `lists=True`, a row an event with lists instead (null for an event that was rejected). Order: by event, then id;
+    ranked: by score descending, then id.
+
+    It exports itself to whatever reads Arrow: `pa.table(answer)`, `polars.from_arrow(answer)`.
+    """
+
+    table: pa.Table
+    event_errors: list[Reject]
+    subscription_errors: list[Reject]
+    stats: Stats
+    complete: bool = True
+
+    @property
+    def errors(self) -> list[Reject]:
+        """Everything rejected, the subscriptions first: (row, id, field, reason)."""
+        return self.subscription_errors + self.event_errors
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas data frame."""
+        try:
+            return self.table.to_pandas()
+        except ImportError:
+            raise MissingExtra("pandas is not installed: pip install 'pandas>=2.2,<3'") from None
+
+    def to_polars(self) -> Any:
+        """The table as a Polars data frame."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtra("polars is not installed: pip install polars") from None
+        return polars.from_arrow(self.table)
+
+    def __repr__(self) -> str:
+        return (
+            f"Answer({self.stats.matches} matches of {self.stats.events} events and "
+            f"{self.stats.subscriptions} subscriptions, {len(self.errors)} errors, complete={self.complete})"
+        )

@@ -1,0 +1,140 @@
+"""Why does an expression match an event, or not? Evaluated on the source tree, told to a person.
+
+NOT is carried down to the predicates first, so that what must change is always a single predicate to be made
+TRUE: the findings about `NOT (a = 1 AND b IN (2))` are about `NOT a = 1` and `b NOT IN (2)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from tocsin.language.canonical import constant_text, name_text, to_text
+from tocsin.language.evaluate import negation_of, truth_of, values_of_parts
+from tocsin.language.needs import needed_for
+from tocsin.model.expression import And, Expression, IsNull, Not, Or, attributes
+from tocsin.model.values import UNTYPED, Value, type_name
+
+_LONGEST_SHOWN: Final = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of one predicate.
+
+    `predicate` is its canonical text, with NOT where the expression negates it; `truth` is the truth of that
+    text. `came` tells the values of its attributes; `needed`, what would make it TRUE (empty when it is).
+    """
+
+    predicate: str
+    truth: bool | None
+    came: str
+    needed: str = ""
+
+    def __str__(self) -> str:
+        came = f": {self.came}" if self.came else ""
+        needed = f"; needed: {_short(self.needed)}" if self.needed else ""
+        return f"{_MARKS[self.truth]}  {_short(self.predicate)}{came}{needed}"
+
+
+_MARKS: Final = {True: "holds  ", False: "fails  ", None: "unknown"}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an event matched, or not. `str()` is the whole as indented lines.
+
+    For a match, `held` are the predicates that carry it and `failed` is empty. Otherwise `failed` are the
+    predicates that stand in its way (one of each "any of" would do) and `held` those that hold already.
+    """
+
+    truth: bool | None
+    held: tuple[Finding, ...]
+    failed: tuple[Finding, ...]
+    _lines: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def matched(self) -> bool:
+        return self.truth is True
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines)
+
+
+def explain(expression: Expression, values: Mapping[str, Value]) -> Explanation:
+    """Why an expression is TRUE, FALSE or UNKNOWN about one flattened event.
+
+    >>> from tocsin.language import parse
+    >>> print(explain(parse("model = 'iphone5s' AND price <= 580"), {"model": "iphone5s", "price": 600.0}))
+    does not match
+      all of:
+        holds    model = 'iphone5s': model = 'iphone5s'
+        fails    price <= 580: price = 600; needed: price <= 580
+    """
+    story = _Story(values, values_of_parts(expression, values))
+    story.visit(expression, True, 1)
+    truth = story.truth(expression, True)
+    return Explanation(truth, tuple(story.held), tuple(story.failed), (_HEADLINES[truth], *story.lines))
+
+
+_HEADLINES: Final = {True: "matches", False: "does not match", None: "does not match (UNKNOWN)"}
+
+
+class _Story:
+    """The findings and lines of one explanation, gathered from the root downwards."""
+
+    def __init__(self, values: Mapping[str, Value], results: Mapping[int, Value | None]) -> None:
+        self.held: list[Finding] = []
+        self.failed: list[Finding] = []
+        self.lines: list[str] = []
+        self._values = values
+        self._results = results
+
+    def truth(self, node: Expression, wanted: bool) -> bool | None:
+        """The truth of a node, or of its NOT where FALSE is wanted."""
+        truth = truth_of(self._results[id(node)])
+        return truth if wanted else negation_of(truth)
+
+    def visit(self, node: Expression, wanted: bool, level: int) -> None:
+        """Tell what makes `node` (or its NOT) TRUE, or what stands in the way; as deep as the tree."""
+        while isinstance(node, Not):
+            node, wanted = node.operand, not wanted
+        if not isinstance(node, And | Or):
+            self._tell(node, wanted, level)
+            return
+        any_will_do = isinstance(node, Or) is wanted
+        satisfied = self.truth(node, wanted) is True
+        self._line(level, "any of:" if any_will_do else "all of:")
+        for operand in node.operands:
+            # Of alternatives that carry a result, only those that do are worth telling.
+            if not (any_will_do and satisfied) or self.truth(operand, wanted) is True:
+                self.visit(operand, wanted, level + 1)
+
+    def _tell(self, node: Expression, wanted: bool, level: int) -> None:
+        truth = self.truth(node, wanted)
+        predicate = to_text(node if wanted else Not(node))
+        came = ", ".join(self._came(node, name, truth) for name in attributes(node))
+        if truth:
+            finding = Finding(predicate, truth, came)
+            self.held.append(finding)
+        else:
+            finding = Finding(predicate, truth, came, needed_for(node, wanted, self._values))
+            self.failed.append(finding)
+        self._line(level, str(finding))
+
+    def _came(self, node: Expression, name: str, truth: bool | None) -> str:
+        value, shown = self._values.get(name), name_text(name)
+        if value is None:
+            return f"{shown} is absent"
+        if value is UNTYPED:
+            return f"{shown} is present, of no type"
+        asks_the_type = truth is None and not isinstance(node, IsNull)
+        return f"{shown} = {_short(constant_text(value))}" + (f" ({type_name(value)})" if asks_the_type else "")
+
+    def _line(self, level: int, text: str) -> None:
+        self.lines.append("  " * level + text)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."

@@ -1,0 +1,41 @@
+"""Which functions does CQL2 have, and which of them does this version evaluate?"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Final
+
+from tocsin.model.expression import PREDICATE_FUNCTIONS, STRING_FUNCTIONS
+
+LITERAL_FUNCTIONS: Final = ("DATE", "TIMESTAMP", "POINT", "BBOX")
+"""Functions in text that make a constant."""
+
+SUPPORTED: Final = frozenset(STRING_FUNCTIONS + PREDICATE_FUNCTIONS + LITERAL_FUNCTIONS)
+
+_SPATIAL: Final = ("CONTAINS", "CROSSES", "DISJOINT", "EQUALS", "OVERLAPS", "TOUCHES", "WITHIN")
+_TEMPORAL: Final = (
+    *("AFTER", "BEFORE", "CONTAINS", "DISJOINT", "DURING", "EQUALS", "FINISHEDBY", "FINISHES", "INTERSECTS"),
+    *("MEETS", "METBY", "OVERLAPPEDBY", "OVERLAPS", "STARTEDBY", "STARTS"),
+)
+GEOMETRIES_NOT_YET: Final = frozenset(
+    ("LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION")
+)
+NOT_YET: Final = (
+    frozenset("S_" + name for name in _SPATIAL)
+    | frozenset("T_" + name for name in _TEMPORAL)
+    | GEOMETRIES_NOT_YET
+    | {"INTERVAL"}
+)
+"""Valid CQL2 that this version does not evaluate."""
+
+
+def unknown_function(name: str) -> str:
+    """The message for a function that CQL2 does not have: the nearest that there is, and all of them."""
+    near = difflib.get_close_matches(name.upper()[:40], sorted(SUPPORTED | NOT_YET), n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"there is no function {name[:60]!r}{hint} (there are {', '.join(sorted(SUPPORTED))})"
+
+
+def not_supported(name: str) -> str:
+    """The message for a function, or a kind of literal, that this version does not evaluate."""
+    return f"{name} is not supported yet"

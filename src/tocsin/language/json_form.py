@@ -1,0 +1,386 @@
+"""What does a CQL2 JSON document mean, and how is an expression written as one?
+
+Reading goes down once without recursion, noting what each place will become, and then makes the nodes from
+the last to the first, so that every node finds its parts made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
+
+from tocsin.errors import ExpressionError, UnsupportedError
+from tocsin.language import rules
+from tocsin.language.fold import fold, too_deep
+from tocsin.language.functions import GEOMETRIES_NOT_YET, NOT_YET, not_supported, unknown_function
+from tocsin.language.rules import Misplaced
+from tocsin.language.tokens import too_many_nodes
+from tocsin.model.expression import (
+    ARITHMETIC,
+    ARRAY_FUNCTIONS,
+    COMPARISONS,
+    MAX_DEPTH,
+    MAX_NODES,
+    PREDICATE_FUNCTIONS,
+    STRING_FUNCTIONS,
+    And,
+    Arithmetic,
+    ArithmeticOperator,
+    Array,
+    Attribute,
+    Between,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Or,
+)
+from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point
+
+Json: TypeAlias = Any
+Make: TypeAlias = Callable[[Sequence[Expression]], Expression]
+
+
+class _Place(NamedTuple):
+    """Where a part stands: a step below another place."""
+
+    above: _Place | None
+    step: str
+    depth: int
+
+    def __str__(self) -> str:
+        steps = []
+        place: _Place | None = self
+        while place is not None and place.above is not None:
+            steps.append(place.step)
+            place = place.above
+        return "".join(reversed(steps)).removeprefix(".")
+
+
+class _Plan(NamedTuple):
+    """What a place will become: `make(its parts)`."""
+
+    place: _Place
+    make: Make
+    parts: int
+
+
+def parse_json(document: Json) -> Expression:
+    """Read CQL2 JSON that is already decoded. Raise `ExpressionError` with the path, or `UnsupportedError`.
+
+    >>> parse_json({"op": "<=", "args": [{"property": "price"}, 580]})
+    Comparison(op='<=', left=Attribute(name='price'), right=Constant(value=580.0))
+    """
+    plans = _plan(document)
+    made: list[Expression] = []
+    places: dict[int, tuple[_Place, Expression]] = {}
+    for plan in reversed(plans):
+        parts: list[Expression] = []
+        if plan.parts:
+            parts = made[-plan.parts :]
+            parts.reverse()
+            del made[-plan.parts :]
+        node = _made(plan, parts, places)
+        places[id(node)] = plan.place, node  # the node is kept so that its id stays its own
+        made.append(node)
+    try:
+        root = rules.whole(made[0])
+    except Misplaced as error:
+        _refuse(error, plans[0].place)
+    rules.check_size(root)
+    return root
+
+
+def _made(plan: _Plan, parts: list[Expression], places: dict[int, tuple[_Place, Expression]]) -> Expression:
+    try:
+        return plan.make(parts)
+    except Misplaced as error:
+        known = places.get(id(error.node)) if error.node is not None else None
+        _refuse(error, known[0] if known else plan.place)
+
+
+def _refuse(error: Misplaced, place: _Place) -> NoReturn:
+    kind = UnsupportedError if error.unsupported else ExpressionError
+    path = str(place)
+    raise kind(f"at {path}: {error.reason}" if path else error.reason) from None
+
+
+# ---- the way down
+
+
+def _plan(document: Json) -> list[_Plan]:
+    """What every place will become, parents before their parts."""
+    plans: list[_Plan] = []
+    stack: list[tuple[Json, _Place, bool]] = [(document, _Place(None, "", 1), False)]
+    while stack:
+        value, place, array_allowed = stack.pop()
+        if place.depth > MAX_DEPTH:
+            raise ExpressionError(too_deep(place.depth).replace("nests", "nests at least"))
+        if len(plans) > MAX_NODES:
+            raise too_many_nodes()
+        try:
+            make, parts = _read(value, array_allowed)
+        except Misplaced as error:
+            _refuse(error, place)
+        plans.append(_Plan(place, make, len(parts)))
+        for step, part, arrays in reversed(parts):
+            stack.append((part, _Place(place, step, place.depth + 1), arrays))
+    return plans
+
+
+_Parts: TypeAlias = list[tuple[str, Json, bool]]
+"""Steps, parts, and whether an array may stand there."""
+
+
+def _read(value: Json, array_allowed: bool) -> tuple[Make, _Parts]:
+    if isinstance(value, Mapping):
+        return _read_object(value)
+    if isinstance(value, list | tuple):
+        if not array_allowed:
+            raise Misplaced("an array has no place here; it is an argument of, say, a_contains")
+        return rules.array, [(f"[{i}]", item, True) for i, item in enumerate(value)]
+    return _constant(_literal(value)), []
+
+
+def _literal(value: Json) -> Constant:
+    if isinstance(value, bool):
+        return Constant(value)
+    if isinstance(value, str):
+        return Constant(_text(value))
+    if isinstance(value, int | float):
+        return _number(value)
+    if value is None:
+        raise Misplaced("null is no value; whether one is missing is asked by the operator isNull")
+    raise Misplaced(f"{type(value).__name__} is no JSON; write numbers, strings, booleans, arrays and objects")
+
+
+def _number(value: float) -> Constant:
+    if isinstance(value, int):
+        if abs(value) > LARGEST_INTEGER:
+            shown = str(value) if abs(value) < 10**40 else "an integer of more than 40 digits"
+            raise Misplaced(f"{shown} cannot be represented exactly; write it as a string")
+        return Constant(float(value))
+    return rules.number(float(value), repr(value), is_integer=False)
+
+
+def _text(value: str) -> str:
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Misplaced("a string with half of a surrogate pair is not valid Unicode") from None
+    return value
+
+
+def _constant(node: Expression) -> Make:
+    return lambda _parts: node
+
+
+def _read_object(value: Mapping[str, Json]) -> tuple[Make, _Parts]:
+    if "op" in value:
+        return _read_operation(value)
+    if "property" in value:
+        name = value["property"]
+        if not isinstance(name, str) or not name:
+            raise Misplaced("a property is a name: a string that is not empty")
+        return _constant(Attribute(_text(name))), []
+    if "interval" in value:
+        raise Misplaced(not_supported("interval"), unsupported=True)
+    for key, make in _LITERALS.items():
+        if key in value:
+            return _constant(make(value)), []
+    keys = ", ".join(sorted(map(repr, value)))[:80] or "no keys"
+    raise Misplaced(
+        "expected an object with op and args, or property, date, timestamp, bbox, or a GeoJSON Point; "
+        f"this one has {keys}"
+    )
+
+
+def _date(value: Mapping[str, Json]) -> Constant:
+    return rules.date(_string_of(value, "date"))
+
+
+def _timestamp(value: Mapping[str, Json]) -> Constant:
+    return rules.timestamp(_string_of(value, "timestamp"))
+
+
+def _string_of(value: Mapping[str, Json], key: str) -> str:
+    if not isinstance(value[key], str):
+        raise Misplaced(f"{key} needs a string such as '2024-05-31'")
+    return cast(str, value[key])
+
+
+def _box(value: Mapping[str, Json]) -> Constant:
+    return rules.box(_numbers(value["bbox"], "bbox"))
+
+
+def _geometry(value: Mapping[str, Json]) -> Constant:
+    kind = value["type"]
+    if kind == "Point":
+        return rules.point(_numbers(value.get("coordinates"), "coordinates"))
+    if isinstance(kind, str) and kind.upper() in GEOMETRIES_NOT_YET:
+        raise Misplaced(not_supported(kind), unsupported=True)
+    raise Misplaced(f"{str(kind)[:40]!r} is no GeoJSON geometry; a Point can be used")
+
+
+def _numbers(values: Json, key: str) -> list[float]:
+    numeric = isinstance(values, list | tuple) and all(
+        isinstance(v, int | float) and not isinstance(v, bool) for v in values
+    )
+    if not numeric:
+        raise Misplaced(f"{key} needs an array of numbers")
+    return [cast(float, _number(v).value) for v in values]
+
+
+# A GeoJSON Point may carry a bbox of its own, hence `type` before `bbox`.
+_LITERALS: Final[dict[str, Callable[[Mapping[str, Json]], Constant]]] = {
+    "date": _date,
+    "timestamp": _timestamp,
+    "type": _geometry,
+    "bbox": _box,
+}
+
+
+def _read_operation(value: Mapping[str, Json]) -> tuple[Make, _Parts]:
+    op, args = value["op"], value.get("args")
+    if not isinstance(op, str):
+        raise Misplaced("op needs a string, such as 'and' or '='")
+    name = op.upper()
+    if name in NOT_YET:
+        raise Misplaced(not_supported(op), unsupported=True)
+    if name not in _OPERATIONS:
+        raise Misplaced(unknown_function(op).replace("function", "operator or function"))
+    if not isinstance(args, list | tuple):
+        raise Misplaced(f"{op} needs args, an array")
+    count, make = _OPERATIONS[name]
+    if count is not None and len(args) != count:
+        raise Misplaced(f"{op} takes {count} {'argument' if count == 1 else 'arguments'}, not {len(args)}")
+    if not args:
+        raise Misplaced(f"{op} needs arguments")
+    if name == "IN":
+        return _read_in(args)
+    arrays = name in ARRAY_FUNCTIONS
+    return make, [(f".args[{i}]", arg, arrays) for i, arg in enumerate(args)]
+
+
+def _read_in(args: Sequence[Json]) -> tuple[Make, _Parts]:
+    operand, items = args
+    if not isinstance(items, list | tuple):
+        raise Misplaced("the second argument of in is an array of values")
+    parts: _Parts = [(".args[0]", operand, False)]
+    parts.extend((f".args[1][{i}]", item, False) for i, item in enumerate(items))
+    return (lambda made: rules.within(made[0], made[1:])), parts
+
+
+def _comparison(op: ComparisonOperator) -> Make:
+    return lambda parts: rules.comparison(op, *parts)
+
+
+def _arithmetic(op: ArithmeticOperator) -> Make:
+    return lambda parts: rules.arithmetic(op, *parts)
+
+
+def _function(name: str) -> Make:
+    return lambda parts: rules.call(name, parts)
+
+
+_OPERATIONS: Final[dict[str, tuple[int | None, Make]]] = {
+    "AND": (None, rules.all_of),
+    "OR": (None, rules.any_of),
+    "NOT": (1, lambda parts: rules.negated(*parts)),
+    "LIKE": (2, lambda parts: rules.like(*parts)),
+    "BETWEEN": (3, lambda parts: rules.between(*parts)),
+    "IN": (2, lambda parts: rules.within(parts[0], parts[1:])),
+    "ISNULL": (1, lambda parts: rules.is_null(*parts)),
+    **{op: (2, _comparison(op)) for op in COMPARISONS},
+    **{op: (2, _arithmetic(op)) for op in ARITHMETIC},
+    **{name: (1, _function(name)) for name in STRING_FUNCTIONS},
+    **{name: (2, _function(name)) for name in PREDICATE_FUNCTIONS},
+}
+"""What each operator makes, and of how many arguments; None is any number."""
+
+
+def decode(text: str) -> Json:
+    """The JSON document in a text. Raise `ExpressionError` where it is none."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise ExpressionError(f"this is no JSON: {error.msg}", text, error.pos) from None
+    except ExpressionError:  # ours, and a ValueError too
+        raise
+    except RecursionError:
+        raise ExpressionError(
+            f"the JSON nests too deep; at most {MAX_DEPTH} levels of expressions are allowed"
+        ) from None
+    except ValueError:  # an integer of thousands of digits
+        raise ExpressionError("an integer in the JSON cannot be represented exactly; write a string") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ExpressionError(f"{name} is no number that can be compared")
+
+
+# ---- the way back
+
+
+def to_json(expression: Expression) -> Json:
+    """An expression as CQL2 JSON, of objects, lists, strings, numbers and booleans.
+
+    >>> from tocsin.language import parse
+    >>> to_json(parse("price <= 580"))
+    {'op': '<=', 'args': [{'property': 'price'}, 580]}
+    """
+    return fold(expression, _written)
+
+
+def _written(node: Expression, parts: Sequence[Json]) -> Json:
+    if isinstance(node, Constant):
+        return _written_constant(node.value)
+    if isinstance(node, Attribute):
+        return {"property": node.name}
+    if isinstance(node, Array):
+        return list(parts)
+    if isinstance(node, In):
+        return {"op": "in", "args": [parts[0], list(parts[1:])]}
+    if isinstance(node, Comparison | Arithmetic):
+        return {"op": node.op.lower(), "args": list(parts)}
+    if isinstance(node, Call):
+        return {
+            "op": "a_containedBy" if node.name == "A_CONTAINEDBY" else node.name.lower(),
+            "args": list(parts),
+        }
+    return {"op": _NAMES[type(node)], "args": list(parts)}
+
+
+_NAMES: Final[dict[type, str]] = {
+    And: "and",
+    Or: "or",
+    Not: "not",
+    Between: "between",
+    Like: "like",
+    IsNull: "isNull",
+}
+
+
+def _written_constant(value: object) -> Json:
+    if isinstance(value, float):
+        return _written_number(value)
+    if isinstance(value, Instant):
+        text = value.isoformat()
+        midnight = text.removesuffix("T00:00:00Z")
+        return {"timestamp": text} if midnight == text else {"date": midnight}
+    if isinstance(value, Point):
+        return {"type": "Point", "coordinates": [_written_number(value.x), _written_number(value.y)]}
+    if isinstance(value, Box):
+        return {"bbox": [_written_number(edge) for edge in value.bounds()]}
+    return value
+
+
+def _written_number(value: float) -> float:
+    return int(value) if value.is_integer() and abs(value) <= LARGEST_INTEGER else value

@@ -1,0 +1,210 @@
+"""What would have made a predicate TRUE? In words, beside what came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+
+from tocsin.language.canonical import constant_text, name_text, to_text
+from tocsin.language.evaluate import evaluate
+from tocsin.model.expression import (
+    Array,
+    Attribute,
+    Between,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Not,
+)
+from tocsin.model.values import Point, Value, box_of, type_name
+
+_OPPOSITES: Final[dict[str, ComparisonOperator]] = {
+    "=": "<>",
+    "<>": "=",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+}
+_MIRRORED: Final[dict[str, ComparisonOperator]] = {
+    "=": "=",
+    "<>": "<>",
+    "<": ">",
+    ">": "<",
+    "<=": ">=",
+    ">=": "<=",
+}
+_MOST_SHOWN: Final = 12
+
+Values = Mapping[str, Value]
+
+
+def needed_for(node: Expression, wanted: bool, values: Values) -> str:
+    """What would make a predicate TRUE, or FALSE where that is wanted, in words.
+
+    >>> from tocsin.language import parse
+    >>> needed_for(parse("price <= 580"), True, {"price": 600.0})
+    'price <= 580'
+    >>> needed_for(parse("price <= 580"), True, {"price": "600"})
+    'a number <= 580'
+    """
+    need = _NEEDS.get(type(node))
+    words = need(node, wanted, values) if need else ""
+    return words or _plainly(node, wanted, values)
+
+
+def _plainly(node: Expression, wanted: bool, values: Values) -> str:
+    if isinstance(node, Comparison):
+        text = to_text(node if wanted else Comparison(_OPPOSITES[node.op], node.left, node.right))
+        return f"{text}, for two values of one type" if evaluate(node, values) is None else text
+    return to_text(node if wanted else Not(node))
+
+
+def _subject(node: Expression, kind: str, values: Values) -> str:
+    """The attribute's name, or `a number` and the like when what came is of another type."""
+    if not isinstance(node, Attribute):
+        return to_text(node)
+    value = values.get(node.name)
+    if value is None or type_name(value) == kind:
+        return name_text(node.name)
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def _comparison(node: Comparison, wanted: bool, values: Values) -> str:
+    op, left, right = node.op, node.left, node.right
+    if isinstance(left, Constant):
+        op, left, right = _MIRRORED[op], right, left
+    if not (isinstance(left, Attribute) and isinstance(right, Constant)):
+        return ""
+    op = op if wanted else _OPPOSITES[op]
+    return f"{_subject(left, type_name(right.value), values)} {op} {constant_text(right.value)}"
+
+
+def _in(node: In, wanted: bool, values: Values) -> str:
+    if not all(isinstance(item, Constant) for item in node.items):
+        return ""
+    constants = [cast(Constant, item).value for item in node.items]
+    kinds = {type_name(value) for value in constants}
+    subject = _subject(node.operand, kinds.pop(), values) if len(kinds) == 1 else to_text(node.operand)
+    return f"{subject} {'in' if wanted else 'present, and none of'} {_listed(constants)}"
+
+
+def _between(node: Between, wanted: bool, values: Values) -> str:
+    if not (isinstance(node.low, Constant) and isinstance(node.high, Constant)):
+        return ""
+    subject = _subject(node.operand, type_name(node.low.value), values)
+    low, high = constant_text(node.low.value), constant_text(node.high.value)
+    return f"{subject} from {low} to {high}" if wanted else f"{subject} below {low} or above {high}"
+
+
+def _like(node: Like, wanted: bool, values: Values) -> str:
+    relation = "like" if wanted else "not like"
+    return f"{_subject(node.operand, 'string', values)} {relation} {to_text(node.pattern)}"
+
+
+def _is_null(node: IsNull, wanted: bool, values: Values) -> str:
+    if isinstance(node.operand, Attribute):
+        return f"{name_text(node.operand.name)} {'absent' if wanted else 'present'}"
+    return f"{'no value' if wanted else 'a value'} for {to_text(node.operand)}"
+
+
+def _bare_attribute(node: Attribute, wanted: bool, values: Values) -> str:
+    return f"{_subject(node, 'boolean', values)} = {constant_text(wanted)}"
+
+
+def _constant(node: Constant, wanted: bool, values: Values) -> str:
+    return f"another expression: {to_text(node if wanted else Not(node))} never holds"
+
+
+# ---- functions
+
+
+def _call(node: Call, wanted: bool, values: Values) -> str:
+    need = _CALLS.get(node.name)
+    return need(node, wanted, values) if need else ""
+
+
+def _on_array(node: Call, wanted: bool, values: Values) -> str:
+    """For an attribute and an array: which elements were missing, or too many."""
+    left, right = node.arguments
+    name = node.name
+    if isinstance(left, Array):
+        left, right, name = right, left, _MIRRORED_FUNCTIONS.get(name, name)
+    if not (isinstance(left, Attribute) and isinstance(right, Array)):
+        return ""
+    listed = [item.value for item in right.items]
+    came = values.get(left.name)
+    subject = _subject(left, "list", values)
+    if wanted and isinstance(came, tuple):
+        if name == "A_CONTAINS":
+            return f"{subject} with {_listed(_without(listed, came))} too"
+        if name == "A_CONTAINEDBY":
+            return f"{subject} without {_listed(_without(came, listed))}"
+    return f"{subject} {_ARRAY_WORDS[name][0 if wanted else 1]} {_listed(listed)}"
+
+
+def _without(values: Any, others: Any) -> list[Any]:
+    """The values that are not among the others, by type and value."""
+    known = {(type(other), other) for other in others}
+    return [value for value in values if (type(value), value) not in known]
+
+
+_MIRRORED_FUNCTIONS: Final = {"A_CONTAINS": "A_CONTAINEDBY", "A_CONTAINEDBY": "A_CONTAINS"}
+_ARRAY_WORDS: Final = {
+    "A_CONTAINS": ("with all of", "present, without at least one of"),
+    "A_CONTAINEDBY": ("with nothing but", "present, with something beside"),
+    "A_OVERLAPS": ("with at least one of", "present, with none of"),
+    "A_EQUALS": ("exactly", "present, and not exactly"),
+}
+
+
+def _s_intersects(node: Call, wanted: bool, values: Values) -> str:
+    left, right = node.arguments
+    if isinstance(left, Constant):
+        left, right = right, left
+    if not (isinstance(left, Attribute) and isinstance(right, Constant)):
+        return ""
+    value = values.get(left.name)
+    fits = value is None or box_of(value) is not None
+    subject = name_text(left.name) if fits else "a point or a box"
+    relation = "at" if isinstance(right.value, Point) else "inside or touching"
+    return f"{subject} {relation if wanted else 'outside'} {constant_text(right.value)}"
+
+
+def _matches(node: Call, wanted: bool, values: Values) -> str:
+    subject, pattern = node.arguments
+    return f"{_subject(subject, 'string', values)} {'matching' if wanted else 'not matching'} {to_text(pattern)}"
+
+
+def _listed(values: list[Any]) -> str:
+    if not values:
+        return "()"
+    shown = ", ".join(constant_text(value) for value in values[:_MOST_SHOWN])
+    more = len(values) - _MOST_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+_CALLS: Final[dict[str, Callable[[Call, bool, Values], str]]] = {
+    "A_CONTAINS": _on_array,
+    "A_CONTAINEDBY": _on_array,
+    "A_OVERLAPS": _on_array,
+    "A_EQUALS": _on_array,
+    "S_INTERSECTS": _s_intersects,
+    "MATCHES": _matches,
+}
+
+_NEEDS: Final[dict[type, Callable[[Any, bool, Values], str]]] = {
+    Comparison: _comparison,
+    In: _in,
+    Between: _between,
+    Like: _like,
+    IsNull: _is_null,
+    Attribute: _bare_attribute,
+    Constant: _constant,
+    Call: _call,
+}

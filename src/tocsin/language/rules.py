@@ -1,0 +1,322 @@
+"""What may stand where? Nodes are made here, for text and JSON alike, and refused when a part is misplaced.
+
+A type that merely cannot match (`1 = 'a'`) is no error: it is UNKNOWN when an event comes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from tocsin.errors import ExpressionError, InvalidInput
+from tocsin.language.fold import measure, too_deep
+from tocsin.language.functions import not_supported, unknown_function
+from tocsin.language.strings import ends_in_escape, regex_problem
+from tocsin.language.tokens import too_many_nodes
+from tocsin.model.expression import (
+    ARRAY_FUNCTIONS,
+    MAX_DEPTH,
+    MAX_NODES,
+    PREDICATE_FUNCTIONS,
+    SPATIAL_FUNCTIONS,
+    STRING_FUNCTIONS,
+    And,
+    Arithmetic,
+    ArithmeticOperator,
+    Array,
+    Attribute,
+    Between,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    Span,
+    conjunction,
+    disjunction,
+    is_condition,
+)
+from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, type_name
+
+
+class Misplaced(Exception):
+    """A part that may not stand where it does; the parsers add the place of `node`, or of the whole.
+
+    It never leaves this package: it becomes an `ExpressionError`.
+    """
+
+    def __init__(self, reason: str, node: Expression | None = None, unsupported: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.node = node
+        self.unsupported = unsupported
+
+
+# ---- conditions
+
+
+def all_of(operands: Sequence[Expression], *, span: Span | None = None) -> Expression:
+    for operand in operands:
+        _require_condition(operand, "AND joins conditions")
+    return conjunction(operands, span)
+
+
+def any_of(operands: Sequence[Expression], *, span: Span | None = None) -> Expression:
+    for operand in operands:
+        _require_condition(operand, "OR joins conditions")
+    return disjunction(operands, span)
+
+
+def negated(operand: Expression, *, span: Span | None = None) -> Expression:
+    _require_condition(operand, "NOT reverses a condition")
+    return Not(operand, span=span)
+
+
+def whole(root: Expression) -> Expression:
+    """The root of a tree: a condition, within the limits."""
+    _require_condition(root, "a condition is needed, such as price <= 580")
+    return root
+
+
+def check_size(root: Expression) -> None:
+    """Raise `ExpressionError` when a tree is too deep or too large."""
+    depth, nodes = measure(root, MAX_NODES)
+    if nodes > MAX_NODES:
+        raise too_many_nodes()
+    if depth > MAX_DEPTH:
+        raise ExpressionError(too_deep(depth))
+
+
+def _require_condition(node: Expression, rule: str) -> None:
+    if not is_condition(node):
+        raise Misplaced(f"{rule}; {describe(node)} is none", node)
+
+
+# ---- predicates
+
+
+def comparison(op: ComparisonOperator, left: Expression, right: Expression, *, span: Span | None = None) -> Expression:
+    _require_scalar(left)
+    _require_scalar(right)
+    return Comparison(op, left, right, span=span)
+
+
+def arithmetic(op: ArithmeticOperator, left: Expression, right: Expression, *, span: Span | None = None) -> Expression:
+    _require_scalar(left)
+    _require_scalar(right)
+    return Arithmetic(op, left, right, span=span)
+
+
+def within(operand: Expression, items: Sequence[Expression], *, span: Span | None = None) -> Expression:
+    _require_scalar(operand)
+    for item in items:
+        _require_scalar(item)
+    if not items:
+        raise Misplaced("IN needs at least one value, as in color IN ('silver', 'gold')")
+    return In(operand, tuple(items), span=span)
+
+
+def between(operand: Expression, low: Expression, high: Expression, *, span: Span | None = None) -> Expression:
+    for part in (operand, low, high):
+        _require_scalar(part)
+    return Between(operand, low, high, span=span)
+
+
+def like(operand: Expression, pattern: Expression, *, span: Span | None = None) -> Expression:
+    _require_scalar(operand)
+    inner = _inside_string_functions(pattern)
+    if not (isinstance(inner, Constant) and isinstance(inner.value, str)):
+        raise Misplaced(
+            f"LIKE needs a pattern in single quotes, as in name LIKE 'ipad%', not {describe(inner)}", pattern
+        )
+    if ends_in_escape(inner.value):
+        raise Misplaced(r"the pattern ends in a \ that escapes nothing; a backslash itself is written \\", pattern)
+    return Like(operand, pattern, span=span)
+
+
+def is_null(operand: Expression, *, span: Span | None = None) -> Expression:
+    _require_scalar(operand)
+    return IsNull(operand, span=span)
+
+
+def _require_scalar(node: Expression) -> None:
+    if isinstance(node, Constant):
+        if isinstance(node.value, Point | Box):
+            raise Misplaced("a geometry has no place here; it is an argument of S_INTERSECTS", node)
+    elif isinstance(node, Array):
+        raise Misplaced("an array has no place here; it is an argument of, say, A_CONTAINS", node)
+
+
+# ---- functions
+
+
+def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
+    """A function of STRING_FUNCTIONS or PREDICATE_FUNCTIONS, its name in capitals."""
+    if name in STRING_FUNCTIONS:
+        _require_count(name, arguments, 1, "a string")
+        _require_string(name, arguments[0])
+    elif name in ARRAY_FUNCTIONS:
+        _require_count(name, arguments, 2, "attributes or arrays such as ('a', 'b')")
+        for argument in arguments:
+            _require_array(name, argument)
+    elif name in SPATIAL_FUNCTIONS:
+        _require_count(name, arguments, 2, "attributes, POINT(x y) or BBOX(xmin, ymin, xmax, ymax)")
+        for argument in arguments:
+            _require_geometry(name, argument)
+    elif name in PREDICATE_FUNCTIONS:
+        _require_count(name, arguments, 2, "an attribute and a regular expression in single quotes")
+        _require_regex(name, *arguments)
+    else:
+        raise Misplaced(unknown_function(name))
+    return Call(name, tuple(arguments), span=span)
+
+
+def array(items: Sequence[Expression], *, span: Span | None = None) -> Array:
+    constants = []
+    for item in items:
+        if not isinstance(item, Constant):
+            reason = f"{describe(item)} inside an array is not supported yet; write constants"
+            raise Misplaced(reason, item, unsupported=True)
+        if isinstance(item.value, Point | Box):
+            raise Misplaced("an array holds numbers, strings, booleans, dates and timestamps", item)
+        constants.append(item)
+    return Array(tuple(constants), span=span)
+
+
+def _require_count(name: str, arguments: Sequence[Expression], count: int, what: str) -> None:
+    if len(arguments) != count:
+        needed = "one argument" if count == 1 else "two arguments"
+        raise Misplaced(f"{name} takes {needed} ({what}), not {len(arguments)}")
+
+
+def _require_string(name: str, node: Expression) -> None:
+    inner = _inside_string_functions(node)
+    fits = isinstance(inner.value, str) if isinstance(inner, Constant) else isinstance(inner, Attribute)
+    if not fits:
+        raise Misplaced(f"{name} needs a string or an attribute, not {describe(node)}", node)
+
+
+def _require_array(name: str, node: Expression) -> None:
+    if not isinstance(node, Attribute | Array):
+        raise Misplaced(f"{name} needs an attribute or an array such as ('a', 'b'), not {describe(node)}", node)
+
+
+def _require_geometry(name: str, node: Expression) -> None:
+    if isinstance(node, Constant) and isinstance(node.value, Point | Box):
+        return
+    if not isinstance(node, Attribute):
+        reason = f"{name} needs an attribute, POINT(x y) or BBOX(xmin, ymin, xmax, ymax)"
+        raise Misplaced(f"{reason}, not {describe(node)}", node)
+
+
+def _require_regex(name: str, subject: Expression, pattern: Expression) -> None:
+    if not isinstance(_inside_string_functions(subject), Attribute):
+        raise Misplaced(
+            f"{name} looks at an attribute, or CASEI or ACCENTI of one, not at {describe(subject)}", subject
+        )
+    if not (isinstance(pattern, Constant) and isinstance(pattern.value, str)):
+        raise Misplaced(f"{name} needs a regular expression in single quotes, not {describe(pattern)}", pattern)
+    problem = regex_problem(pattern.value)
+    if problem:
+        raise Misplaced(f"{pattern.value[:60]!r} is no regular expression (RE2 syntax): {problem}", pattern)
+
+
+def _inside_string_functions(node: Expression) -> Expression:
+    while isinstance(node, Call) and node.name in STRING_FUNCTIONS:
+        node = node.arguments[0]
+    return node
+
+
+# ---- constants
+
+
+def number(value: float, written: str, is_integer: bool, *, span: Span | None = None) -> Constant:
+    """A number that float64 holds; `written` is its spelling, `is_integer` whether that is an integer's."""
+    if is_integer and abs(value) >= LARGEST_INTEGER and not _is_exact(written):
+        raise Misplaced(f"{written[:40]} cannot be represented exactly; write it as a string")
+    if not math.isfinite(value):
+        raise Misplaced(f"{written[:40]} is beyond the largest number (about 1.8e308)")
+    return Constant(value + 0.0, span=span)  # + 0.0: there is no negative zero
+
+
+def _is_exact(integer: str) -> bool:
+    digits = integer.lstrip("+-0")
+    return len(digits) <= 16 and int(digits) <= LARGEST_INTEGER
+
+
+def date(written: str, *, span: Span | None = None) -> Constant:
+    if len(written) != 10:
+        raise Misplaced(
+            f"DATE is written DATE('2024-05-31'), not {written[:40]!r}; with a time of day it is a TIMESTAMP"
+        )
+    return Constant(_instant(written), span=span)
+
+
+def timestamp(written: str, *, span: Span | None = None) -> Constant:
+    return Constant(_instant(written), span=span)
+
+
+def _instant(written: str) -> Instant:
+    try:
+        return Instant.parse(written)
+    except InvalidInput as error:
+        raise Misplaced(str(error)) from None
+
+
+def box(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:
+    if len(coordinates) == 6:
+        raise Misplaced(not_supported("BBOX with six numbers (three dimensions)"), unsupported=True)
+    if len(coordinates) != 4:
+        raise Misplaced(f"BBOX takes four numbers (xmin, ymin, xmax, ymax), not {len(coordinates)}")
+    try:
+        return Constant(Box(*coordinates), span=span)
+    except InvalidInput as error:
+        raise Misplaced(str(error)) from None
+
+
+def point(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:
+    if len(coordinates) in (3, 4):
+        raise Misplaced(not_supported("POINT with more than two coordinates"), unsupported=True)
+    if len(coordinates) != 2:
+        raise Misplaced(f"POINT takes two numbers, POINT(x y), not {len(coordinates)}")
+    return Constant(Point(*coordinates), span=span)
+
+
+def describe(node: Expression) -> str:
+    """What a node is, in a user's words."""
+    if isinstance(node, Constant):
+        if isinstance(node.value, str):
+            return f"the string '{node.value[:40]}'"
+        if isinstance(node.value, bool):
+            return f"the boolean {str(node.value).upper()}"
+        kind = type_name(node.value)
+        return f"the number {node.value:g}" if isinstance(node.value, float) else f"{_article(kind)} {kind}"
+    if isinstance(node, Attribute):
+        return f"the attribute {node.name[:60]}"
+    if isinstance(node, Call):
+        return f"the result of {node.name}"
+    return _DESCRIPTIONS[type(node)]
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[0] in "aeiou" else "a"
+
+
+_DESCRIPTIONS: Final[dict[type, str]] = {
+    Array: "an array",
+    Arithmetic: "an arithmetic expression",
+    Comparison: "a comparison",
+    In: "a condition with IN",
+    Between: "a condition with BETWEEN",
+    Like: "a condition with LIKE",
+    IsNull: "a condition with IS NULL",
+    Not: "a condition with NOT",
+    And: "a condition with AND",
+    Or: "a condition with OR",
+}

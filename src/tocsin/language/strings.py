@@ -1,0 +1,123 @@
+"""What do CASEI, ACCENTI, LIKE and MATCHES do to strings?"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_ESCAPE: Final = "\\"
+
+
+def fold_case(text: str) -> str:
+    """CASEI: the Unicode case folding of a text.
+
+    >>> fold_case("Straße")
+    'strasse'
+    """
+    return text.casefold()
+
+
+def strip_accents(text: str) -> str:
+    """ACCENTI: a text without the marks on its letters (decomposed, category Mn dropped, composed again).
+
+    >>> strip_accents("Chișinău, Übergröße")
+    'Chisinau, Ubergroße'
+    """
+    if text.isascii():
+        return text
+    bare = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
+    return unicodedata.normalize("NFC", bare)
+
+
+def like_parts(pattern: str) -> list[list[str | None]]:
+    r"""A LIKE pattern as what stands between its `%`: code points, None for `_`.
+
+    A lone `\` at the end stands for itself; the parser refuses it before.
+
+    >>> like_parts(r"a_%\%")
+    [['a', None], ['%']]
+    """
+    parts: list[list[str | None]] = [[]]
+    letters = iter(pattern)
+    for letter in letters:
+        if letter == "%":
+            parts.append([])
+        elif letter == "_":
+            parts[-1].append(None)
+        else:
+            parts[-1].append(next(letters, letter) if letter == _ESCAPE else letter)
+    return parts
+
+
+def ends_in_escape(pattern: str) -> bool:
+    r"""Whether a LIKE pattern ends in a `\` that escapes nothing."""
+    return (len(pattern) - len(pattern.rstrip(_ESCAPE))) % 2 == 1
+
+
+def like_regex(pattern: str) -> str:
+    r"""The RE2 (and Python) regular expression that a whole string must match, for a LIKE pattern.
+
+    >>> like_regex("50%_")
+    '(?s)^50.*.$'
+    """
+    parts = (("." if c is None else re.escape(c) for c in part) for part in like_parts(pattern))
+    # RE2's `$` is the end of the text; Python's also matches before a last newline, so use fullmatch there.
+    return "(?s)^" + ".*".join("".join(part) for part in parts) + "$"
+
+
+def like_matches(pattern: str, text: str) -> bool:
+    """Whether a text is LIKE a pattern. Cost: at most the product of the two lengths.
+
+    >>> like_matches("ip_d%", "ipad2"), like_matches("ip_d%", "my ipad2")
+    (True, False)
+    """
+    first, *others = like_parts(pattern)
+    if not others:
+        return len(first) == len(text) and _fits(first, text, 0)
+    *middle, last = others
+    end = len(text) - len(last)
+    if end < len(first) or not _fits(first, text, 0) or not _fits(last, text, end):
+        return False
+    # Each part as far left as it fits leaves the most room for those that follow.
+    at = len(first)
+    for part in middle:
+        at = next((i for i in range(at, end - len(part) + 1) if _fits(part, text, i)), -1)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+def _fits(part: list[str | None], text: str, at: int) -> bool:
+    return all(letter is None or letter == text[at + i] for i, letter in enumerate(part))
+
+
+def regex_problem(pattern: str) -> str | None:
+    """What RE2 says against a regular expression; None when it is well-formed.
+
+    >>> regex_problem("a+"), regex_problem("a(")
+    (None, 'missing ): a(')
+    """
+    try:
+        pc.match_substring_regex(_NOTHING, pattern)
+    except pa.ArrowInvalid as error:
+        return str(error).removeprefix("Invalid regular expression: ")
+    except UnicodeEncodeError:
+        return "it holds half of a surrogate pair"
+    return None
+
+
+_NOTHING: Final = pa.array([""], pa.string())
+
+
+def regex_matches(pattern: str, text: str) -> bool | None:
+    """Whether RE2 finds a pattern anywhere in a text; None when the text is no valid Unicode."""
+    try:
+        found = pc.match_substring_regex(pa.array([text], pa.string()), pattern)
+    except UnicodeEncodeError:
+        return None
+    return bool(found[0].as_py())

@@ -1,0 +1,247 @@
+"""What is wrong with this text? From the place where the parser stopped to a sentence for its author."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple
+
+from tocsin.errors import ExpressionError, UnsupportedError
+from tocsin.language import tokens as words
+from tocsin.language.functions import GEOMETRIES_NOT_YET, not_supported, unknown_function
+from tocsin.language.tokens import Token
+
+_PREDICATE_OPERATORS: Final = frozenset({"COMPARISON", "IN", "BETWEEN", "LIKE", "IS", "NOT"})
+_END: Final = "$END"
+
+
+class _Stop(NamedTuple):
+    """Where and why the parser stopped."""
+
+    text: str
+    before: list[Token]
+    found: Token
+    expected: Collection[str]  # terminals of the grammar: never shown
+
+    @property
+    def previous(self) -> Token | None:
+        return self.before[-1] if self.before else None
+
+    @property
+    def wants_value(self) -> bool:
+        return "NAME" in self.expected
+
+    def follows(self, *kinds: str) -> bool:
+        return bool(self.before) and self.before[-1].type in kinds
+
+
+def syntax_error(text: str, tokens: list[Token], found: Token, expected: Collection[str]) -> ExpressionError:
+    """The error for a text that the parser gave up at the token `found`, where `expected` would have done."""
+    if found.type == _END:
+        end = tokens[-1].end_pos if tokens else 0
+        before, found = tokens, Token(_END, "", end, end)
+    else:
+        before = [token for token in tokens if token.start_pos < found.start_pos]
+    stop = _Stop(text, before, found, expected)
+    for explain in _EXPLANATIONS:
+        error = explain(stop)
+        if error is not None:
+            return error
+    return _error(stop, f"expected {_options(stop)}, found {_show(found)}")
+
+
+def _error(stop: _Stop, reason: str, at: Token | None = None) -> ExpressionError:
+    return ExpressionError(reason, stop.text, (at or stop.found).start_pos)
+
+
+# ---- explanations, the most specific first; each returns None where it does not apply
+
+
+def _bad_word(stop: _Stop) -> ExpressionError | None:
+    """What is no token at all."""
+    found = stop.found
+    if found.type == words.UNCLOSED_STRING:
+        return _error(stop, "unclosed string: the closing ' is missing")
+    if found.type == words.UNCLOSED_NAME:
+        return _error(stop, 'unclosed name: the closing " is missing')
+    if found.type == words.EMPTY_NAME:
+        return _error(stop, "\"\" is a name without letters; an empty string is written ''")
+    if found.type == words.UNKNOWN_FUNCTION:
+        return _error(stop, unknown_function(found.value))
+    if found.type == words.UNSUPPORTED_FUNCTION:
+        return UnsupportedError(not_supported(found.value.upper()), stop.text, found.start_pos)
+    if found.type == words.STRAY:
+        return _error(stop, _stray(stop))
+    return None
+
+
+def _stray(stop: _Stop) -> str:
+    start = stop.found.start_pos
+    for sign, advice in _STRAY_ADVICE.items():
+        if stop.text.startswith(sign, start):
+            return f"{sign!r} is not understood; {advice}"
+    return f"the character {stop.found.value!r} is not understood"
+
+
+_STRAY_ADVICE: Final = {
+    "!=": "write <> for 'not equal'",
+    "!": "write NOT",
+    "&&": "write AND",
+    "&": "write AND",
+    "||": "write OR",
+    "|": "write OR",
+    "[": "arrays are written with parentheses, as in ('a', 'b')",
+    "]": "arrays are written with parentheses, as in ('a', 'b')",
+    ".": 'a name with several parts is quoted as a whole, as in "a b.c"',
+    "`": "names are quoted with double quotes, strings with single quotes",
+    "\u2018": "strings are written in straight single quotes '",
+    "\u2019": "strings are written in straight single quotes '",
+    "\u201c": "names are quoted with straight double quotes, strings with single quotes",
+    "\u201d": "names are quoted with straight double quotes, strings with single quotes",
+    "{": "CQL2 JSON begins with { as a whole",
+    ";": "one expression has no end mark",
+}
+
+
+def _two_signs(stop: _Stop) -> ExpressionError | None:
+    """`==`, `=>` and other spellings of operators in other languages."""
+    previous = stop.previous
+    if previous is None or previous.end_pos != stop.found.start_pos:
+        return None
+    sign = previous.value + stop.found.value
+    advice = {"==": "=", "=>": ">=", "=<": "<=", "><": "<>", "**": "^", "<>=": "<>", "<==": "<=", ">==": ">="}
+    if sign not in advice:
+        return None
+    return _error(stop, f"{sign!r} is not understood; write {advice[sign]}", previous)
+
+
+def _three_dimensions(stop: _Stop) -> ExpressionError | None:
+    """`POINT Z (1 2 3)`, whose name is not followed by its parenthesis; and `POINT(1, 2)`."""
+    previous = stop.previous
+    if previous is None:
+        return None
+    name = previous.value.upper()
+    if stop.found.value.upper() in ("Z", "M", "ZM") and name in GEOMETRIES_NOT_YET | {"POINT"}:
+        reason = not_supported(f"{name} {stop.found.value.upper()}")
+        return UnsupportedError(reason, stop.text, previous.start_pos)
+    if stop.found.type == "COMMA" and "NUMBER" in stop.expected and not stop.wants_value:
+        return _error(stop, "POINT is written POINT(x y), without a comma")
+    return None
+
+
+def _missing_value(stop: _Stop) -> ExpressionError | None:
+    nothing_but_opened = stop.found.type == _END and stop.follows("LPAR")
+    if not stop.wants_value or nothing_but_opened:
+        return None
+    if stop.previous is None:
+        if stop.found.type == _END:
+            return _error(stop, "the expression is empty; write a condition such as price <= 580")
+        return _error(stop, f"expected a condition such as price <= 580, found {_show(stop.found)}")
+    hint = "; whether a value is missing is asked by IS NULL" if stop.found.type == "NULL" else ""
+    return _error(stop, f"expected a value after {_show(stop.previous)}, found {_show(stop.found)}{hint}")
+
+
+def _parentheses(stop: _Stop) -> ExpressionError | None:
+    opening = _open_parentheses(stop.before)
+    if stop.found.type == _END and opening:
+        return _error(stop, "unclosed '(': the closing ) is missing", opening[-1])
+    if stop.found.type == "RPAR" and not opening:
+        return _error(stop, "')' closes nothing; there is no '(' before it")
+    return None
+
+
+def _chain(stop: _Stop) -> ExpressionError | None:
+    """`a = 1 = 2`: a predicate ended where another operator of predicates stands."""
+    operands_wanted = "COMPARISON" in stop.expected or "OR" not in stop.expected
+    if operands_wanted or stop.found.type not in _PREDICATE_OPERATORS:
+        return None
+    return _error(
+        stop,
+        f"comparisons do not chain: {_show(stop.found)} cannot follow a comparison; use parentheses, as in "
+        "(a = 1) = (b = 2), or AND",
+    )
+
+
+def _misplaced_list(stop: _Stop) -> ExpressionError | None:
+    """`a = ('x', 'y')`: a list of values where a single value stands."""
+    if stop.found.type != "COMMA" or "COMMA" in stop.expected:
+        return None
+    opening = _open_parentheses(stop.before)
+    if not opening:
+        return _error(stop, "',' has no place here; conditions are joined with AND or OR")
+    reason = "a list has no place here; it follows IN, or is the argument of a function such as A_CONTAINS"
+    return _error(stop, reason, opening[-1])
+
+
+_EXPLANATIONS: Final[tuple[Callable[[_Stop], ExpressionError | None], ...]] = (
+    _three_dimensions,
+    _bad_word,
+    _two_signs,
+    _missing_value,
+    _parentheses,
+    _chain,
+    _misplaced_list,
+)
+
+
+# ---- words for what was expected and found
+
+
+def _options(stop: _Stop) -> str:
+    """What could follow, in words."""
+    if "OR" not in stop.expected:
+        return _special_options(stop)
+    if "COMMA" in stop.expected:
+        return "',' or ')'"
+    options = [word for kind, word in _FOLLOWERS if kind in stop.expected]
+    if not _open_parentheses(stop.before):
+        options.append("the end")
+    return _either(options)
+
+
+def _special_options(stop: _Stop) -> str:
+    """What could follow inside a predicate that is half written, or inside a list."""
+    expected = stop.expected
+    if stop.follows("IS"):
+        return "NULL or NOT NULL after IS"
+    if stop.follows("NOT"):
+        return "NULL after IS NOT" if "NULL" in expected else "IN, LIKE or BETWEEN after NOT"
+    if stop.follows("IN"):
+        return "'(' and a list of values after IN"
+    if "AND" in expected:
+        return "AND between the bounds of BETWEEN"
+    if "NUMBER" in expected:
+        return "a number or ')'" if "RPAR" in expected else "a number"
+    return _either([word for kind, word in _FOLLOWERS if kind in expected])
+
+
+def _either(options: list[str]) -> str:
+    return " or ".join([", ".join(options[:-1]), options[-1]] if len(options) > 1 else options)
+
+
+_FOLLOWERS: Final = (
+    ("COMPARISON", "an operator such as = or <"),
+    ("AND", "AND"),
+    ("OR", "OR"),
+    ("COMMA", "','"),
+    ("RPAR", "')'"),
+)
+
+
+def _show(token: Token) -> str:
+    if token.type == _END:
+        return "the end of the expression"
+    if token.type == "STRING":
+        return token.value if len(token.value) <= 42 else f"{token.value[:40]}...'"
+    if token.value.upper() in words.KEYWORDS:
+        return token.value.upper()
+    return f"'{token.value}'" if len(token.value) <= 40 else f"'{token.value[:40]}...'"
+
+
+def _open_parentheses(tokens: list[Token]) -> list[Token]:
+    opening: list[Token] = []
+    for token in tokens:
+        if token.type == "LPAR":
+            opening.append(token)
+        elif token.type == "RPAR" and opening:
+            opening.pop()
+    return opening

@@ -1,0 +1,305 @@
+"""What does CQL2 text mean? Tables by lark from `cql2.lark`, words by `tokens.py`, nodes by `rules.py`.
+
+The parser is LALR(1): a loop over a stack, linear in the length of the text, whatever the text. Callbacks are
+called as rules complete; no parse tree is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, NoReturn, cast
+
+import lark
+
+from tocsin.errors import ExpressionError, UnsupportedError
+from tocsin.language import rules
+from tocsin.language.rules import Misplaced
+from tocsin.language.syntax_errors import syntax_error
+from tocsin.language.tokens import Token, tokenize
+from tocsin.model.expression import (
+    ARRAY_FUNCTIONS,
+    MAX_DEPTH,
+    ArithmeticOperator,
+    Attribute,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    Span,
+)
+
+
+def parse(text: str) -> Expression:
+    """Read CQL2 text. Raise `ExpressionError` with the place, or `UnsupportedError` for what comes later.
+
+    Cost: linear in the length of the text.
+
+    >>> parse("price <= 580")
+    Comparison(op='<=', left=Attribute(name='price'), right=Constant(value=580.0))
+    """
+    if not text.isascii():
+        _refuse_surrogates(text)
+    try:
+        root = rules.whole(cast(Expression, _parser().parse(text)))
+    except lark.UnexpectedToken as error:
+        # `from None`: lark's own message names terminals, which mean nothing to users.
+        raise syntax_error(text, tokenize(text), error.token, error.accepts or ()) from None
+    except Misplaced as error:
+        _refuse(error, text)
+    if len(text) > MAX_DEPTH:  # each level takes at least one character
+        _check_size(root, text)
+    return root
+
+
+def _refuse(error: Misplaced, text: str) -> NoReturn:
+    kind = UnsupportedError if error.unsupported else ExpressionError
+    span = error.node.span if error.node is not None else None
+    raise kind(error.reason, text, span.start if span else 0) from None
+
+
+def _refuse_surrogates(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        reason = "half of a surrogate pair is no character; the text is not valid Unicode"
+        raise ExpressionError(reason, text, error.start) from None
+
+
+def _check_size(root: Expression, text: str) -> None:
+    try:
+        rules.check_size(root)
+    except ExpressionError as error:
+        raise ExpressionError(error.reason, text) from None
+
+
+class _Words(lark.lexer.Lexer):
+    """Hands our tokens to lark."""
+
+    def __init__(self, lexer_conf: object) -> None:
+        pass
+
+    def lex(self, data: str) -> Any:  # type: ignore[override]  # lark calls a custom lexer with the text alone
+        return tokenize(data)
+
+
+@cache
+def _parser() -> lark.Lark:
+    grammar = files("tocsin.language").joinpath("cql2.lark").read_text("utf-8")
+    return lark.Lark(grammar, parser="lalr", lexer=_Words, start="expression", transformer=_Nodes())
+
+
+class _Listed:
+    """Items between parentheses: an array, once it is clear that a function wants one."""
+
+    __slots__ = ("items", "span")
+
+    def __init__(self, items: list[Expression], span: Span) -> None:
+        self.items = items
+        self.span = span
+
+
+def _placed(make: Callable[..., Expression], *parts: Any, span: Span) -> Expression:
+    """`make(*parts)`; what it refuses as a whole is refused at `span`."""
+    try:
+        return make(*parts, span=span)
+    except Misplaced as error:
+        if error.node is None:
+            error.node = Constant(False, span=span)
+        raise
+
+
+def _span(node: Expression) -> Span:
+    return cast(Span, node.span)
+
+
+def _over(first: Expression, last: Expression) -> Span:
+    return Span(_span(first).start, _span(last).end)
+
+
+class _Nodes(lark.Transformer[Token, Expression]):
+    """One callback a rule of the grammar; `c` are its children, tokens and nodes, by position."""
+
+    # ---- conditions
+
+    @staticmethod
+    def any_of(c: list[Any]) -> Expression:
+        return rules.any_of(c[::2], span=_over(c[0], c[-1]))
+
+    @staticmethod
+    def all_of(c: list[Any]) -> Expression:
+        return rules.all_of(c[::2], span=_over(c[0], c[-1]))
+
+    @staticmethod
+    def negated(c: list[Any]) -> Expression:
+        return rules.negated(c[1], span=Span(c[0].start_pos, _span(c[1]).end))
+
+    @staticmethod
+    def group(c: list[Any]) -> Expression:
+        # The node is ours alone until the parse ends, so its place may still grow to the parentheses.
+        object.__setattr__(c[1], "span", Span(c[0].start_pos, c[2].end_pos))
+        return cast(Expression, c[1])
+
+    # ---- predicates
+
+    @staticmethod
+    def comparison(c: list[Any]) -> Expression:
+        return rules.comparison(cast(ComparisonOperator, c[1].value), c[0], c[2], span=_over(c[0], c[2]))
+
+    @staticmethod
+    def within(c: list[Any]) -> Expression:
+        return rules.within(c[0], c[3], span=Span(_span(c[0]).start, c[4].end_pos))
+
+    @staticmethod
+    def not_within(c: list[Any]) -> Expression:
+        return _opposite(_Nodes.within([c[0], *c[2:]]))
+
+    @staticmethod
+    def between(c: list[Any]) -> Expression:
+        return rules.between(c[0], c[2], c[4], span=_over(c[0], c[4]))
+
+    @staticmethod
+    def not_between(c: list[Any]) -> Expression:
+        return _opposite(_Nodes.between([c[0], *c[2:]]))
+
+    @staticmethod
+    def like(c: list[Any]) -> Expression:
+        return rules.like(c[0], c[2], span=_over(c[0], c[2]))
+
+    @staticmethod
+    def not_like(c: list[Any]) -> Expression:
+        return _opposite(_Nodes.like([c[0], *c[2:]]))
+
+    @staticmethod
+    def is_null(c: list[Any]) -> Expression:
+        return rules.is_null(c[0], span=Span(_span(c[0]).start, c[-1].end_pos))
+
+    @staticmethod
+    def is_not_null(c: list[Any]) -> Expression:
+        return _opposite(_Nodes.is_null(c))
+
+    @staticmethod
+    def listed(c: list[Any]) -> list[Expression]:
+        return c[::2]
+
+    # ---- scalars
+
+    @staticmethod
+    def arithmetic(c: list[Any]) -> Expression:
+        op = cast(ArithmeticOperator, c[1].value.upper())
+        return rules.arithmetic(op, c[0], c[2], span=_over(c[0], c[2]))
+
+    @staticmethod
+    def minus(c: list[Any]) -> Expression:
+        sign = c[0]
+        minus_one = Constant(-1.0, span=Span(sign.start_pos, sign.end_pos))
+        return rules.arithmetic("*", minus_one, c[1], span=Span(sign.start_pos, _span(c[1]).end))
+
+    @staticmethod
+    def number(c: list[Any]) -> Expression:
+        return _number(c[0].value, Span(c[0].start_pos, c[0].end_pos))
+
+    @staticmethod
+    def signed_number(c: list[Any]) -> Expression:
+        sign, digits = c
+        return _number(sign.value + digits.value, Span(sign.start_pos, digits.end_pos))
+
+    @staticmethod
+    def string(c: list[Any]) -> Expression:
+        token = c[0]
+        value = token.value[1:-1]
+        if "'" in value:
+            value = value.replace("''", "'")
+        return Constant(value, span=Span(token.start_pos, token.end_pos))
+
+    @staticmethod
+    def true(c: list[Any]) -> Expression:
+        return Constant(True, span=Span(c[0].start_pos, c[0].end_pos))
+
+    @staticmethod
+    def false(c: list[Any]) -> Expression:
+        return Constant(False, span=Span(c[0].start_pos, c[0].end_pos))
+
+    @staticmethod
+    def attribute(c: list[Any]) -> Expression:
+        token = c[0]
+        return Attribute(token.value, span=Span(token.start_pos, token.end_pos))
+
+    @staticmethod
+    def quoted_attribute(c: list[Any]) -> Expression:
+        token = c[0]
+        return Attribute(token.value[1:-1].replace('""', '"'), span=Span(token.start_pos, token.end_pos))
+
+    # ---- functions
+
+    @staticmethod
+    def point(c: list[Any]) -> Expression:
+        values = [coordinate.value for coordinate in c[2:-1]]
+        return _placed(rules.point, values, span=Span(c[0].start_pos, c[-1].end_pos))
+
+    @staticmethod
+    def empty_array(c: list[Any]) -> _Listed:
+        return _Listed([], Span(c[0].start_pos, c[1].end_pos))
+
+    @staticmethod
+    def array(c: list[Any]) -> _Listed:
+        return _Listed(c[1:-1:2], Span(c[0].start_pos, c[-1].end_pos))
+
+    @staticmethod
+    def call(c: list[Any]) -> Expression:
+        name = c[0].value.upper()
+        arguments = c[2] if len(c) == 4 else []
+        span = Span(c[0].start_pos, c[-1].end_pos)
+        nodes = [_resolve(name, a) if isinstance(a, _Listed) else a for a in arguments]
+        literal = _LITERALS.get(name)
+        if literal:
+            return literal(nodes, span)
+        return _placed(rules.call, name, nodes, span=span)
+
+
+def _opposite(node: Expression) -> Expression:
+    return rules.negated(node, span=node.span)
+
+
+def _number(written: str, span: Span) -> Expression:
+    try:
+        return rules.number(float(written), written, written.lstrip("+-").isdigit(), span=span)
+    except Misplaced as error:
+        error.node = Constant(False, span=span)
+        raise
+
+
+def _resolve(name: str, listed: _Listed) -> Expression:
+    """Items between parentheses as the argument of a function: an array where it takes one, else a group."""
+    if name in ARRAY_FUNCTIONS:
+        return rules.array(listed.items, span=listed.span)
+    here = Constant(False, span=listed.span)
+    if len(listed.items) != 1:
+        raise Misplaced(f"{name} takes no array", here)
+    return listed.items[0]
+
+
+def _date(nodes: list[Expression], span: Span) -> Expression:
+    return _placed(rules.date, _only_string("DATE('2024-05-31')", nodes, span), span=span)
+
+
+def _timestamp(nodes: list[Expression], span: Span) -> Expression:
+    return _placed(rules.timestamp, _only_string("TIMESTAMP('2024-05-31T08:15:00Z')", nodes, span), span=span)
+
+
+def _only_string(example: str, nodes: list[Expression], span: Span) -> str:
+    if len(nodes) == 1 and isinstance(nodes[0], Constant) and isinstance(nodes[0].value, str):
+        return nodes[0].value
+    raise Misplaced(f"write {example}", nodes[0] if nodes else Constant(False, span=span))
+
+
+def _box(nodes: list[Expression], span: Span) -> Expression:
+    values = []
+    for node in nodes:
+        if not (isinstance(node, Constant) and isinstance(node.value, float)):
+            raise Misplaced(f"BBOX takes four numbers, not {rules.describe(node)}", node)
+        values.append(node.value)
+    return _placed(rules.box, values, span=span)
+
+
+_LITERALS: Final = {"DATE": _date, "TIMESTAMP": _timestamp, "BBOX": _box}

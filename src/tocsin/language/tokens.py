@@ -1,0 +1,150 @@
+"""What are the words of CQL2 text? One regular expression, applied once from left to right.
+
+What cannot be a token becomes a token of a type that the grammar lacks, and ends the list: the parser then
+stops at the first error in order of place, whatever its kind, and `syntax_errors.py` puts it into words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tocsin.errors import ExpressionError
+from tocsin.language.functions import NOT_YET, SUPPORTED
+from tocsin.model.expression import MAX_DEPTH, MAX_NODES
+
+KEYWORDS: Final = frozenset(("AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS", "NULL", "TRUE", "FALSE", "DIV"))
+
+_KINDS_OF_WORDS: Final = {word: word for word in KEYWORDS} | {"DIV": "MULTIPLY"}
+
+UNCLOSED_STRING: Final = "UNCLOSED_STRING"
+UNCLOSED_NAME: Final = "UNCLOSED_NAME"
+EMPTY_NAME: Final = "EMPTY_NAME"
+STRAY: Final = "STRAY"
+UNKNOWN_FUNCTION: Final = "UNKNOWN_FUNCTION"
+UNSUPPORTED_FUNCTION: Final = "UNSUPPORTED_FUNCTION"
+
+# The character ranges of the standard's `identifierStart` and `identifierPart`.
+_NAME_START: Final = (
+    "A-Za-z_:\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1ffe\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
+    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_NAME: Final = f"[{_NAME_START}][{_NAME_START}.0-9\u0300-\u036f\u203f\u2040]*+"
+
+# Possessive quantifiers: a failed attempt never costs more than one look at what follows.
+_TOKEN: Final = re.compile(
+    rf"""\s*+(?:
+        (?P<NAME>{_NAME})
+      | (?P<STRING>'[^']*+(?:''[^']*+)*+')
+      | (?P<NUMBER>(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+)
+      | (?P<LPAR>\()
+      | (?P<RPAR>\))
+      | (?P<COMMA>,)
+      | (?P<COMPARISON><>|<=|>=|[=<>])
+      | (?P<PLUS>\+)
+      | (?P<MINUS>-)
+      | (?P<MULTIPLY>[*/%])
+      | (?P<POWER>\^)
+      | (?P<QUOTED>"[^"]*+(?:""[^"]*+)*+")
+      | (?P<UNCLOSED_STRING>')
+      | (?P<UNCLOSED_NAME>")
+      | (?P<STRAY>\S)
+      | (?P<END>\Z)
+    )""",
+    re.VERBOSE,
+)
+_ENDS_THE_LIST: Final = frozenset({UNCLOSED_STRING, UNCLOSED_NAME, STRAY})
+_SIGNS: Final = frozenset({"PLUS", "MINUS"})
+_OPERAND_ENDS: Final = frozenset({"NAME", "QUOTED", "STRING", "NUMBER", "TRUE", "FALSE", "NULL", "RPAR"})
+_IDENTIFIER: Final = re.compile(_NAME)
+
+
+class Token:
+    """A word of the text and its place in code points, shaped as the parser generator expects tokens."""
+
+    __slots__ = ("end_pos", "start_pos", "type", "value")
+
+    # The generator copies these to its end marker; places are offsets here, so nobody reads them.
+    line = column = end_line = end_column = 0
+
+    def __init__(self, type: str, value: str, start_pos: int, end_pos: int) -> None:
+        self.type = type
+        self.value = value
+        self.start_pos = start_pos
+        self.end_pos = end_pos
+
+
+def tokenize(text: str) -> list[Token]:
+    """The words of a text. Raise `ExpressionError` for parentheses too deep, or too many values.
+
+    Cost: linear in the length of the text.
+    """
+    tokens: list[Token] = []
+    depth = values = 0
+    for match in _TOKEN.finditer(text):
+        kind: str = match.lastgroup  # type: ignore[assignment]  # every alternative is a group
+        raw = match[kind]
+        end = match.end()
+        if kind == "NAME":
+            values += 1
+            kind = _KINDS_OF_WORDS.get(raw.upper(), kind) if raw.isascii() else kind
+        elif kind == "LPAR":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _too_deep(text, end - 1)
+            if tokens and tokens[-1].type == "NAME" and not _names_a_function(tokens[-1]):
+                return tokens
+        elif kind == "RPAR":
+            depth -= 1
+        elif kind == "NUMBER":
+            values += 1
+            if _sign_before(tokens):
+                sign = tokens.pop()
+                tokens.append(Token(kind, sign.value + raw, sign.start_pos, end))
+                continue
+        elif kind == "STRING" or kind == "QUOTED":
+            values += 1
+            kind = EMPTY_NAME if raw == '""' else kind
+        elif kind == "END":
+            break
+        tokens.append(Token(kind, raw, end - len(raw), end))
+        if kind in _ENDS_THE_LIST:
+            break
+    if values > MAX_NODES:
+        raise too_many_nodes(text)
+    return tokens
+
+
+def _sign_before(tokens: list[Token]) -> bool:
+    """Whether a sign comes last and has no operand before it: then it belongs to the number after it."""
+    if not tokens or tokens[-1].type not in _SIGNS:
+        return False
+    return len(tokens) < 2 or tokens[-2].type not in _OPERAND_ENDS
+
+
+def _names_a_function(token: Token) -> bool:
+    """Turn the name before a '(' into a function; whether it is one that this version knows."""
+    name = token.value.upper()
+    if name in SUPPORTED:
+        token.type = "POINT" if name == "POINT" else "FUNCTION"
+        return True
+    token.type = UNSUPPORTED_FUNCTION if name in NOT_YET else UNKNOWN_FUNCTION
+    return False
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether an attribute's name can be written without double quotes."""
+    return _IDENTIFIER.fullmatch(name) is not None and name.upper() not in KEYWORDS
+
+
+def _too_deep(text: str, offset: int) -> ExpressionError:
+    reason = f"parentheses nest more than {MAX_DEPTH} deep here; at most {MAX_DEPTH} is allowed"
+    return ExpressionError(reason, text, offset)
+
+
+def too_many_nodes(text: str = "") -> ExpressionError:
+    """The refusal of an expression that is too large."""
+    return ExpressionError(
+        f"the expression has more than {MAX_NODES:,} values and operators; at most {MAX_NODES:,} are allowed",
+        text,
+    )

@@ -1,0 +1,95 @@
+"""In which forms do events come? Any that DESIGN of the public face names, read into chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tocsin.errors import InvalidInput
+from tocsin.model.subscription import Reject
+from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
+from tocsin.records.csv_files import ColumnType, read_csv
+from tocsin.records.files import format_of, open_bytes
+from tocsin.records.json_lines import read_json_lines
+from tocsin.records.tables import read_arrow_file, read_parquet, read_table
+
+
+def read_events(
+    source: Any, choose: Callable[[str], bool] = lambda _: True, schema: Mapping[str, ColumnType] | None = None
+) -> Iterator[Chunk]:
+    """Read events from a dict, an iterable of dicts, JSON lines (bytes), a path, a table or a data frame.
+
+    `choose` says which top-level columns of a file are needed; `schema` gives columns of a CSV their type.
+    Raises `InvalidInput` when the source as a whole cannot be read.
+    """
+    if isinstance(source, str | Path):
+        return _read_path(source, choose, schema or {})
+    if schema:
+        raise InvalidInput("a schema is for CSV files; other sources carry the types of their values")
+    if isinstance(source, bytes | bytearray | memoryview):
+        return read_json_lines(_lines(bytes(source)), len(source))  # type: ignore[arg-type]
+    if isinstance(source, Mapping):
+        return iter([ObjectChunk([(0, source)], done=1.0)])
+    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        return read_table(source)
+    if type(source).__module__.startswith("pandas"):
+        return _read_pandas(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return read_table(source)
+    if isinstance(source, Iterable):
+        return _read_objects(source)
+    raise InvalidInput(
+        f"events cannot be read from a {type(source).__name__}; give dicts, JSON lines as bytes, a path, "
+        "an Arrow table, or a pandas or Polars data frame"
+    )
+
+
+def _lines(data: bytes) -> Iterator[bytes]:
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start) + 1 or len(data)
+        yield data[start:end]
+        start = end
+
+
+def _read_path(path: str | Path, choose: Callable[[str], bool], schema: Mapping[str, ColumnType]) -> Iterator[Chunk]:
+    kind = format_of(path)
+    if schema and kind != "csv":
+        raise InvalidInput(f"{path}: a schema is for CSV files; other formats carry the types of their values")
+    if kind == "csv":
+        yield from read_csv(path, schema)
+    elif kind == "parquet":
+        yield from read_parquet(path, choose)
+    elif kind == "arrow":
+        yield from read_arrow_file(path)
+    else:
+        stream, size = open_bytes(path)
+        with stream:
+            yield from read_json_lines(stream, size)
+
+
+def _read_pandas(frame: Any) -> Iterator[Chunk]:
+    """A data frame as a table where its columns have one type each, else row by row."""
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return _read_objects(frame.to_dict("records"))
+    return read_table(table)
+
+
+def _read_objects(source: Iterable[Any]) -> Iterator[Chunk]:
+    """Dicts, in chunks; anything else among them is a reject."""
+    total = len(source) if hasattr(source, "__len__") else None
+    rows = enumerate(source)
+    while part := list(islice(rows, CHUNK_ROWS)):
+        records = [(row, record) for row, record in part if isinstance(record, Mapping)]
+        rejects = [
+            Reject(row, None, "", f"an event is an object of attributes, not a {type(record).__name__}")
+            for row, record in part
+            if not isinstance(record, Mapping)
+        ]
+        yield ObjectChunk(records, rejects, (part[-1][0] + 1) / total if total else None)

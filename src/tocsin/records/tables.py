@@ -1,0 +1,79 @@
+"""How are tables read? Arrow, Parquet, pandas and Polars, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tocsin.errors import InvalidInput
+from tocsin.records.chunks import CHUNK_ROWS, TableChunk
+from tocsin.records.files import readable
+
+Chooser = Callable[[str], bool]
+"""Whether a top-level column is needed."""
+
+
+def read_parquet(path: str | Path, choose: Chooser) -> Iterator[TableChunk]:
+    """Only the columns that are needed are read from the file."""
+    try:
+        file = pq.ParquetFile(readable(path))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InvalidInput(f"{path} is no readable Parquet file: {error}") from None
+    columns = [name for name in file.schema_arrow.names if choose(name)]
+    total = file.metadata.num_rows
+    if not columns:
+        yield from _without_columns(total)
+        return
+    try:
+        yield from _chunks(file.iter_batches(CHUNK_ROWS, columns=columns), total)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InvalidInput(f"{path} is damaged: {error}") from None
+
+
+def _without_columns(total: int) -> Iterator[TableChunk]:
+    """Rows of which no column is needed still count: `x IS NULL` is TRUE of them."""
+    for first in range(0, total, CHUNK_ROWS):
+        count = min(CHUNK_ROWS, total - first)
+        table = pa.table({"": pa.nulls(count)})
+        yield TableChunk(table, np.arange(first, first + count), done=(first + count) / total)
+
+
+def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
+    """An Arrow IPC file or stream."""
+    source = pa.memory_map(str(readable(path)))
+    try:
+        try:
+            file = pa.ipc.open_file(source)
+            batches: Iterable[pa.RecordBatch] = (file.get_batch(i) for i in range(file.num_record_batches))
+        except pa.ArrowInvalid:
+            source.seek(0)
+            batches = pa.ipc.open_stream(source)
+        yield from _chunks(batches, None)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InvalidInput(f"{path} is no readable Arrow file: {error}") from None
+
+
+def read_table(table: Any) -> Iterator[TableChunk]:
+    """A table, record batch or reader, or anything that exports an Arrow stream."""
+    if isinstance(table, pa.RecordBatch):
+        table = pa.table(table)
+    if not isinstance(table, pa.Table):
+        table = pa.RecordBatchReader.from_stream(table)
+        yield from _chunks(table, None)
+        return
+    yield from _chunks(table.to_batches(CHUNK_ROWS), table.num_rows)
+
+
+def _chunks(batches: Iterable[pa.RecordBatch], total: int | None) -> Iterator[TableChunk]:
+    first = 0
+    for batch in batches:
+        for at in range(0, batch.num_rows, CHUNK_ROWS):
+            part = batch.slice(at, CHUNK_ROWS)
+            rows = np.arange(first, first + part.num_rows)
+            first += part.num_rows
+            yield TableChunk(part, rows, done=first / total if total else None)

@@ -1,0 +1,110 @@
+"""How do matches go out? JSON lines, CSV, Parquet or Arrow by file ending, a chunk at a time.
+
+A file is written aside and renamed when it is whole, so that an interrupted run leaves nothing half-written behind.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Protocol
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+
+from tocsin.errors import InvalidInput
+from tocsin.records.files import STANDARD, format_of
+
+
+class _Sink(Protocol):
+    def write(self, table: pa.Table) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Writer:
+    """Writes tables of one schema to a file or, for `-`, to standard output. Use it in a `with`."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        self._format = format_of(path)
+        self._sink: _Sink | None = None
+        self._stream: IO[bytes] | None = None
+        self._aside = None if str(path) == STANDARD else Path(f"{path}.part")
+
+    def __enter__(self) -> Writer:
+        if self._aside is None:
+            self._stream = sys.stdout.buffer
+            return self
+        try:
+            self._stream = self._aside.open("wb")
+        except OSError as error:
+            raise InvalidInput(f"cannot write {self.path}: {error.strerror}") from None
+        return self
+
+    def write(self, table: pa.Table) -> None:
+        """Append a table; the first one fixes the schema."""
+        if self._sink is None:
+            self._sink = self._open(table.schema)
+        self._sink.write(table)
+
+    def _open(self, schema: pa.Schema) -> _Sink:
+        if self._format == "csv":
+            return _CsvSink(self._stream, schema)
+        if self._format == "parquet":
+            sink: _Sink = pq.ParquetWriter(self._stream, schema, compression="zstd")
+            return sink
+        if self._format == "arrow":
+            sink = pa.ipc.new_file(self._stream, schema)
+            return sink
+        return _JsonLinesSink(self._stream)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._stream is not None
+        if self._sink is not None and kind is None:
+            self._sink.close()
+        if self._aside is None:
+            self._stream.flush()
+            return
+        self._stream.close()
+        if kind is None:
+            self._aside.replace(self.path)
+        else:
+            self._aside.unlink(missing_ok=True)
+
+
+def open_writer(path: str | Path) -> Writer:
+    """A writer for the format that the file ending stands for."""
+    return Writer(path)
+
+
+class _JsonLinesSink:
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        self._stream = stream
+
+    def write(self, table: pa.Table) -> None:
+        assert self._stream is not None
+        encode = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": ")).encode
+        self._stream.write("".join(encode(record) + "\n" for record in table.to_pylist()).encode())
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+
+class _CsvSink:
+    def __init__(self, stream: Any, schema: pa.Schema) -> None:
+        nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+        if nested:
+            raise InvalidInput(f"CSV cannot hold the lists of {nested[0]!r}; write JSON lines, Parquet or Arrow")
+        self._writer = arrow_csv.CSVWriter(stream, schema)
+
+    def write(self, table: pa.Table) -> None:
+        self._writer.write(table)
+
+    def close(self) -> None:
+        self._writer.close()

@@ -1,0 +1,119 @@
+"""How do the segments of one index lie in a folder? One subfolder a partition, in a subfolder a version.
+
+    index/
+      manifest.json                    names the version; replaced last, at once
+      version-<name>/part-00000/       a segment
+
+A reader sees the version that the manifest names when it opens it. The version before is kept, for readers that are
+still on it; older ones are removed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tocsin.columns.arrays import Texts
+from tocsin.errors import SegmentError
+from tocsin.segment.segment import Segment
+from tocsin.segment.segment_set import SegmentSet
+from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, write_manifest, write_segment
+
+FORMAT: Final = "tocsin index"
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFolder:
+    """What an index folder's manifest says: its version and the segments of that version."""
+
+    path: Path
+    version: str
+    parts: tuple[str, ...]
+    subscriptions: int
+    ids: str  # "string" or "int64"
+
+    @classmethod
+    def read(cls, path: str | Path) -> IndexFolder:
+        """Read the manifest; raises `SegmentError`."""
+        path = Path(path)
+        manifest = read_manifest(path / MANIFEST, FORMAT, VERSION)
+        try:
+            return cls(
+                path, manifest["current"], tuple(manifest["parts"]), manifest["subscriptions"], manifest["ids"]
+            )
+        except (KeyError, TypeError) as error:
+            raise SegmentError(f"{path} is damaged: its manifest lacks {error}. Compile the index again.") from None
+
+    def open(self) -> SegmentSet:
+        """Map the segments of this version."""
+        return SegmentSet([open_segment(self.path / version_folder(self.version) / part) for part in self.parts])
+
+
+def open_index(path: str | Path) -> SegmentSet:
+    """Open the current version of an index folder."""
+    return IndexFolder.read(path).open()
+
+
+def new_version() -> str:
+    return uuid.uuid4().hex[:12]
+
+
+def version_folder(version: str) -> str:
+    return f"version-{version}"
+
+
+def part_name(number: int) -> str:
+    return f"part-{number:05d}"
+
+
+def write_part(path: Path, version: str, number: int, segment: Segment) -> None:
+    """Write one segment aside and rename it. A second attempt at the same part finds it there, and is done."""
+    folder = path / version_folder(version)
+    aside = folder / f".{part_name(number)}.{uuid.uuid4().hex[:8]}"
+    write_segment(segment, aside)
+    try:
+        aside.rename(folder / part_name(number))
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True)
+        if not (folder / part_name(number) / MANIFEST).exists():
+            raise
+
+
+def publish(path: Path, version: str, parts: Sequence[str], subscriptions: int, ids: str) -> IndexFolder:
+    """Make a version the current one, and remove those before the last."""
+    before = _current(path)
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "current": version,
+        "parts": list(parts),
+        "subscriptions": subscriptions,
+        "ids": ids,
+    }
+    write_manifest(path / MANIFEST, manifest)
+    keep = {version_folder(name) for name in (version, before) if name}
+    for folder in path.glob(version_folder("*")):
+        if folder.name not in keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    return IndexFolder(path, version, tuple(parts), subscriptions, ids)
+
+
+def write_index(path: str | Path, segment: Segment) -> IndexFolder:
+    """Write a single segment as an index folder."""
+    path = Path(path)
+    version = new_version()
+    write_part(path, version, 0, segment)
+    ids = "string" if isinstance(segment.ids, Texts) else "int64"
+    return publish(path, version, [part_name(0)], len(segment), ids)
+
+
+def _current(path: Path) -> str | None:
+    try:
+        return IndexFolder.read(path).version
+    except SegmentError:
+        return None

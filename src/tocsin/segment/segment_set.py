@@ -1,0 +1,86 @@
+"""How do several segments answer as one? Their ids get one common order, and their matches are merged by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts
+from tocsin.columns.batch import EventBatch, Wanted
+from tocsin.errors import SegmentError
+from tocsin.model.ranking import Ranking
+from tocsin.segment.segment import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The matches of a batch: by event, then by id or, when ranked, by score descending and id. M matches."""
+
+    events: NDArray[np.int64]  # (M,) place in the batch
+    numbers: NDArray[np.int64]  # (M,) place in the set's common order of ids
+    candidates_examined: int
+    verified: int
+
+
+class SegmentSet:
+    """Segments with distinct ids. Immutable; many threads may match."""
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self.segments = tuple(segments)
+        self.ids = _common_ids(self.segments)
+        order = pc.sort_indices(self.ids).to_numpy() if len(self.segments) > 1 else np.arange(len(self.ids))
+        self._ranks = np.empty(len(order), np.int64)
+        self._ranks[order] = np.arange(len(order))
+        if len(self.segments) > 1:
+            self.ids = self.ids.take(pa.array(order))
+        scores = [s.scores for s in self.segments]
+        self.scores: NDArray[np.float64] = np.concatenate(scores)[order] if scores else np.empty(0)
+        self.wanted = Wanted(name for s in self.segments for name in s.compiled.attributes)
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def match(self, batch: EventBatch, ranking: Ranking | None = None) -> Ranked:
+        """All matches of a batch, or the best of them; exact."""
+        events: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        numbers: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        examined = verified = first = 0
+        for segment in self.segments:
+            found = segment.matcher.match(batch)
+            events.append(found.events)
+            numbers.append(self._ranks[first + found.subscriptions.astype(np.int64)])
+            examined += found.candidates_examined
+            verified += found.verified
+            first += len(segment)
+        ranked = Ranked(np.concatenate(events), np.concatenate(numbers), examined, verified)
+        if ranking is not None:
+            return top(ranked, self.scores, ranking.k)
+        return _ordered(ranked, len(self)) if len(self.segments) > 1 else ranked
+
+
+def _ordered(found: Ranked, count: int) -> Ranked:
+    """Merge the runs of several segments: by event, then number."""
+    order = np.argsort(found.events * count + found.numbers, kind="stable")
+    return Ranked(found.events[order], found.numbers[order], found.candidates_examined, found.verified)
+
+
+def top(found: Ranked, scores: NDArray[np.float64], k: int) -> Ranked:
+    """The k best matches of each event: score descending, then id ascending."""
+    order = np.lexsort((found.numbers, -scores[found.numbers], found.events))
+    events, numbers = found.events[order], found.numbers[order]
+    starts = np.searchsorted(events, events, side="left")
+    keep = np.arange(len(events)) - starts < k
+    return Ranked(events[keep], numbers[keep], found.candidates_examined, found.verified)
+
+
+def _common_ids(segments: Sequence[Segment]) -> pa.Array:
+    """All ids, segment after segment."""
+    arrays = [s.ids.arrow() if isinstance(s.ids, Texts) else pa.array(s.ids) for s in segments if len(s)]
+    if len({a.type for a in arrays}) > 1:
+        raise SegmentError("segments of one index mix string and integer ids; compile the index again")
+    return pa.concat_arrays(arrays) if arrays else pa.array([], pa.large_string())

@@ -1,0 +1,177 @@
+"""How does a segment lie in a folder? `arrays.bin` holds every array, `manifest.json` says where and what they are.
+
+docs/format.md has the bytes. The manifest is written last; a folder without one is no segment.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.compiled import CompiledExpressions
+from tocsin.errors import SegmentError
+from tocsin.index import Plan, find_index
+from tocsin.kernels.layouts import Expressions
+from tocsin.segment.segment import Segment
+from tocsin.segment.validation import check_segment
+
+FORMAT: Final = "tocsin segment"
+VERSION: Final = 1
+MANIFEST: Final = "manifest.json"
+ARRAYS: Final = "arrays.bin"
+_ALIGNMENT: Final = 64
+
+
+def write_segment(segment: Segment, folder: Path) -> None:
+    """Write a segment into an empty or missing folder. Nothing is synced: a compiled index can be made again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    entries: dict[str, dict[str, Any]] = {}
+    with (folder / ARRAYS).open("wb") as file:
+        for name, array in _arrays_of(segment).items():
+            file.write(bytes(-file.tell() % _ALIGNMENT))
+            data = np.ascontiguousarray(array).data.cast("B") if array.size else b""
+            entries[name] = {
+                "dtype": array.dtype.str,
+                "shape": list(array.shape),
+                "offset": file.tell(),
+                "crc32": zlib.crc32(data),
+            }
+            file.write(data)
+        size = file.tell()
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "index": segment.plan.index,
+        "reason": segment.plan.reason,
+        "ids": "string" if isinstance(segment.ids, Texts) else "int64",
+        "subscriptions": len(segment),
+        "size": size,
+        "arrays": entries,
+    }
+    write_manifest(folder / MANIFEST, manifest)
+
+
+def open_segment(folder: Path) -> Segment:
+    """Map a segment's files; raises `SegmentError` when they are missing, damaged or of another version.
+
+    Every checksum and offset is checked first, for kernels check none. Cost: one read of the files.
+    """
+    manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION)
+    try:
+        data = _map(folder / ARRAYS, manifest["size"])
+        arrays = {name: _array(folder, name, entry, data) for name, entry in manifest["arrays"].items()}
+        segment = _assemble(manifest, arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SegmentError(f"{folder} is damaged: its manifest does not describe a segment ({error!r})") from None
+    check_segment(segment, str(folder))
+    return segment
+
+
+def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Write a manifest with its own checksum, whole or not at all."""
+    body = dict(manifest)
+    body["crc32"] = _checksum(body)
+    aside = path.with_name(path.name + ".part")
+    aside.write_text(json.dumps(body, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    aside.replace(path)
+
+
+def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
+    """Read a manifest and check what it says it is."""
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        claimed = manifest.pop("crc32")
+        found_form, found_version = manifest["format"], manifest["version"]
+    except FileNotFoundError:
+        raise SegmentError(f"{path.parent} is no {form}: it has no {path.name}") from None
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise SegmentError(f"{path} is damaged: {error}. Compile the index again.") from None
+    if found_form != form:
+        raise SegmentError(f"{path.parent} is a {found_form}, not a {form}")
+    if found_version != version:
+        raise SegmentError(f"{path.parent} has version {found_version}; this tocsin reads {version}. Compile it again.")
+    if claimed != _checksum(manifest):
+        raise SegmentError(f"{path} is damaged: its checksum does not fit. Compile the index again.")
+    return dict(manifest)
+
+
+def _checksum(manifest: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(manifest, sort_keys=True).encode())
+
+
+def _map(path: Path, size: int) -> NDArray[np.uint8]:
+    """The file as read-only bytes; several processes share its pages."""
+    try:
+        with path.open("rb") as file:
+            found = path.stat().st_size
+            if found != size:
+                raise SegmentError(f"{path} is damaged: it has {found} bytes, not {size}. Compile the index again.")
+            if size == 0:
+                return np.empty(0, np.uint8)
+            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    except OSError as error:
+        raise SegmentError(f"{path} cannot be read: {error}") from None
+
+
+def _array(folder: Path, name: str, entry: Mapping[str, Any], data: NDArray[np.uint8]) -> NDArray[Any]:
+    dtype = np.dtype(entry["dtype"])
+    shape = tuple(int(n) for n in entry["shape"])
+    start = int(entry["offset"])
+    length = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if start < 0 or start % _ALIGNMENT or length < 0 or start + length > len(data):
+        raise SegmentError(f"{folder} is damaged: array {name} lies outside its file. Compile the index again.")
+    part = data[start : start + length]
+    if zlib.crc32(part.data) != entry["crc32"]:
+        raise SegmentError(f"{folder} is damaged: the checksum of array {name} does not fit. Compile the index again.")
+    return part.view(dtype).reshape(shape) if length else frozen(np.empty(shape, dtype), dtype)
+
+
+def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
+    """Every array of a segment under its name in the file."""
+    compiled = segment.compiled
+    texts = {
+        "sources": segment.sources,
+        "attributes": Texts.of(compiled.attributes),
+        "vocabulary": compiled.vocabulary,
+        "transforms": Texts.of(compiled.transforms),
+        "regexes": Texts.of([pattern for pattern, _ in compiled.regexes]),
+    }
+    arrays: dict[str, NDArray[Any]] = {"scores": segment.scores}
+    if isinstance(segment.ids, Texts):
+        texts["ids"] = segment.ids
+    else:
+        arrays["ids"] = segment.ids
+    for name, text in texts.items():
+        arrays[name + ".starts"], arrays[name + ".data"] = text.starts, text.data
+    arrays["regexes.transforms"] = np.array([transform for _, transform in compiled.regexes], np.uint16)
+    arrays.update({"expressions." + name: array for name, array in compiled.arrays._asdict().items()})
+    arrays.update({"index." + name: array for name, array in segment.matcher.arrays().items()})
+    return arrays
+
+
+def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Segment:
+    """Put a segment together from its arrays."""
+
+    def texts(name: str) -> Texts:
+        return Texts(arrays[name + ".starts"], arrays[name + ".data"])
+
+    compiled = CompiledExpressions(
+        Expressions(**{name: arrays["expressions." + name] for name in Expressions._fields}),
+        texts("attributes").to_list(),
+        texts("vocabulary"),
+        texts("transforms").to_list(),
+        list(zip(texts("regexes").to_list(), arrays["regexes.transforms"].tolist(), strict=True)),
+    )
+    plan = Plan(manifest["index"], manifest["reason"])
+    own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
+    matcher = find_index(plan.index).builder().load(compiled, own)
+    ids = texts("ids") if manifest["ids"] == "string" else arrays["ids"]
+    return Segment(ids, arrays["scores"], texts("sources"), compiled, plan, matcher)

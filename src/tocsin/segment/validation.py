@@ -1,0 +1,178 @@
+"""Do the numbers in a mapped segment stay within its arrays? Kernels check nothing, so all is checked on load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts
+from tocsin.errors import SegmentError
+from tocsin.kernels import codes
+from tocsin.kernels.jit import kernel
+from tocsin.kernels.layouts import Expressions
+from tocsin.segment.segment import Segment
+
+
+def check_segment(segment: Segment, where: str) -> None:
+    """Raise `SegmentError` unless every offset and number of a segment is in range."""
+    try:
+        _check_parts(segment)
+        _check_expressions(segment)
+    except _OutOfRangeError as error:
+        raise SegmentError(f"{where} is damaged: {error}. Compile the index again.") from None
+
+
+class _OutOfRangeError(Exception):
+    """What is out of range."""
+
+
+def _require(holds: Any, what: str) -> None:
+    if not holds:
+        raise _OutOfRangeError(what)
+
+
+def _check_parts(segment: Segment) -> None:
+    count = len(segment.scores)
+    compiled = segment.compiled
+    _require(len(compiled) == count == len(segment.sources) == len(segment.ids), "its parts differ in length")
+    _require(np.isfinite(segment.scores).all(), "a score is not finite")
+    for name, texts in (("sources", segment.sources), ("vocabulary", compiled.vocabulary), ("ids", segment.ids)):
+        if isinstance(texts, Texts):
+            _check_starts(name, texts.starts, len(texts.data))
+    _require(compiled.transforms[:1] == [""], "its transforms do not start with none")
+    _require(all(set(t) <= {"c", "a"} for t in compiled.transforms), "a transform is unknown")
+
+
+def _check_starts(name: str, starts: NDArray[np.int64], length: int) -> None:
+    good = len(starts) > 0 and starts[0] == 0 and starts[-1] == length and bool((np.diff(starts) >= 0).all())
+    _require(good, f"the offsets of {name} are out of order")
+
+
+def _check_below(name: str, numbers: NDArray[Any], limit: int) -> None:
+    _require(not len(numbers) or (numbers.min() >= 0 and numbers.max() < limit), f"{name} points outside its array")
+
+
+def _check_expressions(segment: Segment) -> None:
+    compiled = segment.compiled
+    arrays = compiled.arrays
+    attributes, leaves = len(compiled.attributes), len(arrays.leaf_kinds)
+    for field in Expressions._fields:
+        if field.startswith("leaf_"):
+            _require(len(getattr(arrays, field)) == leaves, f"{field} differs in length from the other leaves")
+    _check_starts("program", arrays.program_starts, len(arrays.program))
+    _check_starts("sets", arrays.set_starts, len(arrays.set_types))
+    _check_starts("patterns", arrays.pattern_starts, len(arrays.pattern_tokens))
+    _check_starts("terms", arrays.term_starts, len(arrays.term_codes))
+    _check_starts("truths", arrays.truth_starts, len(arrays.truth_codes))
+    eager = int((arrays.leaf_kinds <= codes.LAST_EAGER).sum())
+    _check_starts("eager leaves", arrays.eager_starts, eager)
+    _require(len(arrays.eager_starts) == attributes + 1, "the eager leaves do not fit the attributes")
+    _require(len(arrays.set_types) == len(arrays.set_payloads), "the sets differ in length")
+    _check_below("transform of a leaf", arrays.leaf_transforms, len(compiled.transforms))
+    _check_leaves(arrays, attributes, len(compiled.regexes), eager)
+    _check_programs(arrays, attributes, len(compiled.transforms))
+    _require(
+        valid_programs(arrays.program, arrays.program_starts, leaves, codes.STACK - 4), "a program is not well formed"
+    )
+
+
+def _check_leaves(arrays: Expressions, attributes: int, regexes: int, eager: int) -> None:
+    """What each kind of leaf refers to."""
+    kinds, others = arrays.leaf_kinds, arrays.leaf_others
+    _require((kinds[:eager] <= codes.LAST_EAGER).all(), "the eager leaves do not come first")
+    owners = np.repeat(np.arange(attributes), np.diff(arrays.eager_starts))
+    _require((arrays.leaf_attributes[:eager] == owners).all(), "an eager leaf is under another attribute")
+    _check_below("kind of a leaf", kinds, codes.UNKNOWN_LEAF + 1)
+    _check_below("type of a leaf", arrays.leaf_types, codes.UNTYPED)
+    boxes, sets = len(arrays.boxes), len(arrays.set_starts) - 1
+    terms, patterns = len(arrays.term_starts) - 1, len(arrays.pattern_starts) - 1
+    second = {
+        codes.IN_SET: sets,
+        codes.INTERSECTS: boxes,
+        codes.LIKE: patterns,
+        codes.REGEX: regexes,
+        codes.ARRAY_SET: sets,
+        codes.ARRAY_PAIR: attributes,
+        codes.INTERSECTS_PAIR: attributes,
+        codes.COMPARE: terms,
+    }
+    for kind, limit in second.items():
+        _check_below("a leaf", others[kinds == kind], limit)
+    first = {
+        codes.COMPARE: terms,
+        codes.TERM_IS_NULL: terms,
+        codes.TRUTH: len(arrays.truth_starts) - 1,
+    }
+    for kind, limit in first.items():
+        _check_below("a leaf", arrays.leaf_attributes[kinds == kind], limit)
+    _check_below("attribute of a leaf", arrays.leaf_attributes[kinds < codes.COMPARE], attributes)
+
+
+def _check_programs(arrays: Expressions, attributes: int, transforms: int) -> None:
+    """Terms and truth programs: what they refer to, and that their stacks neither run dry nor over."""
+    steps = arrays.term_codes
+    on_attribute = steps == codes.TERM_ATTRIBUTE
+    _require(len(arrays.term_arguments) == len(steps) == len(arrays.term_transforms), "the terms differ in length")
+    _check_below("step of a term", steps, codes.TERM_NULL + 1)
+    _check_below("attribute of a term", arrays.term_arguments[on_attribute], attributes)
+    _check_below("constant of a term", arrays.term_arguments[steps == codes.TERM_NUMBER], len(arrays.constants))
+    _check_below("transform of a term", arrays.term_transforms, transforms)
+    pushes = on_attribute | (steps == codes.TERM_NUMBER) | (steps == codes.TERM_NULL)
+    _check_stack("a term", arrays.term_starts, np.where(pushes, 1, -1), np.where(pushes, 0, 2))
+
+    steps = arrays.truth_codes
+    asks = steps == codes.TRUTH_LEAF
+    _require(len(arrays.truth_arguments) == len(steps), "the truth programs differ in length")
+    _check_below("step of a truth program", steps, codes.TRUTH_LEAF + 1)
+    _check_below("leaf of a truth program", arrays.truth_arguments[asks], len(arrays.leaf_kinds))
+    kinds = arrays.leaf_kinds[arrays.truth_arguments[asks]]
+    _require((kinds != codes.TRUTH).all(), "a truth program refers to another")
+    single = (steps == codes.TRUTH_NOT) | (steps == codes.TRUTH_IS_NULL)
+    _check_stack(
+        "a truth program",
+        arrays.truth_starts,
+        np.where(asks, 1, np.where(single, 0, -1)),
+        np.where(asks, 0, np.where(single, 1, 2)),
+    )
+
+
+def _check_stack(what: str, starts: NDArray[np.int64], change: NDArray[np.int64], need: NDArray[np.int64]) -> None:
+    """Each program leaves one value, never takes what is not there, and stays within the stack."""
+    if len(starts) == 1:
+        return
+    _require((np.diff(starts) > 0).all(), f"{what} is empty")
+    running = np.cumsum(change)
+    before = np.concatenate([[0], running])[starts[:-1]]
+    depth = running - np.repeat(before, np.diff(starts))
+    _require((depth - change >= need).all(), f"{what} takes more than it has")
+    _require((depth[starts[1:] - 1] == 1).all(), f"{what} leaves more than one value")
+    _require(depth.max() < codes.STACK, f"{what} nests too deep")
+
+
+@kernel
+def valid_programs(program: NDArray[np.int32], starts: NDArray[np.int64], leaves: int, depth_limit: int) -> bool:
+    """Whether every group of every program ends within the one around it and every leaf exists."""
+    ends = np.empty(depth_limit + 1, np.int64)
+    for s in range(len(starts) - 1):
+        depth = 0
+        ends[0] = starts[s + 1]
+        place = starts[s]
+        while place < starts[s + 1]:
+            while place == ends[depth] and depth > 0:
+                depth -= 1
+            if program[place] >= 0:
+                if program[place] >> 1 >= leaves:
+                    return False
+                place += 1
+                continue
+            if program[place] < -2 or place + 1 >= ends[depth] or depth == depth_limit:
+                return False
+            end = place + 2 + program[place + 1]
+            if program[place + 1] <= 0 or end > ends[depth]:
+                return False
+            depth += 1
+            ends[depth] = end
+            place += 2
+    return True

@@ -1,0 +1,137 @@
+"""What is said about a text that cannot be read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tocsin.errors import ExpressionError, UnsupportedError
+from tocsin.language import parse
+
+# text, column, message
+REFUSED = [
+    ("", 1, "the expression is empty; write a condition such as price <= 580"),
+    ("  ", 1, "the expression is empty; write a condition such as price <= 580"),
+    ("a =", 4, "expected a value after '=', found the end of the expression"),
+    ("a = 1 AND ", 10, "expected a value after AND, found the end of the expression"),
+    ("a AND OR b", 7, "expected a value after AND, found OR"),
+    ("= 1", 1, "expected a condition such as price <= 580, found '='"),
+    ("a b", 3, "expected an operator such as = or <, AND, OR or the end, found 'b'"),
+    ("a = 1 price", 7, "expected AND, OR or the end, found 'price'"),
+    ("(a = 1 price)", 8, "expected AND, OR or ')', found 'price'"),
+    ("a BETWEEN 1 AND 2 'x'", 19, "expected AND, OR or the end, found 'x'"),
+    ("a = 5x", 6, "expected AND, OR or the end, found 'x'"),
+    ("a == 1", 3, "'==' is not understood; write ="),
+    ("a => 1", 3, "'=>' is not understood; write >="),
+    ("a != 1", 3, "'!=' is not understood; write <> for 'not equal'"),
+    ("a && b", 3, "'&&' is not understood; write AND"),
+    ("a || b", 3, "'||' is not understood; write OR"),
+    ("a IN ['x']", 6, "arrays are written with parentheses, as in ('a', 'b')"),
+    ("a = \u2018x\u2019", 5, "strings are written in straight single quotes"),
+    ("a = #", 5, "the character '#' is not understood"),
+    ("a = (1", 5, "unclosed '(': the closing ) is missing"),
+    ("(a OR (b", 7, "unclosed '(': the closing ) is missing"),
+    ("((", 2, "unclosed '(': the closing ) is missing"),
+    ("a = 1)", 6, "')' closes nothing; there is no '(' before it"),
+    ("a = 'x", 5, "unclosed string: the closing ' is missing"),
+    ('"a = 1', 1, 'unclosed name: the closing " is missing'),
+    ('a = ""', 5, "an empty string is written ''"),
+    ('"a b".c = 1', 6, "a name with several parts is quoted as a whole"),
+    ("a IN 5", 6, "expected '(' and a list of values after IN, found '5'"),
+    ("a IN ()", 7, "expected a value after '(', found ')'"),
+    ("a IN (1 2)", 9, "expected ',' or ')', found '2'"),
+    ("a BETWEEN 1", 12, "expected AND between the bounds of BETWEEN, found the end"),
+    ("a IS 5", 6, "expected NULL or NOT NULL after IS, found '5'"),
+    ("a IS NOT 5", 10, "expected NULL after IS NOT, found '5'"),
+    ("a NOT 5", 7, "expected IN, LIKE or BETWEEN after NOT, found '5'"),
+    ("a = NULL", 5, "whether a value is missing is asked by IS NULL"),
+    ("a = 1 = 2", 7, "comparisons do not chain: '=' cannot follow a comparison; use parentheses"),
+    ("a = 1 IS NULL", 7, "comparisons do not chain: IS cannot follow"),
+    ("a = ('x', 'y')", 5, "a list has no place here; it follows IN"),
+    ("a, b", 2, "',' has no place here; conditions are joined with AND or OR"),
+    ("foo(1)", 1, "there is no function 'foo' (there are ACCENTI, A_CONTAINEDBY"),
+    ("A_CONTAIN(a, ('x'))", 1, "did you mean A_CONTAINS?"),
+    ("a = 9007199254740993", 5, "9007199254740993 cannot be represented exactly; write it as a string"),
+    ("a = -9007199254740993", 5, "-9007199254740993 cannot be represented exactly"),
+    ("a = 1e400", 5, "1e400 is beyond the largest number"),
+    ("a = '\ud800'", 6, "half of a surrogate pair"),
+    (r"a LIKE 'x\'", 8, r"the pattern ends in a \ that escapes nothing"),
+    ("a LIKE b", 8, "LIKE needs a pattern in single quotes"),
+    ("MATCHES(a, '(')", 12, "'(' is no regular expression (RE2 syntax): missing )"),
+    ("MATCHES(a, b)", 12, "MATCHES needs a regular expression in single quotes, not the attribute b"),
+    ("MATCHES('x', 'x')", 9, "MATCHES looks at an attribute"),
+    ("CASEI(5) = 'x'", 7, "CASEI needs a string or an attribute, not the number 5"),
+    ("CASEI(('x', 'y')) = 'x'", 7, "CASEI takes no array"),
+    ("a = DATE('x')", 5, "DATE is written DATE('2024-05-31'), not 'x'"),
+    ("a = DATE('2024-02-31')", 5, "'2024-02-31' is no date or time"),
+    ("a = TIMESTAMP('noon')", 5, "'noon' is no date or time"),
+    ("a = DATE(5)", 10, "write DATE('2024-05-31')"),
+    ("5 AND a = 1", 1, "AND joins conditions; the number 5 is none"),
+    ("a OR 'x'", 6, "OR joins conditions; the string 'x' is none"),
+    ("NOT 5", 5, "NOT reverses a condition; the number 5 is none"),
+    ("'x'", 1, "a condition is needed, such as price <= 580; the string 'x' is none"),
+    ("a + 1", 1, "a condition is needed, such as price <= 580; an arithmetic expression is none"),
+    ("CASEI(a)", 1, "a condition is needed, such as price <= 580; the result of CASEI is none"),
+    ("a = POINT(1 2)", 5, "a geometry has no place here"),
+    ("A_CONTAINS(a, 'x')", 15, "A_CONTAINS needs an attribute or an array such as ('a', 'b'), not the string 'x'"),
+    ("A_CONTAINS(a)", 1, "A_CONTAINS takes two arguments"),
+    ("S_INTERSECTS(a, 5)", 17, "S_INTERSECTS needs an attribute, POINT(x y) or BBOX"),
+    ("S_INTERSECTS(a, BBOX(1, 2, 0, 4))", 17, "has a minimum above its maximum"),
+    ("S_INTERSECTS(a, BBOX(1, 2, 0))", 17, "BBOX takes four numbers (xmin, ymin, xmax, ymax), not 3"),
+    ("S_INTERSECTS(a, BBOX(1, 2, 0, b))", 31, "BBOX takes four numbers, not the attribute b"),
+    ("S_INTERSECTS(a, POINT(1, 2))", 24, "POINT is written POINT(x y), without a comma"),
+    ("S_INTERSECTS(a, POINT(1))", 17, "POINT takes two numbers, POINT(x y), not 1"),
+    ("S_INTERSECTS(a, POINT(1 x))", 25, "expected a number or ')', found 'x'"),
+]
+
+NOT_YET = [
+    ("S_WITHIN(a, POINT(1 2))", 1, "S_WITHIN is not supported yet"),
+    ("a = 1 OR t_after(a, b)", 10, "T_AFTER is not supported yet"),
+    ("a = INTERVAL('..', '..')", 5, "INTERVAL is not supported yet"),
+    ("S_INTERSECTS(a, POLYGON((0 0, 1 1, 1 0, 0 0)))", 17, "POLYGON is not supported yet"),
+    ("S_INTERSECTS(a, MULTIPOINT((0 0)))", 17, "MULTIPOINT is not supported yet"),
+    ("S_INTERSECTS(a, LINESTRING(0 0, 1 1))", 17, "LINESTRING is not supported yet"),
+    ("S_INTERSECTS(a, POINT Z (1 2 3))", 17, "POINT Z is not supported yet"),
+    ("S_INTERSECTS(a, POINT(1 2 3))", 17, "POINT with more than two coordinates is not supported yet"),
+    ("S_INTERSECTS(a, BBOX(1, 2, 3, 4, 5, 6))", 17, "BBOX with six numbers"),
+    ("A_CONTAINS(a, ('x', b))", 21, "the attribute b inside an array is not supported yet"),
+]
+
+
+@pytest.mark.parametrize(("text", "column", "message"), REFUSED)
+def test_a_refusal_says_what_and_where(text: str, column: int, message: str) -> None:
+    """Each mistake has its sentence and its place."""
+    with pytest.raises(ExpressionError) as caught:
+        parse(text)
+
+    assert message in caught.value.reason
+    assert (caught.value.line, caught.value.column) == (1, column)
+    assert not isinstance(caught.value, UnsupportedError)
+
+
+@pytest.mark.parametrize(("text", "column", "message"), NOT_YET)
+def test_what_comes_later_is_named(text: str, column: int, message: str) -> None:
+    """Valid CQL2 that is not evaluated yet raises UnsupportedError, which names it."""
+    with pytest.raises(UnsupportedError) as caught:
+        parse(text)
+
+    assert message in caught.value.reason
+    assert caught.value.column == column
+
+
+@pytest.mark.parametrize("text", [case[0] for case in REFUSED])
+def test_no_message_names_the_grammar(text: str) -> None:
+    """Names of terminals and rules of the grammar never reach a user."""
+    with pytest.raises(ExpressionError) as caught:
+        parse(text)
+
+    assert not re.search(r"\$END|LPAR|RPAR|COMPARISON|MULTIPLY|QUOTED|Token|expression:", caught.value.reason)
+
+
+def test_the_caret_stands_under_the_place() -> None:
+    """The message shows the line of the mistake and a caret under it."""
+    with pytest.raises(ExpressionError) as caught:
+        parse("a = 1 AND\nprice == 580")
+
+    assert str(caught.value) == ("line 2, column 7: '==' is not understood; write =\n  price == 580\n        ^")
