@@ -94,6 +94,7 @@ def _untyped(column: ScalarColumn, where: NDArray[np.bool_], reasons: list[str])
     if not reasons:
         return column
     column.types[where] = codes.UNTYPED
+    column.payloads[where] = 0
     return column._replace(problems=list(zip(np.flatnonzero(where).tolist(), reasons, strict=True)))
 
 

@@ -99,10 +99,12 @@ class _TableEncoder:
 
     def _add_map(self, name: str, column: pa.MapArray) -> None:
         """A map's keys are attributes: group its entries by key."""
-        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        offsets = column.offsets.to_numpy()
+        lengths = np.where(pc.is_valid(column).to_numpy(zero_copy_only=False), np.diff(offsets), 0)
         rows = np.repeat(np.arange(self.count), lengths)
-        flat = column.flatten() if hasattr(column, "flatten") else column.values
-        keys, items = flat.field(0), flat.field(1)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        entries = pa.array(np.repeat(offsets[:-1], lengths) + within)
+        keys, items = column.keys.take(entries), column.items.take(entries)
         groups = keys.dictionary_encode()
         places = groups.indices.to_numpy(zero_copy_only=False)
         order = np.argsort(places, kind="stable")

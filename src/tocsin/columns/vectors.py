@@ -34,7 +34,10 @@ def encode_lists(column: pa.Array, store: ValueStore) -> ScalarColumn:
     boxes = _boxes(count, owners, types, payloads, store)
     numbers = _add_sets(present & ~untyped, owners, types, payloads, boxes, store)
     return ScalarColumn(
-        present, np.where(untyped, codes.UNTYPED, codes.LIST).astype(np.uint8), numbers, sorted(set(problems))
+        present,
+        np.where(untyped, codes.UNTYPED, codes.LIST).astype(np.uint8),
+        np.where(untyped, 0, numbers),
+        sorted(set(problems)),
     )
 
 

@@ -1,0 +1,150 @@
+"""How do subscriptions on Spark become an index? Read, place by a hash of the id, compile a segment a partition, publish.
+
+Each task writes its segment aside and renames it, so that a retried or doubled task does no harm; the manifest that
+makes the new version current is written last, by the driver. The folder must be one that driver and workers share.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tocsin.errors import InvalidInput, RecordError
+from tocsin.index import Plan
+from tocsin.model.subscription import Reject, Subscription
+from tocsin.planner import choose
+from tocsin.records import subscription_of
+from tocsin.segment import build_segment
+from tocsin.segment.folder import new_version, part_name, publish, version_folder, write_part
+from tocsin.spark.schemas import COMPILED, PARTITION, SUBSCRIPTION_FIELDS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_REJECTS = "rejects"
+_REJECT_SCHEMA = pa.schema([("id", pa.string()), ("field", pa.string()), ("reason", pa.string())])
+
+
+@dataclass(frozen=True, slots=True)
+class CompileReport:
+    """What became of the subscriptions. `rejects` is a folder of Parquet (id, field, reason), None when all are in."""
+
+    accepted: int
+    rejected: int
+    version: str
+    rejects: str | None
+
+
+def compile(  # noqa: A001
+    subscriptions: DataFrame, path: str | Path, *, partitions: int = 8, index: str = "auto"
+) -> CompileReport:
+    """Compile subscriptions into an index folder, one segment a partition.
+
+    Columns: `id` (string or integer), `where` (CQL2 text), optionally `score` (double) and `weights` (map of string
+    to double); others are ignored. Of several subscriptions with one id the one whose text sorts first is kept. A
+    bad subscription is written to the report's `rejects`, and the rest compiled. Readers of the version before go
+    on undisturbed. Raises `InvalidInput` on missing columns.
+    """
+    if partitions < 1:
+        raise InvalidInput(f"partitions is {partitions}; it must be at least 1")
+    plan = choose(index)
+    folder = Path(path).absolute()
+    version = new_version()
+    (folder / version_folder(version)).mkdir(parents=True)
+    written = compiled(place(read(subscriptions), partitions), folder, version, plan).collect()
+    parts = [part_name(row.part) for row in written if row.accepted]
+    accepted, rejected = sum(row.accepted for row in written), sum(row.rejected for row in written)
+    ids = {row.ids for row in written if row.accepted} or {"string"}
+    publish(folder, version, sorted(parts), accepted, ids.pop())
+    rejects = str(folder / version_folder(version) / _REJECTS) if rejected else None
+    return CompileReport(accepted, rejected, version, rejects)
+
+
+def read(subscriptions: DataFrame) -> DataFrame:
+    """The columns of subscriptions; integer ids become 64 bits wide."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
+
+    for name in ("id", "where"):
+        if name not in subscriptions.columns:
+            raise InvalidInput(f"subscriptions need a column {name!r}; there are {subscriptions.columns}")
+    kind = subscriptions.schema["id"].dataType
+    if not isinstance(kind, StringType | ByteType | ShortType | IntegerType | LongType):
+        raise InvalidInput(f"the column id is {kind.simpleString()}; ids are strings or integers")
+    chosen = subscriptions.select(*(name for name in SUBSCRIPTION_FIELDS if name in subscriptions.columns))
+    return chosen if isinstance(kind, StringType) else chosen.withColumn("id", F.col("id").cast("long"))
+
+
+def place(subscriptions: DataFrame, partitions: int) -> DataFrame:
+    """Give each subscription a partition by a hash of its id, so that equal ids meet."""
+    from pyspark.sql import functions as F
+
+    number = F.pmod(F.xxhash64("id"), F.lit(partitions)).cast("int")
+    return subscriptions.withColumn(PARTITION, number).repartitionById(partitions, F.col(PARTITION))
+
+
+def compiled(placed: DataFrame, folder: Path, version: str, plan: Plan) -> DataFrame:
+    """Write a segment for each partition; a row of counts comes back from each."""
+    return placed.mapInArrow(_writer(folder, version, plan), COMPILED)
+
+
+def _writer(
+    folder: Path, version: str, plan: Plan
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task runs: `compile_partition` on its batches."""
+
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        filled = [batch for batch in batches if batch.num_rows]
+        if filled:
+            yield compile_partition(pa.Table.from_batches(filled), folder, version, plan)
+
+    return write
+
+
+def compile_partition(table: pa.Table, folder: Path, version: str, plan: Plan) -> pa.RecordBatch:
+    """Compile one partition's subscriptions into its segment; returns a row of COMPILED."""
+    number = table[PARTITION][0].as_py()
+    accepted, rejects = _accept(table.drop_columns([PARTITION]).to_pylist())
+    if accepted:
+        write_part(folder, version, number, build_segment(accepted, plan))
+    if rejects:
+        _write_rejects(rejects, folder / version_folder(version) / _REJECTS, number)
+    kind = "int64" if accepted and isinstance(accepted[0].id, int) else "string"
+    columns = [pa.array([number], pa.int32()), pa.array([len(accepted)]), pa.array([len(rejects)]), pa.array([kind])]
+    return pa.RecordBatch.from_arrays(columns, names=COMPILED.names)
+
+
+def _accept(records: list[dict[str, object]]) -> tuple[list[Subscription], list[Reject]]:
+    """The subscriptions of one partition, and those that cannot be taken; independent of the order of rows."""
+    accepted: dict[object, Subscription] = {}
+    rejects: list[Reject] = []
+    for row, record in enumerate(sorted(records, key=lambda r: (str(r["id"]), str(r["where"]), repr(r)))):
+        if isinstance(record.get("weights"), list):
+            record["weights"] = dict(record["weights"])  # type: ignore[call-overload]
+        try:
+            subscription = subscription_of(record)
+            if subscription.id in accepted:
+                raise RecordError(f"a subscription {subscription.id!r} exists already", "id")
+            accepted[subscription.id] = subscription
+        except RecordError as error:
+            name = record["id"]
+            rejects.append(Reject(row, name if isinstance(name, str | int) else None, error.field, error.reason))
+    return list(accepted.values()), rejects
+
+
+def _write_rejects(rejects: list[Reject], folder: Path, number: int) -> None:
+    folder.mkdir(exist_ok=True)
+    columns = [
+        pa.array([None if r.id is None else str(r.id) for r in rejects], pa.string()),
+        pa.array([r.field for r in rejects], pa.string()),
+        pa.array([r.reason for r in rejects], pa.string()),
+    ]
+    aside = folder / f".{part_name(number)}.{uuid.uuid4().hex[:8]}"
+    pq.write_table(pa.Table.from_arrays(columns, schema=_REJECT_SCHEMA), aside)
+    aside.replace(folder / f"{part_name(number)}.parquet")

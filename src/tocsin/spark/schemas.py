@@ -1,0 +1,52 @@
+"""Which columns go in and out of Spark jobs?"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+SUBSCRIPTION_FIELDS: Final = ("id", "where", "score", "weights")
+PARTITION: Final = "tocsin_partition"
+MATCHES: Final = "matches"
+ERROR: Final = "error"
+
+COMPILED: Final = StructType(
+    [
+        StructField("part", IntegerType()),
+        StructField("accepted", LongType()),
+        StructField("rejected", LongType()),
+        StructField("ids", StringType()),
+    ]
+)
+
+
+def id_type(ids: str) -> DataType:
+    """The Spark type of an index's ids: "string" or "int64"."""
+    return StringType() if ids == "string" else LongType()
+
+
+def matched_schema(events: StructType, ids: str) -> StructType:
+    """Every input column, the matches, and what was wrong with the event."""
+    match = StructType([StructField("subscription", id_type(ids)), StructField("score", DoubleType())])
+    return StructType([*events.fields, StructField(MATCHES, ArrayType(match)), StructField(ERROR, StringType())])
+
+
+def exploded_schema(event_id: StructField, ids: str) -> StructType:
+    """One row a match."""
+    return StructType(
+        [
+            StructField("event_id", event_id.dataType),
+            StructField("subscription", id_type(ids)),
+            StructField("score", DoubleType()),
+        ]
+    )

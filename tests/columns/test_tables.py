@@ -1,0 +1,153 @@
+"""An Arrow table means what the same values mean as Python objects."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tocsin.columns.batch import EventBatch, Wanted
+from tocsin.columns.objects import encode_objects
+from tocsin.columns.numbers import numbers_of
+from tocsin.columns.tables import encode_table
+from tocsin.kernels import codes
+
+EVERYTHING = Wanted(None)
+
+
+def decoded(batch: EventBatch) -> list[dict[str, object]]:
+    """A batch as plain values, with lists as sorted sets, so that two encodings can be compared."""
+    arrays = batch.arrays
+
+    def scalar(kind: int, payload: int) -> object:
+        if kind == codes.NUMBER:
+            return "number", float(numbers_of(np.array([payload]))[0])
+        return int(kind), batch.strings[payload] if kind == codes.STRING else int(payload)
+
+    def value(i: int) -> object:
+        kind, payload = arrays.types[i], arrays.payloads[i]
+        if kind == codes.GEOMETRY:
+            return "geometry", tuple(arrays.boxes[payload].tolist())
+        if kind != codes.LIST:
+            return scalar(kind, payload)
+        first, last = arrays.list_starts[payload], arrays.list_starts[payload + 1]
+        elements = {scalar(arrays.list_types[j], arrays.list_payloads[j]) for j in range(first, last)}
+        box = arrays.list_boxes[payload]
+        return "list", frozenset(elements), None if box < 0 else tuple(arrays.boxes[box].tolist())
+
+    return [
+        {batch.attributes[arrays.attributes[i]]: value(i) for i in range(arrays.starts[e], arrays.starts[e + 1])}
+        for e in range(len(batch))
+    ]
+
+
+def problems(batch: EventBatch) -> set[tuple[int, str]]:
+    return {(reject.row, reject.field) for reject in batch.rejects}
+
+
+NUMBERS = st.one_of(st.none(), st.sampled_from([0.0, -0.0, 1.5, float("nan"), float("inf"), -1e300]))
+INTEGERS = st.one_of(st.none(), st.sampled_from([0, 1, -5, 2**53, 2**53 + 1, -(2**60)]))
+TEXTS = st.one_of(st.none(), st.sampled_from(["", "a", "é", "😀", "a"]))
+MOMENTS = st.one_of(st.none(), st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1)))
+COLUMNS = [
+    (pa.float64(), NUMBERS),
+    (pa.int64(), INTEGERS),
+    (pa.bool_(), st.one_of(st.none(), st.booleans())),
+    (pa.string(), TEXTS),
+    (pa.string_view(), TEXTS),
+    (pa.dictionary(pa.int32(), pa.string()), TEXTS),
+    (pa.timestamp("us"), MOMENTS),
+    (pa.timestamp("us", "UTC"), MOMENTS.map(lambda m: m and m.replace(tzinfo=dt.UTC))),
+    (pa.date32(), MOMENTS.map(lambda m: m and m.date())),
+    (pa.list_(pa.float64()), st.one_of(st.none(), st.lists(NUMBERS, max_size=4))),
+    (pa.list_(pa.int64()), st.one_of(st.none(), st.lists(INTEGERS, max_size=4))),
+    (pa.list_(pa.string()), st.one_of(st.none(), st.lists(TEXTS, max_size=4))),
+    (pa.struct([("x", pa.float64()), ("y", pa.struct([("z", pa.string())]))]), None),
+    (pa.list_(pa.struct([("x", pa.float64())])), None),
+    (pa.map_(pa.string(), pa.float64()), None),
+    (pa.decimal128(10, 2), st.one_of(st.none(), st.decimals(-100, 100, places=2))),
+    (pa.null(), st.none()),
+]
+NESTED = {
+    12: st.one_of(
+        st.none(),
+        st.fixed_dictionaries({"x": NUMBERS, "y": st.one_of(st.none(), st.fixed_dictionaries({"z": TEXTS}))}),
+    ),
+    13: st.one_of(st.none(), st.lists(st.fixed_dictionaries({"x": NUMBERS}), max_size=3)),
+    14: st.one_of(st.none(), st.dictionaries(st.sampled_from(["k", "l", "m"]), NUMBERS, max_size=3)),
+}
+
+
+@pytest.mark.parametrize("number", range(len(COLUMNS)), ids=[str(kind) for kind, _ in COLUMNS])
+@given(data=st.data())
+def test_a_column_means_what_its_values_mean(number, data):
+    """Types, payloads, absence and problems are those of the values as Python objects."""
+    kind, values = COLUMNS[number]
+    cells = data.draw(st.lists(values if values is not None else NESTED[number], min_size=1, max_size=6))
+    prefix = data.draw(st.lists(st.just(cells[0]), max_size=2))  # a sliced array has an offset
+    column = pa.array(prefix + cells, kind).slice(len(prefix))
+    expected = encode_objects(enumerate({"c": cell} for cell in cells), EVERYTHING)
+
+    found = encode_table(pa.table({"c": column}), EVERYTHING)
+
+    assert decoded(found) == decoded(expected)
+    assert problems(found) == problems(expected)
+
+
+def test_rows_of_many_columns_stay_together():
+    """Entries of several columns, some absent, end up with their own event."""
+    records = [{"a": 1.0, "b": "x"}, {"b": "y"}, {}, {"a": 2.0, "c": [1.0, 2.0]}]
+    table = pa.table(
+        {
+            "a": pa.array([r.get("a") for r in records]),
+            "b": pa.array([r.get("b") for r in records]),
+            "c": pa.array([r.get("c") for r in records]),
+        }
+    )
+
+    assert decoded(encode_table(table, EVERYTHING)) == decoded(encode_objects(enumerate(records), EVERYTHING))
+
+
+def test_an_attribute_given_twice_refuses_only_its_row():
+    """A dotted column and a nested one of the same name clash where both are present."""
+    table = pa.table({"a.b": [1.0, None, 3.0], "a": [{"b": 1.0}, {"b": 2.0}, None]})
+
+    batch = encode_table(table, EVERYTHING)
+
+    assert batch.rows.tolist() == [1, 2]
+    assert [(r.row, r.field) for r in batch.rejects] == [(0, "a.b")]
+
+
+def test_decimals_that_float64_cannot_hold_are_reported():
+    """The value is served rounded, and the rounding reported."""
+    column = pa.array([decimal.Decimal("0.10"), decimal.Decimal("0.50")], pa.decimal128(4, 2))
+
+    batch = encode_table(pa.table({"c": column}), EVERYTHING)
+
+    assert len(batch) == 2
+    assert problems(batch) == {(0, "c")}
+
+
+def test_nanoseconds_are_cut_and_reported():
+    """An instant keeps microseconds."""
+    column = pa.array([1_000, 1_001], pa.timestamp("ns"))
+
+    batch = encode_table(pa.table({"c": column}), EVERYTHING)
+
+    assert batch.arrays.payloads.tolist() == [1, 1]
+    assert problems(batch) == {(1, "c")}
+
+
+def test_only_wanted_columns_are_read():
+    """What no subscription names is not looked at, and reported neither."""
+    table = pa.table({"a": [float("inf")], "b": [float("inf")]})
+
+    batch = encode_table(table, Wanted(["b"]))
+
+    assert batch.attributes == ["b"]
+    assert problems(batch) == {(0, "b")}
