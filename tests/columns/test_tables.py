@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.columns.batch import EventBatch, Wanted
-from tocsin.columns.objects import encode_objects
 from tocsin.columns.numbers import numbers_of
+from tocsin.columns.objects import encode_objects
 from tocsin.columns.tables import encode_table
 from tocsin.kernels import codes
 

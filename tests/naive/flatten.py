@@ -82,9 +82,7 @@ def _is_object(value: object) -> bool:
 
 def _is_geometry(value: Mapping[str, object]) -> bool:
     kind = value.get("type")
-    return (kind in _SHAPES and "coordinates" in value) or (
-        kind == "GeometryCollection" and "geometries" in value
-    )
+    return (kind in _SHAPES and "coordinates" in value) or (kind == "GeometryCollection" and "geometries" in value)
 
 
 def _objects(value: object) -> list[Mapping[str, object]]:

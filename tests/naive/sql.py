@@ -44,7 +44,7 @@ _LONGEST: Final = 1_000_000
 _UNREADABLE: Final = "\x00\ufffe\uffff"  # SQLite's LIKE stops at the first, and takes the others for U+FFFD
 
 
-class NotInSql(Exception):  # noqa: N818 - an answer, not a failure
+class NotInSql(Exception):
     """SQL, or SQLite, has no such thing; `truth` judges alone."""
 
 
@@ -100,9 +100,7 @@ def _cells(value: Value | None) -> tuple[str | None, object]:
 class _Writer:
     """Writes one node at a time from the SQL of its children; collects the parameters."""
 
-    def __init__(
-        self, columns: dict[str, int], values: Mapping[str, Value], parameters: list[object]
-    ) -> None:
+    def __init__(self, columns: dict[str, int], values: Mapping[str, Value], parameters: list[object]) -> None:
         self.columns = columns
         self.values = values
         self.parameters = parameters
@@ -178,9 +176,7 @@ def _arithmetic(op: str, left: _Sql, right: _Sql) -> _Sql:
     else:
         result = f"{left.value} {op} {right.value}"
     finite = f"NULLIF(NULLIF({result}, 9e999), -9e999)"
-    return _Sql(
-        "'number'", f"(CASE WHEN {left.type} = 'number' AND {right.type} = 'number' THEN {finite} END)"
-    )
+    return _Sql("'number'", f"(CASE WHEN {left.type} = 'number' AND {right.type} = 'number' THEN {finite} END)")
 
 
 def _like(text: _Sql, pattern: _Sql) -> str:

@@ -20,9 +20,7 @@ def explain(subscription: str | Mapping[str, Any] | Subscription, event: Mapping
     >>> print(explain("price <= 580", {"price": 600}).matched)
     False
     """
-    if isinstance(subscription, str):
-        tree = parse_any(subscription)
-    elif isinstance(subscription, Mapping) and "where" not in subscription:
+    if isinstance(subscription, str) or (isinstance(subscription, Mapping) and "where" not in subscription):
         tree = parse_any(subscription)
     else:
         tree = subscription_of(subscription).where

@@ -28,5 +28,5 @@ def find_index(name: str) -> Registration:
     if name in names:
         return _REGISTRATIONS[names.index(name)]
     near = difflib.get_close_matches(name, names, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     raise UnknownIndex(f"no index is named {name!r}{hint} There are: {', '.join(['auto', *names])}.")

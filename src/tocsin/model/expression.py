@@ -46,7 +46,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Constant(Node):
-    """A literal: `580`, `'gold'`, `TRUE`, `DATE('2024-05-31')`, `POINT(1 2)`, `BBOX(0, 0, 1, 1)`. Numbers are floats."""
+    """A literal: `580` (a float), `'gold'`, `TRUE`, `DATE('2024-05-31')`, `POINT(1 2)`, `BBOX(0, 0, 1, 1)`."""
 
     value: float | str | bool | Instant | Geometry
 

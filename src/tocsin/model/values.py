@@ -1,7 +1,7 @@
 """What is a value? Scalars, instants, lists and geometries, and which Python objects become them.
 
-A value is a `float`, `str`, `bool`, `Instant`, `Point` or `Box`, a tuple of scalars (a list), or `UNTYPED`: present, and
-of no type. Absence is not a value.
+A value is a `float`, `str`, `bool`, `Instant`, `Point` or `Box`, a tuple of scalars (a list), or `UNTYPED`: present,
+and of no type. Absence is not a value.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ _ARROW: Final[dict[str, pa.DataType]] = {
     "boolean": pa.bool_(),
     "instant": _INSTANT,
 }
+COLUMN_TYPES: Final = tuple(_ARROW)
 _BLOCK_BYTES: Final = 1 << 20
 
 
@@ -50,7 +51,9 @@ def read_csv(path: str | Path, schema: Mapping[str, ColumnType]) -> Iterator[Tab
             raise InvalidInput(f"{path} cannot be read as CSV: {error}") from None
         bad = [row.number - 2 for row in invalid[reported:]]  # physical rows count from 1, the header included
         rejects = [
-            Reject(at, None, "", f"line {row.number}: {row.actual_columns} fields; the header has {row.expected_columns}")
+            Reject(
+                at, None, "", f"line {row.number}: {row.actual_columns} fields; the header has {row.expected_columns}"
+            )
             for at, row in zip(bad, invalid[reported:], strict=True)
         ]
         reported = len(invalid)

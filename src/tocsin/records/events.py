@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -83,12 +83,12 @@ def _read_pandas(frame: Any) -> Iterator[Chunk]:
 
 def _read_objects(source: Iterable[Any]) -> Iterator[Chunk]:
     """Dicts, in chunks; anything else among them is a reject."""
-    total = len(source) if hasattr(source, "__len__") else None
+    total = len(source) if isinstance(source, Sized) else None
     rows = enumerate(source)
     while part := list(islice(rows, CHUNK_ROWS)):
         records = [(row, record) for row, record in part if isinstance(record, Mapping)]
         rejects = [
-            Reject(row, None, "", f"an event is an object of attributes, not a {type(record).__name__}")
+            Reject(row, None, "", f"an event is an object of attributes, not {type(record).__name__} {record!r:.40}")
             for row, record in part
             if not isinstance(record, Mapping)
         ]

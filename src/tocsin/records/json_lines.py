@@ -62,5 +62,3 @@ def _kind(value: object) -> str:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
-
-

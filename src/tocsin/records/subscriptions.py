@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tocsin.errors import ExpressionError, InvalidInput, RecordError
-from tocsin.language import parse_any, to_text
+from tocsin.language import parse_any, parse_json, to_text
 from tocsin.model.subscription import Reject, Subscription, checked_id, checked_score
 from tocsin.records.chunks import Chunk, TableChunk
 from tocsin.records.csv_files import read_csv
@@ -56,7 +56,7 @@ def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
         raise RecordError(f"an expression is CQL2 text or a CQL2 JSON object, not a {type(where).__name__}", "where")
     name = checked_id(record.get("id"))
     try:
-        tree = parse_any(where)
+        tree = parse_json(where) if isinstance(where, bool) else parse_any(where)
     except ExpressionError as error:
         raise RecordError(str(error), "where") from None
     _check_weights(record.get("weights"))

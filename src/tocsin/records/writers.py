@@ -55,11 +55,9 @@ class Writer:
         if self._format == "csv":
             return _CsvSink(self._stream, schema)
         if self._format == "parquet":
-            sink: _Sink = pq.ParquetWriter(self._stream, schema, compression="zstd")
-            return sink
+            return _ParquetSink(self._stream, schema)
         if self._format == "arrow":
-            sink = pa.ipc.new_file(self._stream, schema)
-            return sink
+            return _ArrowSink(self._stream, schema)
         return _JsonLinesSink(self._stream)
 
     def __exit__(
@@ -94,6 +92,28 @@ class _JsonLinesSink:
 
     def close(self) -> None:
         """Nothing is held back."""
+
+
+class _ParquetSink:
+    def __init__(self, stream: IO[bytes] | None, schema: pa.Schema) -> None:
+        self._writer = pq.ParquetWriter(stream, schema, compression="zstd")
+
+    def write(self, table: pa.Table) -> None:
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _ArrowSink:
+    def __init__(self, stream: IO[bytes] | None, schema: pa.Schema) -> None:
+        self._writer = pa.ipc.new_file(stream, schema)
+
+    def write(self, table: pa.Table) -> None:
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        self._writer.close()
 
 
 class _CsvSink:

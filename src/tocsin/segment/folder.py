@@ -43,9 +43,7 @@ class IndexFolder:
         path = Path(path)
         manifest = read_manifest(path / MANIFEST, FORMAT, VERSION)
         try:
-            return cls(
-                path, manifest["current"], tuple(manifest["parts"]), manifest["subscriptions"], manifest["ids"]
-            )
+            return cls(path, manifest["current"], tuple(manifest["parts"]), manifest["subscriptions"], manifest["ids"])
         except (KeyError, TypeError) as error:
             raise SegmentError(f"{path} is damaged: its manifest lacks {error}. Compile the index again.") from None
 

@@ -1,11 +1,11 @@
 """How does it scale out? DataFrames of subscriptions and events on Spark: compile an index once, match in the workers.
 
-    from tocsin import spark
-    spark.compile(subscriptions_df, "index/", partitions=8)
-    matched_df = spark.match(events_df, "index/")
+from tocsin import spark
+spark.compile(subscriptions_df, "index/", partitions=8)
+matched_df = spark.match(events_df, "index/")
 """
 
-from tocsin.spark.compiling import CompileReport, compile  # noqa: A004  (the public name of the design)
+from tocsin.spark.compiling import CompileReport, compile
 from tocsin.spark.matching import match
 from tocsin.spark.session import local_session
 

@@ -1,4 +1,4 @@
-"""How do subscriptions on Spark become an index? Read, place by a hash of the id, compile a segment a partition, publish.
+"""How do subscriptions on Spark become an index? Read, place by a hash of the id, compile each partition, publish.
 
 Each task writes its segment aside and renames it, so that a retried or doubled task does no harm; the manifest that
 makes the new version current is written last, by the driver. The folder must be one that driver and workers share.
@@ -41,9 +41,7 @@ class CompileReport:
     rejects: str | None
 
 
-def compile(  # noqa: A001
-    subscriptions: DataFrame, path: str | Path, *, partitions: int = 8, index: str = "auto"
-) -> CompileReport:
+def compile(subscriptions: DataFrame, path: str | Path, *, partitions: int = 8, index: str = "auto") -> CompileReport:
     """Compile subscriptions into an index folder, one segment a partition.
 
     Columns: `id` (string or integer), `where` (CQL2 text), optionally `score` (double) and `weights` (map of string
@@ -68,7 +66,7 @@ def compile(  # noqa: A001
 
 def read(subscriptions: DataFrame) -> DataFrame:
     """The columns of subscriptions; integer ids become 64 bits wide."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions
     from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
 
     for name in ("id", "where"):
@@ -78,15 +76,15 @@ def read(subscriptions: DataFrame) -> DataFrame:
     if not isinstance(kind, StringType | ByteType | ShortType | IntegerType | LongType):
         raise InvalidInput(f"the column id is {kind.simpleString()}; ids are strings or integers")
     chosen = subscriptions.select(*(name for name in SUBSCRIPTION_FIELDS if name in subscriptions.columns))
-    return chosen if isinstance(kind, StringType) else chosen.withColumn("id", F.col("id").cast("long"))
+    return chosen if isinstance(kind, StringType) else chosen.withColumn("id", functions.col("id").cast("long"))
 
 
 def place(subscriptions: DataFrame, partitions: int) -> DataFrame:
     """Give each subscription a partition by a hash of its id, so that equal ids meet."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions
 
-    number = F.pmod(F.xxhash64("id"), F.lit(partitions)).cast("int")
-    return subscriptions.withColumn(PARTITION, number).repartitionById(partitions, F.col(PARTITION))
+    number = functions.pmod(functions.xxhash64("id"), functions.lit(partitions)).cast("int")
+    return subscriptions.withColumn(PARTITION, number).repartitionById(partitions, functions.col(PARTITION))
 
 
 def compiled(placed: DataFrame, folder: Path, version: str, plan: Plan) -> DataFrame:
@@ -94,9 +92,7 @@ def compiled(placed: DataFrame, folder: Path, version: str, plan: Plan) -> DataF
     return placed.mapInArrow(_writer(folder, version, plan), COMPILED)
 
 
-def _writer(
-    folder: Path, version: str, plan: Plan
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _writer(folder: Path, version: str, plan: Plan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task runs: `compile_partition` on its batches."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

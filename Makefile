@@ -1,0 +1,56 @@
+# Two commands for a newcomer: `make demo` and `make test`. Both set up all they need in .venv by themselves.
+#   make demo     the pipeline on local Spark over a year of real flights (about two minutes)
+#   make test     every test          make unit    the tests that need no Spark
+#   make check    format, lint, types, imports, doctests, links
+#   make bench    benchmarks          make format  let ruff rewrite files
+#   make clean    remove what the others made
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+DEMO   := $(VENV)/.demo-installed
+DEV    := $(VENV)/.dev-installed
+SETUP  := pyproject.toml constraints.txt scripts/setup.sh
+
+# One thread for every library that would start its own: tests run side by side.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test unit check lint format bench clean
+
+demo: $(DEMO)
+	$(BIN)/tocsin demo $(ARGS)
+
+test: $(DEV)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+
+unit: $(DEV)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not spark" $(ARGS)
+
+check: $(DEV)
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q --doctest-modules src -p no:cacheprovider
+	$(BIN)/python scripts/check_links.py
+
+lint: check
+
+format: $(DEV)
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: $(DEV)
+	$(BIN)/python -m benchmarks $(ARGS)
+
+$(DEMO): $(SETUP)
+	PYTHON="$(PYTHON)" sh scripts/setup.sh "$(VENV)" demo
+	touch $@
+
+$(DEV): $(SETUP)
+	PYTHON="$(PYTHON)" sh scripts/setup.sh "$(VENV)" dev
+	touch $@ $(DEMO)
+
+clean:
+	rm -rf $(VENV) demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

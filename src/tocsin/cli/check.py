@@ -1,0 +1,53 @@
+"""tocsin check: is an expression, or a file of subscriptions, understood? Line, column, a caret, what was expected."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from tocsin.cli.progress import ShareBar
+from tocsin.cli.rejects import counted, describe
+from tocsin.engine.loading import collect_subscriptions
+from tocsin.errors import ExpressionError
+from tocsin.language import parse_any, to_json, to_text
+from tocsin.model.expression import attributes
+from tocsin.planner import choose
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("check", help="check subscriptions, or one expression, without matching anything")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("subscriptions", nargs="?", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or -")
+    what.add_argument("-e", "--expression", metavar="TEXT", help="one expression, as CQL2 text or JSON")
+    parser.add_argument("--json", action="store_true", help="with -e: print the expression as CQL2 JSON")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    return _check_expression(given) if given.expression is not None else _check_file(given)
+
+
+def _check_expression(given: argparse.Namespace) -> int:
+    try:
+        tree = parse_any(given.expression)
+    except ExpressionError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(json.dumps(to_json(tree), ensure_ascii=False) if given.json else to_text(tree))
+    if not given.json:
+        print(f"attributes: {', '.join(attributes(tree)) or 'none'}")
+    return 0
+
+
+def _check_file(given: argparse.Namespace) -> int:
+    with ShareBar("checking") as bar:
+        accepted, rejects = collect_subscriptions(given.subscriptions, progress=bar.update)
+    for reject in rejects:
+        print(describe("subscription", reject), file=sys.stderr)
+    names = dict.fromkeys(name for s in accepted for name in attributes(s.where))
+    plan = choose()
+    print(f"{counted(len(accepted), 'subscription')} accepted, {len(rejects):,} rejected")
+    print(f"{counted(len(names), 'attribute')}: {', '.join(list(names)[:10])}{' ...' if len(names) > 10 else ''}")
+    print(f"index: {plan.index} ({plan.reason})")
+    return 1 if rejects else 0

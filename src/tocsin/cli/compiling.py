@@ -1,0 +1,32 @@
+"""tocsin compile: subscriptions into an index folder, which `match` and Spark map instead of parsing again."""
+
+from __future__ import annotations
+
+import argparse
+
+from tocsin.cli.progress import ShareBar
+from tocsin.cli.rejects import counted, reject_log
+from tocsin.engine.loading import collect_subscriptions
+from tocsin.planner import choose
+from tocsin.segment import build_segment, write_index
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("compile", help="compile subscriptions into an index folder")
+    parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or -")
+    parser.add_argument("folder", metavar="FOLDER", help="the index; an earlier version in it is replaced at once")
+    parser.add_argument("--index", default="auto", metavar="NAME", help="which index to build (default: auto)")
+    parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    plan = choose(given.index)
+    with reject_log(given.errors) as log:
+        with ShareBar("reading subscriptions") as bar:
+            accepted, rejects = collect_subscriptions(given.subscriptions, progress=bar.update)
+        log.add("subscription", rejects)
+        written = write_index(given.folder, build_segment(accepted, plan))
+        print(f"{counted(len(accepted), 'subscription')} compiled into {written.path}, {log.count:,} rejected")
+        print(f"index: {plan.index} ({plan.reason})")
+        return 1 if log.count else 0

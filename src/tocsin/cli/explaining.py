@@ -1,0 +1,59 @@
+"""tocsin explain: why an event matches a subscription, or what would have to change."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+from tocsin.engine import explain
+from tocsin.engine.loading import collect_subscriptions
+from tocsin.errors import InvalidInput
+from tocsin.model.subscription import Subscription
+from tocsin.records import ObjectChunk, read_events
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("explain", help="explain why an event matches a subscription, or why not")
+    parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions")
+    parser.add_argument("events", metavar="EVENTS", help="a file of events, or -")
+    parser.add_argument("--id", help="the subscription (default: the only one)")
+    parser.add_argument("--row", type=int, default=0, help="the event's row, from 0 (default: 0)")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    subscription = _subscription(given.subscriptions, given.id)
+    print(f"subscription {subscription.id}, event {given.row}:")
+    print(explain(subscription, _event(given.events, given.row)))
+    return 0
+
+
+def _subscription(source: str, name: str | None) -> Subscription:
+    accepted, rejects = collect_subscriptions(source)
+    found = [s for s in accepted if name is None or str(s.id) == name]
+    if len(found) == 1:
+        return found[0]
+    if name is None:
+        raise InvalidInput(f"{source} holds {len(accepted)} subscriptions; say which with --id")
+    for reject in rejects:
+        if str(reject.id) == name:
+            raise InvalidInput(f"subscription {name!r} cannot be read: {reject.reason}")
+    raise InvalidInput(f"{source} holds no subscription {name!r}")
+
+
+def _event(source: str, row: int) -> Mapping[str, Any]:
+    for chunk in read_events(source):
+        if isinstance(chunk, ObjectChunk):
+            records = iter(chunk.records)
+        else:
+            chosen = chunk.table.slice(max(0, row - int(chunk.rows[0])) if len(chunk.rows) else 0, 1)
+            records = chain(zip(chunk.rows[chunk.rows == row].tolist(), chosen.to_pylist(), strict=False))
+        for found, record in records:
+            if found == row:
+                return record
+        for reject in chunk.rejects:
+            if reject.row == row and not reject.field:
+                raise InvalidInput(f"event {row} cannot be read: {reject.reason}")
+    raise InvalidInput(f"{source} has no event {row}; rows count from 0")

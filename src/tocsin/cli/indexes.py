@@ -1,0 +1,24 @@
+"""tocsin index list: which indexes there are, what they answer, and where they come from."""
+
+from __future__ import annotations
+
+import argparse
+
+from tocsin.index import registrations
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("index", help="show the indexes that there are")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs.add_parser("list", help="list every index").set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    rows = [("name", "question", "accepts", "role", "source")]
+    rows += [
+        (r.name, r.question, r.shapes, "baseline" if r.is_baseline else "index", r.source) for r in registrations()
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + "  " + row[-1])
+    return 0

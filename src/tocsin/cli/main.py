@@ -1,0 +1,60 @@
+"""Which command is it? Parses the command line, runs it, and turns errors into one clear line.
+
+Exit status: 0 clean, 1 finished with rejects, 2 could not run, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import tocsin
+from tocsin.cli import check, compiling, demo, explaining, indexes, matching
+from tocsin.errors import TocsinError
+
+CLEAN, REJECTS, FAILED, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status."""
+    parser = make_parser()
+    given = parser.parse_args(arguments)
+    try:
+        status: int = given.run(given)
+        sys.stdout.flush()
+    except TocsinError as error:
+        print(f"tocsin {given.command}: {error}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        # The reader of our output has gone, as `head` does; what Python flushes at exit must not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLEAN
+    except KeyboardInterrupt:
+        print(f"tocsin {given.command}: interrupted; nothing half-written is left", file=sys.stderr)
+        return INTERRUPTED
+    except OSError as error:
+        print(f"tocsin {given.command}: {error}", file=sys.stderr)
+        return FAILED
+    return status
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The command line's grammar."""
+    parser = argparse.ArgumentParser(
+        prog="tocsin",
+        description="Match streams of events against standing subscriptions, exactly.",
+        epilog="Files are JSON lines, CSV, Parquet or Arrow by their ending; - is JSON lines on standard input or "
+        "output. Exit status: 0 clean, 1 finished with rejects, 2 could not run.",
+    )
+    parser.add_argument("--version", action="version", version=f"tocsin {tocsin.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for module in (check, matching, explaining, compiling, indexes, demo):
+        module.add_command(commands)
+    return parser
+
+
+def run() -> None:
+    """The entry point of the installed command."""
+    sys.exit(main())

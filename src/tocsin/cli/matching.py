@@ -1,0 +1,82 @@
+"""tocsin match: one record a match, {"event": row, "subscription": id} and "score" when ranked."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tocsin.cli.progress import ShareBar
+from tocsin.cli.rejects import RejectLog, counted, reject_log
+from tocsin.engine import Stats, load_segments, match_chunks
+from tocsin.errors import InvalidInput
+from tocsin.model.ranking import Top
+from tocsin.records import open_writer
+from tocsin.records.csv_files import COLUMN_TYPES
+from tocsin.segment import SegmentSet
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("match", help="match events against subscriptions")
+    parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or a compiled index")
+    parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for JSON lines on standard input")
+    parser.add_argument("--out", default="-", metavar="FILE", help="where matches go (default: - for standard output)")
+    parser.add_argument("--index", default="auto", metavar="NAME", help="which index to use (default: auto)")
+    parser.add_argument("--top", type=int, metavar="K", help="only the K matches of highest score for each event")
+    parser.add_argument("--lists", action="store_true", help="one record an event, with lists")
+    parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
+    parser.add_argument("--strict", action="store_true", help="stop at the first bad record")
+    parser.add_argument(
+        "--schema",
+        default="",
+        metavar="COLUMN:TYPE,...",
+        help=f"types of columns of a CSV of events: {', '.join(COLUMN_TYPES)}",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    stats = Stats()
+    if given.subscriptions == given.events == "-":
+        raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
+    with reject_log(given.errors) as log:
+        with ShareBar("reading subscriptions") as bar:
+            segments, rejects = load_segments(
+                given.subscriptions, given.index, strict=given.strict, progress=bar.update
+            )
+        log.add("subscription", rejects)
+        _match(given, segments, stats, log)
+        rate = stats.events / stats.seconds if stats.seconds else 0.0
+        print(
+            f"{counted(stats.matches, 'match')} of {counted(stats.events, 'event')} and "
+            f"{counted(stats.subscriptions, 'subscription')}, {log.count:,} rejected; {rate:,.0f} events/s",
+            file=sys.stderr,
+        )
+        return 1 if log.count else 0
+
+
+def _match(given: argparse.Namespace, segments: SegmentSet, stats: Stats, log: RejectLog) -> None:
+    parts = match_chunks(
+        segments,
+        given.events,
+        stats,
+        ranking=None if given.top is None else Top(given.top),
+        lists=given.lists,
+        strict=given.strict,
+        schema=_schema(given.schema),
+    )
+    with open_writer(given.out) as writer, ShareBar("matching") as bar:
+        for part in parts:
+            writer.write(part.table)
+            log.add("event", part.rejects)
+            bar.update(part.done, f"{stats.events:,} events, {stats.matches:,} matches")
+
+
+def _schema(text: str) -> dict[str, str]:
+    """`price:number,name:string` as a mapping."""
+    schema: dict[str, str] = {}
+    for item in filter(None, text.split(",")):
+        name, colon, kind = item.rpartition(":")
+        if not colon or kind not in COLUMN_TYPES:
+            raise InvalidInput(f"--schema: {item!r} is no COLUMN:TYPE; the types are {', '.join(COLUMN_TYPES)}")
+        schema[name] = kind
+    return schema

@@ -1,0 +1,70 @@
+"""Where do rejected records go? To standard error, or to a file as JSON lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from tocsin.errors import InvalidInput
+from tocsin.model.subscription import Reject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHOWN: Final = 20
+"""Rejects that are written to a terminal or a pipe in full; --errors FILE takes them all."""
+
+
+class RejectLog:
+    """Counts rejects and writes them."""
+
+    def __init__(self, stream: IO[str] | None) -> None:
+        self._stream = stream
+        self.count = 0
+
+    def add(self, what: str, rejects: Iterable[Reject]) -> None:
+        """Log rejects of one kind of record ("event", "subscription")."""
+        for reject in rejects:
+            self.count += 1
+            if self._stream is not None:
+                record = {"record": what, **reject._asdict()}
+                self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            elif self.count <= SHOWN:
+                print(describe(what, reject), file=sys.stderr)
+
+    def finish(self) -> None:
+        if self._stream is None and self.count > SHOWN:
+            print(f"... and {self.count - SHOWN} more; --errors FILE writes them all", file=sys.stderr)
+
+
+def describe(what: str, reject: Reject) -> str:
+    """One reject in words."""
+    name = f" ({reject.id})" if reject.id is not None else ""
+    field = f" {reject.field}:" if reject.field else ""
+    return f"{what} {reject.row}{name}:{field} {reject.reason}"
+
+
+@contextmanager
+def reject_log(path: str | None) -> Iterator[RejectLog]:
+    """A log onto standard error, or into a file."""
+    if path is None:
+        log = RejectLog(None)
+        yield log
+        log.finish()
+        return
+    try:
+        stream = Path(path).open("w", encoding="utf-8")  # noqa: SIM115
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}") from None
+    with stream:
+        yield RejectLog(stream)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 match`, `2 matches`."""
+    plural = noun + ("es" if noun.endswith("ch") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
