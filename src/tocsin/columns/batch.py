@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
-from tocsin.columns.numbers import key_of, keys_of
+from tocsin.columns.numbers import key_of
 from tocsin.kernels import codes
 from tocsin.kernels.layouts import Events
 from tocsin.model.subscription import Reject
@@ -133,8 +133,3 @@ def build_events(
         frozen(np.array(store.list_boxes, np.int32), np.int32),
         frozen(np.array(store.boxes, np.float64).reshape(-1, 4), np.float64),
     )
-
-
-def number_keys(numbers: list[float]) -> NDArray[np.int64]:
-    """The payloads of many numbers at once."""
-    return keys_of(np.array(numbers, np.float64))
