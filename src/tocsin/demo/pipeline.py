@@ -1,0 +1,226 @@
+"""How does the demo run? Read and join, draw, compile, match, summarise, paint: one Spark job after another.
+
+Everything is made in a folder `.unfinished` below the output and moved to its place at the end, so that a run
+that is stopped, or fails, leaves the results of the one before.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tocsin.demo import alerts as travel
+from tocsin.demo import flights, pictures
+from tocsin.demo import summary as results
+from tocsin.demo.progress import Steps
+from tocsin.demo.summary import Summary
+from tocsin.errors import InvalidInput, MissingExtra
+from tocsin.spark.session import local_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SUBSCRIPTIONS: Final = 20_000
+SEED: Final = 2013
+PARTITIONS: Final = 32
+"""Of the events: enough that the progress bar moves and the last task does not keep the other cores
+waiting."""
+
+INDEX_PARTITIONS: Final = 8
+
+ATTRIBUTES: Final = [
+    "origin",
+    "dest",
+    "carrier",
+    "tailnum",
+    "month",
+    "day",
+    "weekday",
+    "hour",
+    "dep_time",
+    "dep_delay",
+    "arr_delay",
+    "air_time",
+    "distance",
+    "dest_location",
+    "weather",
+]
+"""The columns that alerts may ask about."""
+
+PARTS: Final = (
+    "events.parquet",
+    "alerts.parquet",
+    "index",
+    "matches.parquet",
+    "map.png",
+    "year.png",
+    "summary.json",
+)
+"""What a run leaves in its output folder."""
+
+
+def run(
+    output: Path,
+    *,
+    subscriptions: int = SUBSCRIPTIONS,
+    seed: int = SEED,
+    master: str = "local[*]",
+    events: int | None = None,
+    progress: bool = True,
+    partitions: int = PARTITIONS,
+) -> Summary:
+    """Run the demo into the folder `output` and print the summary on standard output.
+
+    `subscriptions` alerts are drawn with `seed`; `events` limits the flights (all 336,776 by default) and
+    `partitions` is into how many tasks they are cut. Progress goes to standard error. Where the process has a
+    Spark session already, that one is used and left running. Ctrl-C stops the job, removes what is unfinished
+    and ends the process (`SystemExit`, status 130) with one line. Raises `MissingExtra` where Spark, Java,
+    the data or matplotlib is missing.
+    """
+    for name, number in (("subscriptions", subscriptions), ("events", events), ("partitions", partitions)):
+        if number is not None and number < 1:
+            raise InvalidInput(f"{name} is {number}; it must be at least 1")
+    output = Path(output)
+    unfinished = output / ".unfinished"
+    steps = Steps(7, shown=progress)
+    try:
+        with _fresh(unfinished), _session(master, steps) as spark:
+            summary = _Job(spark, unfinished, output, steps).run(subscriptions, seed, events, partitions)
+            _move(unfinished, output)
+    except KeyboardInterrupt:
+        print(f"Stopped. What was unfinished is removed from {output}.", file=sys.stderr)
+        raise SystemExit(130) from None
+    print(summary.text())
+    return summary
+
+
+class _Job:
+    """The steps that need Spark. They write into `folder`, which becomes `output` when all is done."""
+
+    def __init__(self, spark: SparkSession, folder: Path, output: Path, steps: Steps) -> None:
+        self.spark = spark
+        self.folder = folder
+        self.output = output
+        self.steps = steps
+
+    def run(self, subscriptions: int, seed: int, events: int | None, partitions: int) -> Summary:
+        # Otherwise small files are read many to a task, and there is no progress to see.
+        self.spark.conf.set("spark.sql.files.minPartitionNum", str(partitions))
+        self._join(events, partitions)
+        self._draw(subscriptions, seed)
+        with self.steps.step("compile", f"Compile {subscriptions:,} subscriptions", self.spark):
+            report = _compile(self._read("alerts.parquet"), self.folder / "index")
+        with self.steps.step("match", "Match the flights", self.spark):
+            matched = _match(self._read("events.parquet"), self.folder / "index")
+            matched.write.parquet(str(self.folder / "matches.parquet"))
+        summary = self._summarise(int(report.accepted), int(report.rejected))
+        summary.write(self.folder / "summary.json")
+        return summary
+
+    def _join(self, limit: int | None, partitions: int) -> None:
+        with self.steps.step("join", "Join flights, weather and airports", self.spark):
+            sources = flights.write_sources(self.folder / "sources")
+            joined = flights.events(self.spark, sources, limit)
+            joined.repartition(partitions).write.parquet(str(self.folder / "events.parquet"))
+
+    def _draw(self, count: int, seed: int) -> None:
+        with self.steps.step("draw", f"Draw {count:,} travel alerts", self.spark):
+            known = travel.catalogue(self._read("events.parquet"))
+            travel.write(travel.draw(known, count, seed), self.folder / "alerts.parquet")
+
+    def _summarise(self, accepted: int, rejected: int) -> Summary:
+        with self.steps.step("summarise", "Summarise", self.spark):
+            matched, alerts = self._read("matches.parquet"), self._read("alerts.parquet")
+            counted = results.rung(matched, alerts)
+            counts = results.counts(matched)
+            busiest, silent = results.busiest(counted), results.silent(counted)
+            explained = _explained(matched, alerts)
+            links, hours = results.links(matched), results.hours(matched)
+        with self.steps.step("paint", "Paint the pictures"):
+            pictures.draw_map(links, flights.airfields(), self.folder / "map.png")
+            pictures.draw_year(hours, self.folder / "year.png")
+        return Summary(self.output, counts, accepted, rejected, silent, busiest, self.steps.seconds, explained)
+
+    def _read(self, name: str) -> DataFrame:
+        return self.spark.read.parquet(str(self.folder / name))
+
+
+def _compile(alerts: DataFrame, index: Path) -> Any:
+    from tocsin import spark
+
+    return spark.compile(alerts, str(index), partitions=INDEX_PARTITIONS)
+
+
+def _match(events: DataFrame, index: Path) -> DataFrame:
+    from tocsin import spark
+
+    return spark.match(events, str(index), attributes=ATTRIBUTES)
+
+
+def _explain(subscription: dict[str, Any], event: dict[str, Any]) -> str:
+    import tocsin
+
+    return str(tocsin.explain(subscription, event))
+
+
+def _explained(matched: DataFrame, alerts: DataFrame) -> list[str]:
+    """The flight that rang most, beside an alert that it rang and one of the same route that it did not."""
+    ringing = matched.where("size(matches) > 0").selectExpr("*", "size(matches) AS rung")
+    row = ringing.orderBy("rung", "id", ascending=[False, True]).first()
+    if row is None:
+        return []
+    event = {name: value for name, value in row.asDict(recursive=True).items() if name in ATTRIBUTES}
+    rang = [match.subscription for match in row.matches]
+    others = alerts.where(~alerts.id.isin(rang))
+    route = f"{row.origin}-{row.dest}-".lower()
+    chosen = {
+        "A match": alerts.where(alerts.id == rang[0]).first(),
+        "No match": others.orderBy(~others.id.startswith(route), "id").first(),
+    }
+    return [
+        f"{kind}: {alert.id} and the flight {row.id} to {row.dest}\n\n"
+        f"{alert['where']}\n{_explain(alert.asDict(), event)}"
+        for kind, alert in chosen.items()
+        if alert is not None
+    ]
+
+
+@contextmanager
+def _fresh(folder: Path) -> Iterator[None]:
+    """An empty folder that is gone afterwards, whatever happens."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _session(master: str, steps: Steps) -> Iterator[SparkSession]:
+    """A Spark session, stopped afterwards unless it was there before."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingExtra(f"{error}. Spark comes with: pip install 'tocsin[demo]'") from None
+    ours = SparkSession.getActiveSession() is None
+    with steps.step("start", "Start Spark"):
+        session = local_session(master, app="tocsin demo")
+    try:
+        yield session
+    finally:
+        if ours:
+            session.stop()
+
+
+def _move(source: Path, target: Path) -> None:
+    """Put the parts of a finished run in place of those of the run before."""
+    for part in PARTS:
+        old = target / part
+        if old.is_dir():
+            shutil.rmtree(old)
+        (source / part).replace(old)

@@ -1,0 +1,116 @@
+"""How does an application that owns its Spark start it? A local session, quick to start and quiet.
+
+For the demo, the command line and the tests. Library functions never make a session: they use that of the
+DataFrame.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import logging
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tocsin.errors import MissingExtra
+from tocsin.spark.java import ensure_java
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+_SETTINGS: Final = {
+    # Nobody looks at the web pages of a local run, and their server costs about a second at the start.
+    "spark.ui.enabled": "false",
+    # Spark's own bar would write over ours.
+    "spark.ui.showConsoleProgress": "false",
+    # 200 is meant for clusters; on one machine each shuffle would pay for 200 almost empty tasks.
+    "spark.sql.shuffle.partitions": "8",
+    # No look-up of the machine's own name, which can be slow or wrong, and no open port to the network.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # A Python worker keeps its memory maps and compiled kernels from task to task.
+    "spark.python.worker.reuse": "true",
+    # pandas to Spark and back by columns instead of row by row.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Large enough that the cost of a call into the kernels vanishes, small enough for the cache.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    # A timestamp means the same on every machine.
+    "spark.sql.session.timeZone": "UTC",
+    # Times in Parquet as the standard has them; the default is an old form, in nanoseconds.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Exceptions reach Python anyway; the warnings of a local run concern clusters.
+    "spark.log.level": "ERROR",
+}
+
+
+def local_session(master: str = "local[*]", *, app: str = "tocsin", **conf: str | int | float | bool) -> SparkSession:
+    """Start Spark on this machine, or return the session that the process has already.
+
+    `conf` are further settings, and win: `local_session(**{"spark.sql.shuffle.partitions": 2})`. What the
+    Java process prints goes to a log file in a temporary folder (`spark.tocsin.log` in the session's conf
+    names it) instead of the terminal; when the start fails, the error carries its last lines. Costs 3 to 5
+    seconds. Raises `MissingExtra` where PySpark or Java is missing.
+    """
+    try:
+        from pyspark import SparkConf
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingExtra(f"{error}. Spark comes with: pip install 'tocsin[spark]'") from None
+
+    if (active := SparkSession.getActiveSession()) is not None:
+        return active
+    ensure_java()
+    # The workers run this very interpreter, not whatever python3 is first on PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    folder = _folder()
+    log = folder / "spark.log"
+    _silence()
+    settings = SparkConf().setMaster(master).setAppName(app).setAll(list(_SETTINGS.items()))
+    # Otherwise a folder `spark-warehouse` appears wherever the process stands.
+    settings.set("spark.sql.warehouse.dir", (folder / "warehouse").as_uri()).set("spark.tocsin.log", str(log))
+    for key, value in conf.items():
+        settings.set(key, str(value).lower() if isinstance(value, bool) else str(value))
+    try:
+        _start_java(settings, log)
+        return SparkSession.builder.config(conf=settings).getOrCreate()
+    except Exception as error:
+        if log.exists() and (tail := log.read_text(errors="replace")[-2000:].strip()):
+            error.add_note(f"The last that Spark said:\n{tail}")
+        raise
+
+
+@functools.cache
+def _folder() -> Path:
+    """One temporary folder a process: later sessions run in the Java process of the first, with its log."""
+    folder = Path(tempfile.mkdtemp(prefix="tocsin-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _silence() -> None:
+    """Keep from the terminal what PySpark and Py4J log of an error just before they raise it."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+    # On Ctrl-C Py4J writes a stack trace to the root logger itself.
+    logging.getLogger().addFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
+
+
+def _start_java(settings: SparkConf, log: Path) -> None:
+    """Start the Java process with its standard error in `log`; later contexts of this process use it."""
+    from pyspark import SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is None:
+        with log.open("wb") as sink:
+            SparkContext._ensure_initialized(gateway=launch_gateway(settings, {"stderr": sink}), conf=settings)
