@@ -30,7 +30,7 @@ PARTITIONS: Final = 32
 """Of the events: enough that the progress bar moves and the last task does not keep the other cores
 waiting."""
 
-INDEX_PARTITIONS: Final = 8
+INDEX_PARTITIONS: Final = 2
 
 ATTRIBUTES: Final = [
     "origin",

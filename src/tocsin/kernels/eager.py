@@ -146,20 +146,25 @@ def set_run(
     known = lanes_of_type(lanes, types, wanted)
     if known == NONE:
         return
+    set_starts = leaves.set_starts
+    set_types = leaves.set_types
+    set_payloads = leaves.set_payloads
+    others = leaves.leaf_others
+    transforms = leaves.leaf_transforms
     for f in range(leaf, stop):
-        start = leaves.set_starts[leaves.leaf_others[f]]
-        end = leaves.set_starts[leaves.leaf_others[f] + 1]
-        transform = leaves.leaf_transforms[f]
+        start = set_starts[others[f]]
+        end = set_starts[others[f] + 1]
+        rank = ranks[transforms[f]]
         held = NONE
         for i in range(len(lanes)):
             if types[i] != wanted:
                 continue
             key = payloads[i]
             if wanted == codes.STRING:
-                key = np.int64(ranks[transform, key])
+                key = np.int64(rank[key])
                 if key & 1 == 0:  # no operand anywhere
                     continue
-            if in_set(leaves.set_types, leaves.set_payloads, start, end, wanted, key):
+            if in_set(set_types, set_payloads, start, end, wanted, key):
                 held |= ONE << np.uint64(lanes[i])
         masks[2 * f] = held
         masks[2 * f + 1] = known & ~held
@@ -178,14 +183,32 @@ def box_run(
     boxes: NDArray[np.float64],
     masks: NDArray[np.uint64],
 ) -> None:
-    """S_INTERSECTS with a constant point or box."""
+    """S_INTERSECTS with a constant point or box. The events' edges are laid side by side first."""
+    edges = np.empty((4, codes.LANES), np.float64)
+    owners = np.empty(codes.LANES, np.uint64)
+    known = NONE
+    count = 0
     for i in range(len(lanes)):
         box = box_number(types[i], payloads[i], list_boxes)
-        if box < 0:
-            continue
-        bit = ONE << np.uint64(lanes[i])
-        for f in range(leaf, stop):
-            masks[2 * f + np.int64(not boxes_meet(boxes, box, operands, others[f]))] |= bit
+        if box >= 0:
+            for edge in range(4):
+                edges[edge, count] = boxes[box, edge]
+            owners[count] = np.uint64(lanes[i])
+            known |= ONE << np.uint64(lanes[i])
+            count += 1
+    left, lower, right, upper = edges[0], edges[1], edges[2], edges[3]
+    for f in range(leaf, stop):
+        number = others[f]
+        xmin = operands[number, 0]
+        ymin = operands[number, 1]
+        xmax = operands[number, 2]
+        ymax = operands[number, 3]
+        held = NONE
+        for i in range(count):
+            meets = (left[i] <= xmax) & (right[i] >= xmin) & (lower[i] <= ymax) & (upper[i] >= ymin)
+            held |= np.uint64(meets) << owners[i]
+        masks[2 * f] = held
+        masks[2 * f + 1] = known & ~held
 
 
 @kernel

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -19,11 +23,33 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck"
 
 def kernel(function: Function) -> Function:
     """Compile with the cache on disk where a cache folder is writable, else without."""
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _cache_folder(numba.config.CACHE_DIR)
     try:
         compiled: Function = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # Numba found no folder to keep its cache in
         compiled = numba.njit(**_OPTIONS)(function)
+    finally:
+        numba.config.CACHE_DIR = before
     return compiled
+
+
+@functools.cache
+def _cache_folder(chosen: str) -> str:
+    """A folder named for the text of all kernels, below the one that the user chose or the user's own cache.
+
+    Numba looks only at the file of the function itself when it asks whether its cache is stale, and would go on
+    calling what a kernel in another file was before it changed.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tocsin"
+    folder = base / f"kernels-{digest.hexdigest()[:16]}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return chosen
+    return str(folder)
 
 
 @intrinsic

@@ -90,5 +90,7 @@ class Memo(NamedTuple):
     stamps: NDArray[np.int64]  # (F,) the block that a leaf was last computed for; beyond any for an eager one
     levels: NDArray[np.int64]  # (STACK, 4) a program's open levels
     truths: NDArray[np.uint64]  # (STACK, 2) a truth program's values
-    numbers: NDArray[np.float64]  # (STACK,) a term's values
-    known: NDArray[np.uint8]  # (STACK,)
+    numbers: NDArray[np.float64]  # (STACK, 64) a term's values by lane
+    known: NDArray[np.uint64]  # (STACK,) the lanes where they are no nulls
+    term_types: NDArray[np.uint8]  # (2, 64) the values of the two sides of a comparison
+    term_keys: NDArray[np.int64]  # (2, 64)

@@ -45,7 +45,7 @@ def simple_masks(
     if kind == codes.ARRAY_PAIR:
         return array_pair_masks(leaves, leaf, block, events)
     if kind == codes.COMPARE:
-        return compare_masks(leaves, leaf, block, bound, memo, lanes)
+        return compare_masks(leaves, leaf, block, bound, memo)
     if kind == codes.TERM_IS_NULL:
         return term_null_masks(leaves, leaf, block, bound, memo, lanes)
     if kind == codes.TRUE_LEAF:

@@ -35,26 +35,27 @@ def text_masks(leaves: Expressions, leaf: int, block: Block, bound: Bound) -> tu
     pattern = leaves.leaf_others[leaf]
     by_regex = leaves.leaf_kinds[leaf] == codes.REGEX
     offset = np.int64(leaves.leaf_transforms[leaf]) * bound.ranks.shape[1]
+    starts = bound.text_starts
+    data = bound.text_bytes
+    tokens = leaves.pattern_tokens
+    found_by_regex = bound.regex_found
+    first = np.int64(0) if by_regex else leaves.pattern_starts[pattern]
+    last = np.int64(0) if by_regex else leaves.pattern_starts[pattern + 1]
+    lanes = block.lanes
+    types = block.types
+    payloads = block.payloads
     held = NONE
     known = NONE
     for i in range(block.firsts[attribute], block.stops[attribute]):
-        if block.types[i] != codes.STRING:
+        if types[i] != codes.STRING:
             continue
-        bit = ONE << np.uint64(block.lanes[i])
+        bit = ONE << np.uint64(lanes[i])
         known |= bit
+        text = offset + payloads[i]
         if by_regex:
-            found = bound.regex_found[pattern, block.payloads[i]] != 0
-        else:
-            text = offset + block.payloads[i]
-            found = is_like(
-                bound.text_bytes,
-                bound.text_starts[text],
-                bound.text_starts[text + 1],
-                leaves.pattern_tokens,
-                leaves.pattern_starts[pattern],
-                leaves.pattern_starts[pattern + 1],
-            )
-        if found:
+            if found_by_regex[pattern, payloads[i]] != 0:
+                held |= bit
+        elif is_like(data, starts[text], starts[text + 1], tokens, first, last):
             held |= bit
     return held, known & ~held
 

@@ -32,8 +32,10 @@ def new_memo(leaves: int, eager: int) -> Memo:
         stamps,
         np.empty((codes.STACK, 4), np.int64),
         np.empty((codes.STACK, 2), np.uint64),
-        np.empty(codes.STACK, np.float64),
-        np.empty(codes.STACK, np.uint8),
+        np.zeros((codes.STACK, codes.LANES), np.float64),
+        np.empty(codes.STACK, np.uint64),
+        np.zeros((2, codes.LANES), np.uint8),
+        np.zeros((2, codes.LANES), np.int64),
     )
 
 
