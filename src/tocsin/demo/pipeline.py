@@ -18,6 +18,7 @@ from tocsin.demo import flights, pictures
 from tocsin.demo import summary as results
 from tocsin.demo.progress import Steps
 from tocsin.demo.summary import Summary
+from tocsin.engine import match
 from tocsin.errors import InvalidInput, MissingExtra
 from tocsin.spark.session import local_session
 
@@ -86,7 +87,7 @@ def run(
             raise InvalidInput(f"{name} is {number}; it must be at least 1")
     output = Path(output)
     unfinished = output / ".unfinished"
-    steps = Steps(7, shown=progress)
+    steps = Steps(8, shown=progress)
     try:
         with _fresh(unfinished), _session(master, steps) as spark:
             summary = _Job(spark, unfinished, output, steps).run(subscriptions, seed, events, partitions)
@@ -114,6 +115,8 @@ class _Job:
         self._draw(subscriptions, seed)
         with self.steps.step("compile", f"Compile {subscriptions:,} subscriptions", self.spark):
             report = _compile(self._read("alerts.parquet"), self.folder / "index")
+        with self.steps.step("kernels", "Load the kernels (compiled the first time, about 20 s)"):
+            match([{"id": "warm", "where": "a = 1"}], {"a": 1})
         with self.steps.step("match", "Match the flights", self.spark):
             matched = _match(self._read("events.parquet"), self.folder / "index")
             matched.write.parquet(str(self.folder / "matches.parquet"))
