@@ -31,14 +31,25 @@ def encode_lists(column: pa.Array, store: ValueStore) -> ScalarColumn:
     untyped[owners[elements.present & (elements.types == codes.UNTYPED)]] = True
     keep = elements.present & ~untyped[owners]
     owners, types, payloads = owners[keep], elements.types[keep], elements.payloads[keep]
-    boxes = _boxes(count, owners, types, payloads, store)
-    numbers = _add_sets(present & ~untyped, owners, types, payloads, boxes, store)
+    numbers = add_lists(present & ~untyped, owners, types, payloads, store)
     return ScalarColumn(
         present,
         np.where(untyped, codes.UNTYPED, codes.LIST).astype(np.uint8),
         np.where(untyped, 0, numbers),
         sorted(set(problems)),
     )
+
+
+def add_lists(
+    valid: NDArray[np.bool_],
+    owners: NDArray[np.int64],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    store: ValueStore,
+) -> NDArray[np.int64]:
+    """Store many lists: the elements in order, each with the number of its list; returns their numbers in the store."""
+    boxes = _boxes(len(valid), owners, types, payloads, store)
+    return _add_sets(valid, owners, types, payloads, boxes, store)
 
 
 def _boxes(

@@ -12,13 +12,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.batch import EventBatch, Wanted
+from tocsin.columns.json_lines import encode_lines
 from tocsin.columns.objects import encode_objects
 from tocsin.columns.tables import encode_table
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import load_segments, raise_first
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
-from tocsin.records import Chunk, ObjectChunk, read_events
+from tocsin.records import Chunk, ObjectChunk, TableChunk, parse_lines, read_events
 from tocsin.segment import SegmentSet
 
 
@@ -76,46 +77,58 @@ def match_chunks(
     clock = time.perf_counter()
     for chunk in read_events(events, segments.wanted.inside, schema):
         clock = _lap(stats, "read", clock)
-        batch = encode_chunk(chunk, segments.wanted)
-        rejects = sorted(chunk.rejects + batch.rejects, key=lambda reject: reject.row)
+        batches, refused = encode_chunk(chunk, segments.wanted)
+        rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
         if strict and rejects:
             raise_first(rejects, "event")
         clock = _lap(stats, "encode", clock)
-        found = segments.match(batch, ranking)
-        rows = _all_rows(chunk, batch)
+        table = _match_batches(segments, batches, ranking, stats)
+        served = np.concatenate([batch.rows for batch in batches])
+        rows = np.unique(np.concatenate([served, np.array([r.row for r in rejects], np.int64)]))
         stats.events += len(rows)
-        stats.matches += len(found.events)
-        stats.candidates_examined += found.candidates_examined
-        stats.verified += found.verified
-        columns = [batch.rows[found.events], segments.ids.take(pa.array(found.numbers))]
-        if ranking is not None:
-            columns.append(segments.scores[found.numbers])
-        table = pa.Table.from_arrays([pa.array(c) for c in columns], schema=_schema(segments, ranking, lists=False))
         if lists:
-            table = _as_lists(table, rows, batch.rows)
+            table = _as_lists(table, rows, served)
         clock = _lap(stats, "match", clock)
         yield Matched(table, rows, rejects, chunk.done)
         clock = time.perf_counter()
 
 
-def encode_chunk(chunk: Chunk, wanted: Wanted) -> EventBatch:
-    """A chunk of records as a batch."""
+def encode_chunk(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
+    """A chunk of records as batches with distinct rows, and the records that could not be read."""
+    if isinstance(chunk, TableChunk):
+        return [encode_table(chunk.table, wanted, chunk.rows, chunk.misfits)], chunk.rejects
     if isinstance(chunk, ObjectChunk):
-        return encode_objects(chunk.records, wanted)
-    return encode_table(chunk.table, wanted, chunk.rows, chunk.misfits)
+        return [encode_objects(chunk.records, wanted)], chunk.rejects
+    plain, left = encode_lines(chunk.text, chunk.starts, chunk.stops, chunk.rows, wanted)
+    parsed = parse_lines(chunk, left.tolist())
+    batches = [plain, encode_objects(parsed.records, wanted)] if parsed.records else [plain]
+    return batches, parsed.rejects
+
+
+def _match_batches(segments: SegmentSet, batches: list[EventBatch], ranking: Ranking | None, stats: Stats) -> pa.Table:
+    """The matches of a chunk's batches as one table, by event."""
+    events, numbers = [], []
+    for batch in batches:
+        found = segments.match(batch, ranking)
+        events.append(batch.rows[found.events])
+        numbers.append(found.numbers)
+        stats.matches += len(found.events)
+        stats.candidates_examined += found.candidates_examined
+        stats.verified += found.verified
+    rows, places = np.concatenate(events), np.concatenate(numbers)
+    if len(batches) > 1:
+        order = np.argsort(rows, kind="stable")
+        rows, places = rows[order], places[order]
+    columns = [rows, segments.ids.take(pa.array(places))]
+    if ranking is not None:
+        columns.append(segments.scores[places])
+    return pa.Table.from_arrays([pa.array(c) for c in columns], schema=_schema(segments, ranking, lists=False))
 
 
 def _lap(stats: Stats, phase: str, since: float) -> float:
     now = time.perf_counter()
     stats.add_time(phase, now - since)
     return now
-
-
-def _all_rows(chunk: Chunk, batch: EventBatch) -> NDArray[np.int64]:
-    """The rows of every event of a chunk, the rejected ones included."""
-    given = [row for row, _ in chunk.records] if isinstance(chunk, ObjectChunk) else chunk.rows
-    refused = [reject.row for reject in chunk.rejects]
-    return np.unique(np.concatenate([batch.rows, np.asarray(given, np.int64), np.asarray(refused, np.int64)]))
 
 
 def _schema(segments: SegmentSet, ranking: Ranking | None, lists: bool) -> pa.Schema:

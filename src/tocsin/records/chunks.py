@@ -36,4 +36,16 @@ class TableChunk:
     done: float | None = None
 
 
-Chunk: TypeAlias = ObjectChunk | TableChunk
+@dataclass(frozen=True, slots=True)
+class LinesChunk:
+    """JSON lines that nobody has parsed yet: line i is `text[starts[i]:stops[i]]`."""
+
+    text: bytes
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    numbers: NDArray[np.int64]  # the number of each line as an editor counts, from 1
+    done: float | None = None
+
+
+Chunk: TypeAlias = ObjectChunk | TableChunk | LinesChunk

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from itertools import islice
 from pathlib import Path
@@ -31,7 +32,7 @@ def read_events(
     if schema:
         raise InvalidInput("a schema is for CSV files; other sources carry the types of their values")
     if isinstance(source, bytes | bytearray | memoryview):
-        return read_json_lines(_lines(bytes(source)), len(source))  # type: ignore[arg-type]
+        return read_json_lines(io.BytesIO(source), len(source))
     if isinstance(source, Mapping):
         return iter([ObjectChunk([(0, source)], done=1.0)])
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
@@ -46,14 +47,6 @@ def read_events(
         f"events cannot be read from a {type(source).__name__}; give dicts, JSON lines as bytes, a path, "
         "an Arrow table, or a pandas or Polars data frame"
     )
-
-
-def _lines(data: bytes) -> Iterator[bytes]:
-    start = 0
-    while start < len(data):
-        end = data.find(b"\n", start) + 1 or len(data)
-        yield data[start:end]
-        start = end
 
 
 def _read_path(path: str | Path, choose: Callable[[str], bool], schema: Mapping[str, ColumnType]) -> Iterator[Chunk]:

@@ -11,10 +11,11 @@ from typing import Any, Final
 from tocsin.errors import ExpressionError, InvalidInput, RecordError
 from tocsin.language import parse_any, parse_json, to_text
 from tocsin.model.subscription import Reject, Subscription, checked_id, checked_score
-from tocsin.records.chunks import Chunk, TableChunk
+from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, TableChunk
 from tocsin.records.csv_files import read_csv
 from tocsin.records.events import read_events
 from tocsin.records.files import format_of
+from tocsin.records.json_lines import parse_lines
 
 FIELDS: Final = ("id", "where", "score", "weights", "payload")
 
@@ -25,7 +26,8 @@ def read_subscriptions(source: Any) -> Iterator[tuple[list[tuple[int, Subscripti
     Duplicate ids are not looked for here. Raises `InvalidInput` when the source as a whole cannot be read, or is a
     table without the columns `id` and `where`.
     """
-    for chunk in _chunks(source):
+    for given in _chunks(source):
+        chunk = parse_lines(given) if isinstance(given, LinesChunk) else given
         accepted: list[tuple[int, Subscription]] = []
         rejects = list(chunk.rejects)
         for row, record in _records(chunk):
@@ -92,7 +94,7 @@ def _all_text(path: str | Path) -> dict[str, Any]:
     return {name: "string" for name in names if name in ("id", "where", "weights", "payload")}
 
 
-def _records(chunk: Chunk) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _records(chunk: ObjectChunk | TableChunk) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if not isinstance(chunk, TableChunk):
         yield from chunk.records
         return
