@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,10 +115,10 @@ class ValueStore:
 
 
 def build_events(
-    starts: NDArray[np.int64],
-    attributes: NDArray[np.int32],
-    types: NDArray[np.uint8],
-    payloads: NDArray[np.int64],
+    starts: NDArray[Any],
+    attributes: NDArray[Any],
+    types: NDArray[Any],
+    payloads: NDArray[Any],
     store: ValueStore,
 ) -> Events:
     """Freeze the arrays of a batch."""

@@ -29,6 +29,7 @@ def compute_eager(
     transforms = leaves.leaf_transforms
     lows = leaves.leaf_lows
     highs = leaves.leaf_highs
+    scratch = np.empty(codes.LANES, np.int64)
     for t in range(touched):
         attribute = block.touched[t]
         leaf = leaves.eager_starts[attribute]
@@ -40,28 +41,33 @@ def compute_eager(
         payload = block.payloads[first:last]
         while leaf < last_leaf:
             stop = leaf + 1
-            while stop < last_leaf and kinds[stop] == kinds[leaf] and types[stop] == types[leaf]:
+            while (
+                stop < last_leaf
+                and kinds[stop] == kinds[leaf]
+                and types[stop] == types[leaf]
+                and transforms[stop] == transforms[leaf]
+            ):
                 stop += 1
+            key = payload
+            if types[leaf] == codes.STRING:
+                key = ranked(kind, payload, bound.ranks[transforms[leaf]], scratch)
             if kinds[leaf] == codes.INTERSECTS:
-                box_run(
-                    leaf,
-                    stop,
-                    others,
-                    leaves.boxes,
-                    lane,
-                    kind,
-                    payload,
-                    events.list_boxes,
-                    events.boxes,
-                    masks,
-                )
-            elif kinds[leaf] == codes.RANGE and types[leaf] != codes.STRING:
-                range_run(leaf, stop, types[leaf], lows, highs, lane, kind, payload, masks)
+                box_run(leaf, stop, others, leaves.boxes, lane, kind, payload, events.list_boxes, events.boxes, masks)
             elif kinds[leaf] == codes.RANGE:
-                text_range_run(leaf, stop, transforms, lows, highs, lane, kind, payload, bound.ranks, masks)
+                range_run(leaf, stop, types[leaf], lows, highs, lane, kind, key, masks)
             else:
-                set_run(leaf, stop, leaves, lane, kind, payload, bound.ranks, masks)
+                set_run(leaf, stop, leaves, lane, kind, key, masks)
             leaf = stop
+
+
+@kernel
+def ranked(
+    types: NDArray[np.uint8], payloads: NDArray[np.int64], ranks: NDArray[np.int32], scratch: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The payloads with rank codes for strings; what stands for other types means nothing."""
+    for i in range(len(payloads)):
+        scratch[i] = np.int64(ranks[payloads[i]]) if types[i] == codes.STRING else np.int64(0)
+    return scratch[: len(payloads)]
 
 
 @kernel
@@ -87,7 +93,7 @@ def range_run(
     payloads: NDArray[np.int64],
     masks: NDArray[np.uint64],
 ) -> None:
-    """`low <= value <= high` on numbers, booleans and instants."""
+    """`low <= value <= high` on payloads, of strings on rank codes."""
     known = lanes_of_type(lanes, types, wanted)
     if known == NONE:
         return
@@ -102,35 +108,6 @@ def range_run(
 
 
 @kernel
-def text_range_run(
-    leaf: int,
-    stop: int,
-    transforms: NDArray[np.uint16],
-    lows: NDArray[np.int64],
-    highs: NDArray[np.int64],
-    lanes: NDArray[np.uint8],
-    types: NDArray[np.uint8],
-    payloads: NDArray[np.int64],
-    ranks: NDArray[np.int32],
-    masks: NDArray[np.uint64],
-) -> None:
-    """`low <= rank <= high` on strings."""
-    known = lanes_of_type(lanes, types, codes.STRING)
-    if known == NONE:
-        return
-    for f in range(leaf, stop):
-        low = lows[f]
-        high = highs[f]
-        rank = ranks[transforms[f]]
-        held = NONE
-        for i in range(len(lanes)):
-            place = np.int64(rank[payloads[i]]) if types[i] == codes.STRING else np.int64(-1)
-            held |= np.uint64((place >= low) & (place <= high)) << np.uint64(lanes[i])
-        masks[2 * f] = held & known
-        masks[2 * f + 1] = known & ~held
-
-
-@kernel
 def set_run(
     leaf: int,
     stop: int,
@@ -138,7 +115,6 @@ def set_run(
     lanes: NDArray[np.uint8],
     types: NDArray[np.uint8],
     payloads: NDArray[np.int64],
-    ranks: NDArray[np.int32],
     masks: NDArray[np.uint64],
 ) -> None:
     """`value IN (...)` where all operands are of one type."""
@@ -150,21 +126,12 @@ def set_run(
     set_types = leaves.set_types
     set_payloads = leaves.set_payloads
     others = leaves.leaf_others
-    transforms = leaves.leaf_transforms
     for f in range(leaf, stop):
         start = set_starts[others[f]]
         end = set_starts[others[f] + 1]
-        rank = ranks[transforms[f]]
         held = NONE
         for i in range(len(lanes)):
-            if types[i] != wanted:
-                continue
-            key = payloads[i]
-            if wanted == codes.STRING:
-                key = np.int64(rank[key])
-                if key & 1 == 0:  # no operand anywhere
-                    continue
-            if in_set(set_types, set_payloads, start, end, wanted, key):
+            if types[i] == wanted and in_set(set_types, set_payloads, start, end, wanted, payloads[i]):
                 held |= ONE << np.uint64(lanes[i])
         masks[2 * f] = held
         masks[2 * f + 1] = known & ~held
