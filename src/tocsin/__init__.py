@@ -23,11 +23,13 @@ from tocsin.errors import (
 from tocsin.language import parse, parse_json, to_json, to_text
 from tocsin.model.ranking import Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
+from tocsin.records import Conjunctions, SparseEvents
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "Conjunctions",
     "DuplicateSubscription",
     "ExpressionError",
     "InvalidInput",
@@ -37,6 +39,7 @@ __all__ = [
     "Reject",
     "Report",
     "SegmentError",
+    "SparseEvents",
     "Stats",
     "Subscription",
     "TocsinError",

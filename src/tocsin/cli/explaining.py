@@ -11,7 +11,7 @@ from tocsin.engine import explain
 from tocsin.engine.loading import collect_subscriptions
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Subscription
-from tocsin.records import LinesChunk, ObjectChunk, parse_lines, read_events
+from tocsin.records import ObjectChunk, as_records, read_events
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,7 +45,7 @@ def _subscription(source: str, name: str | None) -> Subscription:
 
 def _event(source: str, row: int) -> Mapping[str, Any]:
     for given in read_events(source):
-        chunk = parse_lines(given) if isinstance(given, LinesChunk) else given
+        chunk = as_records(given)
         if isinstance(chunk, ObjectChunk):
             records = iter(chunk.records)
         else:

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.columns.json_lines import encode_lines
 from tocsin.columns.objects import encode_objects
+from tocsin.columns.sparse import encode_sparse
 from tocsin.columns.tables import encode_table
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import load_segments, raise_first
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
-from tocsin.records import Chunk, ObjectChunk, TableChunk, parse_lines, read_events
+from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines, read_events
 from tocsin.segment import SegmentSet
 
 
@@ -97,6 +98,8 @@ def encode_chunk(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[R
     """A chunk of records as batches with distinct rows, and the records that could not be read."""
     if isinstance(chunk, TableChunk):
         return [encode_table(chunk.table, wanted, chunk.rows, chunk.misfits)], chunk.rejects
+    if isinstance(chunk, SparseChunk):
+        return [encode_sparse(chunk.names, chunk.values, chunk.rows, wanted)], []
     if isinstance(chunk, ObjectChunk):
         return [encode_objects(chunk.records, wanted)], chunk.rejects
     plain, left = encode_lines(chunk.text, chunk.starts, chunk.stops, chunk.rows, wanted)

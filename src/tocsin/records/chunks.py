@@ -48,4 +48,14 @@ class LinesChunk:
     done: float | None = None
 
 
-Chunk: TypeAlias = ObjectChunk | TableChunk | LinesChunk
+@dataclass(frozen=True, slots=True)
+class SparseChunk:
+    """Events as parallel lists of names and values."""
+
+    names: pa.Array
+    values: pa.Array
+    rows: NDArray[np.int64]
+    done: float | None = None
+
+
+Chunk: TypeAlias = ObjectChunk | TableChunk | LinesChunk | SparseChunk

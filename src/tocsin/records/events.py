@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Reject
+from tocsin.records.bulk import SparseEvents
 from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
 from tocsin.records.csv_files import ColumnType, read_csv
 from tocsin.records.files import format_of, open_bytes
@@ -31,6 +32,8 @@ def read_events(
         return _read_path(source, choose, schema or {})
     if schema:
         raise InvalidInput("a schema is for CSV files; other sources carry the types of their values")
+    if isinstance(source, SparseEvents):
+        return source.chunks()
     if isinstance(source, bytes | bytearray | memoryview):
         return read_json_lines(io.BytesIO(source), len(source))
     if isinstance(source, Mapping):

@@ -8,10 +8,10 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from tocsin.errors import RecordError
+from tocsin.errors import InvalidInput, RecordError
 from tocsin.kernels.json_lines import split_lines
 from tocsin.model.subscription import Reject
-from tocsin.records.chunks import LinesChunk, ObjectChunk
+from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, SparseChunk, TableChunk
 
 _BLOCK_BYTES: Final = 1 << 22
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -51,6 +51,13 @@ def _split(text: bytes, row: int, number: int, done: float | None) -> LinesChunk
     count = split_lines(np.frombuffer(text, np.uint8), starts, stops, numbers)
     rows = np.arange(row, row + count)
     return LinesChunk(text, starts[:count], stops[:count], rows, numbers[:count] + number + 1, done)
+
+
+def as_records(chunk: Chunk) -> ObjectChunk | TableChunk:
+    """A chunk as records with names; lines are parsed. Raises `InvalidInput` for the sparse form, which is for events."""
+    if isinstance(chunk, SparseChunk):
+        raise InvalidInput("SparseEvents are events; subscriptions in bulk are Conjunctions")
+    return parse_lines(chunk) if isinstance(chunk, LinesChunk) else chunk
 
 
 def parse_lines(chunk: LinesChunk, chosen: Iterable[int] | None = None) -> ObjectChunk:

@@ -10,14 +10,16 @@ from typing import Any, Final
 
 from tocsin.errors import ExpressionError, InvalidInput, RecordError
 from tocsin.language import parse_any, parse_json, to_text
+from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, Subscription, checked_id, checked_score
-from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, TableChunk
+from tocsin.records.bulk import Conjunctions, conjunction_of
+from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk
 from tocsin.records.csv_files import read_csv
 from tocsin.records.events import read_events
 from tocsin.records.files import format_of
-from tocsin.records.json_lines import parse_lines
+from tocsin.records.json_lines import as_records
 
-FIELDS: Final = ("id", "where", "score", "weights", "payload")
+FIELDS: Final = ("id", "where", "predicates", "score", "weights", "payload")
 
 
 def read_subscriptions(source: Any) -> Iterator[tuple[list[tuple[int, Subscription]], list[Reject], float | None]]:
@@ -27,7 +29,7 @@ def read_subscriptions(source: Any) -> Iterator[tuple[list[tuple[int, Subscripti
     table without the columns `id` and `where`.
     """
     for given in _chunks(source):
-        chunk = parse_lines(given) if isinstance(given, LinesChunk) else given
+        chunk = as_records(given)
         accepted: list[tuple[int, Subscription]] = []
         rejects = list(chunk.rejects)
         for row, record in _records(chunk):
@@ -41,6 +43,8 @@ def read_subscriptions(source: Any) -> Iterator[tuple[list[tuple[int, Subscripti
 def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
     """One subscription from its record `{"id", "where", "score"?, "weights"?, "payload"?}`; raises `RecordError`.
 
+    `predicates`, a list of `{"attribute", "op", "value"}`, may stand for `where`.
+
     >>> subscription_of({"id": "s1", "where": "price <= 580"}).score
     1.0
     """
@@ -51,19 +55,29 @@ def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
     unknown = [key for key in record if key not in FIELDS]
     if unknown:
         raise RecordError(f"a subscription has no field {unknown[0]!r}; it has {', '.join(FIELDS)}", str(unknown[0]))
-    where = record.get("where")
+    name = checked_id(record.get("id"))
+    tree, source = _expression_of(record)
+    _check_weights(record.get("weights"))
+    return Subscription(name, tree, source, checked_score(record.get("score")), record.get("payload"))
+
+
+def _expression_of(record: Mapping[str, Any]) -> tuple[Expression, str]:
+    """The tree and the text of a record's `where` or, in the bulk form, of its `predicates`."""
+    where, predicates = record.get("where"), record.get("predicates")
+    if predicates is not None and where is None:
+        tree = conjunction_of(predicates)
+        return tree, to_text(tree)
     if where is None:
         raise RecordError("the subscription has no expression; give CQL2 text or JSON under 'where'", "where")
+    if predicates is not None:
+        raise RecordError("a subscription has either 'where' or 'predicates', not both", "predicates")
     if not isinstance(where, str | Mapping | bool):
         raise RecordError(f"an expression is CQL2 text or a CQL2 JSON object, not a {type(where).__name__}", "where")
-    name = checked_id(record.get("id"))
     try:
         tree = parse_json(where) if isinstance(where, bool) else parse_any(where)
     except ExpressionError as error:
         raise RecordError(str(error), "where") from None
-    _check_weights(record.get("weights"))
-    source = where if isinstance(where, str) else to_text(tree)
-    return Subscription(name, tree, source, checked_score(record.get("score")), record.get("payload"))
+    return tree, where if isinstance(where, str) else to_text(tree)
 
 
 def _check_weights(weights: object) -> None:
@@ -80,6 +94,8 @@ def _check_weights(weights: object) -> None:
 def _chunks(source: Any) -> Iterator[Chunk]:
     if isinstance(source, list | tuple) and any(isinstance(item, Subscription) for item in source):
         raise InvalidInput("give subscriptions as records (dicts with id and where)")
+    if isinstance(source, Conjunctions):
+        source = source.table
     if isinstance(source, str | Path) and format_of(source) == "csv":
         # Ids and expressions are text in a CSV, even where they look like numbers.
         yield from read_csv(source, _all_text(source))
@@ -100,7 +116,7 @@ def _records(chunk: ObjectChunk | TableChunk) -> Iterator[tuple[int, Mapping[str
         return
     names = chunk.table.schema.names
     for needed in ("id", "where"):
-        if needed not in names:
+        if needed not in names and not (needed == "where" and "predicates" in names):
             raise InvalidInput(f"subscriptions need a column {needed!r}; there are {names}")
     fields = [name for name in FIELDS if name in names]
     for row, record in zip(chunk.rows.tolist(), chunk.table.select(fields).to_pylist(), strict=True):

@@ -44,10 +44,10 @@ class CompileReport:
 def compile(subscriptions: DataFrame, path: str | Path, *, partitions: int = 8, index: str = "auto") -> CompileReport:
     """Compile subscriptions into an index folder, one segment a partition.
 
-    Columns: `id` (string or integer), `where` (CQL2 text), optionally `score` (double) and `weights` (map of string
-    to double); others are ignored. Of several subscriptions with one id the one whose text sorts first is kept. A
-    bad subscription is written to the report's `rejects`, and the rest compiled. Readers of the version before go
-    on undisturbed. Raises `InvalidInput` on missing columns.
+    Columns: `id` (string or integer), `where` (CQL2 text) or `predicates` (see `Conjunctions`), optionally `score`
+    (double) and `weights` (map of string to double); others are ignored. Of several subscriptions with one id the one
+    whose text sorts first is kept. A bad subscription is written to the report's `rejects`, and the rest compiled.
+    Readers of the version before go on undisturbed. Raises `InvalidInput` on missing columns.
     """
     if partitions < 1:
         raise InvalidInput(f"partitions is {partitions}; it must be at least 1")
@@ -69,9 +69,10 @@ def read(subscriptions: DataFrame) -> DataFrame:
     from pyspark.sql import functions
     from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
 
-    for name in ("id", "where"):
-        if name not in subscriptions.columns:
-            raise InvalidInput(f"subscriptions need a column {name!r}; there are {subscriptions.columns}")
+    if "id" not in subscriptions.columns or not {"where", "predicates"} & set(subscriptions.columns):
+        raise InvalidInput(
+            f"subscriptions need the columns id and where (or predicates); there are {subscriptions.columns}"
+        )
     kind = subscriptions.schema["id"].dataType
     if not isinstance(kind, StringType | ByteType | ShortType | IntegerType | LongType):
         raise InvalidInput(f"the column id is {kind.simpleString()}; ids are strings or integers")
@@ -120,7 +121,7 @@ def _accept(records: list[dict[str, object]]) -> tuple[list[Subscription], list[
     """The subscriptions of one partition, and those that cannot be taken; independent of the order of rows."""
     accepted: dict[object, Subscription] = {}
     rejects: list[Reject] = []
-    for row, record in enumerate(sorted(records, key=lambda r: (str(r["id"]), str(r["where"]), repr(r)))):
+    for row, record in enumerate(sorted(records, key=lambda r: (str(r["id"]), str(r.get("where")), repr(r)))):
         if isinstance(record.get("weights"), list):
             record["weights"] = dict(record["weights"])  # type: ignore[call-overload]
         try:

@@ -15,7 +15,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-SUBSCRIPTION_FIELDS: Final = ("id", "where", "score", "weights")
+SUBSCRIPTION_FIELDS: Final = ("id", "where", "predicates", "score", "weights")
 PARTITION: Final = "tocsin_partition"
 MATCHES: Final = "matches"
 ERROR: Final = "error"
