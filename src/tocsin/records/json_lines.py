@@ -54,7 +54,7 @@ def _split(text: bytes, row: int, number: int, done: float | None) -> LinesChunk
 
 
 def as_records(chunk: Chunk) -> ObjectChunk | TableChunk:
-    """A chunk as records with names; lines are parsed. Raises `InvalidInput` for the sparse form, which is for events."""
+    """A chunk as records with names; lines are parsed. Raises `InvalidInput` for the sparse form, made for events."""
     if isinstance(chunk, SparseChunk):
         raise InvalidInput("SparseEvents are events; subscriptions in bulk are Conjunctions")
     return parse_lines(chunk) if isinstance(chunk, LinesChunk) else chunk

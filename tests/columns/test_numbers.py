@@ -1,0 +1,39 @@
+"""A number's payload sorts as the number does, and leads back to it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tocsin.columns.numbers import key_of, keys_of, numbers_of
+from tocsin.kernels.terms import key_of_number, number_of_key
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(FINITE, FINITE)
+def test_keys_sort_as_numbers_do(left, right):
+    """The order of keys is the order of numbers; equal numbers, both zeros included, have one key."""
+    assert (key_of(left) < key_of(right)) == (left < right)
+    assert (key_of(left) == key_of(right)) == (left == right)
+
+
+@given(FINITE)
+def test_neighbours_have_neighbouring_keys(number):
+    """The next larger float has the next key, so that `<` can be written as `<=` of the key before."""
+    above = math.nextafter(number, math.inf)
+
+    assert math.isinf(above) or key_of(above) == key_of(number) + 1
+
+
+@given(st.lists(FINITE))
+def test_keys_lead_back_to_their_numbers(numbers):
+    """In arrays and in kernels alike."""
+    keys = keys_of(np.array(numbers, np.float64))
+
+    assert numbers_of(keys).tolist() == [n + 0.0 for n in numbers]
+    assert [number_of_key(k) for k in keys.tolist()] == [n + 0.0 for n in numbers]
+    assert [key_of_number(n) for n in numbers] == keys.tolist()

@@ -1,0 +1,68 @@
+"""An event flattens to the values that the specification says."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import strategies as own
+from tests.naive import flatten as naive
+from tocsin.errors import RecordError
+from tocsin.model.event import flatten
+from tocsin.model.values import UNTYPED, Instant
+
+
+@given(own.python_events())
+def test_flattens_like_the_oracle(event):
+    """Values, and the fields that have problems, are the oracle's."""
+    values, problems = naive.flatten(event)
+
+    found = flatten(event)
+
+    assert found.values == values
+    assert {name: type(value) for name, value in found.values.items()} == {n: type(v) for n, v in values.items()}
+    assert {problem.field for problem in found.problems} == {field for field, _ in problems}
+
+
+@given(own.bad_events())
+def test_refuses_what_the_oracle_refuses(event):
+    """An attribute that comes twice, a name that is no string."""
+    with pytest.raises(RecordError):
+        naive.flatten(event)
+    with pytest.raises(RecordError):
+        flatten(event)
+
+
+@given(st.sampled_from([np.float64(1.5), np.float32(0.5), np.int64(7), np.bool_(True), np.str_("x")]))
+def test_numpy_scalars_are_what_they_hold(scalar):
+    """A NumPy scalar is its Python value."""
+    assert flatten({"a": scalar}).values == {"a": scalar.item()}
+
+
+def test_dates_are_midnights_in_utc():
+    """A date, and a moment without a zone, are read as UTC."""
+    values = flatten({"day": dt.date(1970, 1, 2), "moment": dt.datetime(1970, 1, 1, 0, 0, 1)}).values
+
+    assert values == {"day": Instant(86_400_000_000), "moment": Instant(1_000_000)}
+
+
+def test_nesting_has_a_limit():
+    """256 levels are taken, far more are refused in words and not by the interpreter."""
+    event: dict[str, object] = {"x": 1}
+    for _ in range(5000):
+        event = {"a": event}
+
+    with pytest.raises(RecordError, match="nests more than 256 deep"):
+        flatten(event)
+
+
+def test_a_list_of_strange_things_has_no_type():
+    """One element that cannot be represented leaves the list without a type, and says so once."""
+    found = flatten({"a": [1, 2**60], "b": [[1]], "c": [object()]})
+
+    assert found.values == {"a": UNTYPED, "b": UNTYPED, "c": UNTYPED}
+    assert [problem.field for problem in found.problems] == ["a", "b", "c"]
