@@ -1,0 +1,286 @@
+"""What each command prints and which status it ends with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tocsin
+from tocsin.cli.main import main
+
+SUBSCRIPTIONS = [
+    {"id": "a", "where": "n = 1", "score": 2},
+    {"id": "b", "where": "n >= 1 AND s = 'x'"},
+    {"id": "c", "where": "z IS NULL", "score": -1},
+]
+EVENTS = [{"n": 1, "s": "x"}, {"n": 3, "s": "x"}, {"z": 1}]
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with subs.jsonl, bad.jsonl and events.jsonl, which is the working folder."""
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "subs.jsonl", SUBSCRIPTIONS)
+    lines(tmp_path / "bad.jsonl", [{"id": "x", "where": "n = AND"}, *SUBSCRIPTIONS, {"id": "a", "where": "n = 1"}])
+    lines(tmp_path / "events.jsonl", EVENTS)
+    return tmp_path
+
+
+def lines(path: Path, records: list[Any]) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def records(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def run(capfd: Any, *arguments: str) -> tuple[int, str, str]:
+    status = main(arguments)
+    return status, *capfd.readouterr()
+
+
+def test_match_writes_one_record_a_match(files: Path, capfd: Any) -> None:
+    """Records go to standard output, the summary to standard error, and the status is 0."""
+    status, out, err = run(capfd, "match", "subs.jsonl", "events.jsonl")
+
+    assert status == 0
+    assert records(out) == tocsin.match(SUBSCRIPTIONS, EVENTS).table.to_pylist()
+    assert records(out)[0] == {"event": 0, "subscription": "a"}
+    assert "5 matches of 3 events and 3 subscriptions, 0 rejected" in err
+
+
+@pytest.mark.parametrize("k", [1, 2, 9])
+def test_top_ranks(k: int, files: Path, capfd: Any) -> None:
+    """`--top K` writes the best K of each event with their scores."""
+    status, out, _ = run(capfd, "match", "subs.jsonl", "events.jsonl", "--top", str(k))
+
+    assert status == 0
+    assert records(out) == tocsin.match(SUBSCRIPTIONS, EVENTS, ranking=tocsin.Top(k)).table.to_pylist()
+
+
+def test_lists_are_one_record_an_event(files: Path, capfd: Any) -> None:
+    """`--lists` writes every event, the ones without a match too, and null for the rejected."""
+    lines(files / "events.jsonl", [*EVENTS[1:], "bad"])
+
+    status, out, _ = run(capfd, "match", "subs.jsonl", "events.jsonl", "--lists", "--top", "1")
+
+    assert status == 1
+    assert records(out) == [
+        {"event": 0, "subscription": ["b"], "score": [1.0]},
+        {"event": 1, "subscription": [], "score": []},
+        {"event": 2, "subscription": None, "score": None},
+    ]
+
+
+def test_rejects_go_to_standard_error(files: Path, capfd: Any) -> None:
+    """Rejected subscriptions and events are told one by one, the rest is matched, and the status is 1."""
+    with (files / "events.jsonl").open("a") as file:
+        file.write('{"n": \n{"n": 1e400}\n')
+
+    status, out, err = run(capfd, "match", "bad.jsonl", "events.jsonl")
+
+    assert status == 1
+    assert len(records(out)) == 6
+    assert "subscription 0 (x): where: line 1, column 5" in err
+    assert "subscription 4 (a): id: a subscription 'a' exists already" in err
+    assert "event 3: line 4: invalid JSON" in err
+    assert "event 4: n: infinity" in err
+    assert "4 rejected" in err
+
+
+def test_rejects_go_to_a_file(files: Path, capfd: Any) -> None:
+    """`--errors FILE` takes them all as JSON lines, and standard error only counts them."""
+    lines(files / "events.jsonl", [*EVENTS, *["bad"] * 50])
+
+    status, _, err = run(capfd, "match", "bad.jsonl", "events.jsonl", "--errors", "errors.jsonl")
+
+    logged = records((files / "errors.jsonl").read_text())
+    assert status == 1
+    assert [(r["record"], r["row"], r["id"], r["field"]) for r in logged] == [
+        ("subscription", 0, "x", "where"),
+        ("subscription", 4, "a", "id"),
+        *(("event", row, None, "") for row in range(3, 53)),
+    ]
+    assert all(record["reason"] for record in logged)
+    assert err.count("\n") == 1
+
+
+def test_many_rejects_are_cut_on_a_terminal_and_it_is_said(files: Path, capfd: Any) -> None:
+    """Beyond twenty, standard error says how many more there are and what writes them all."""
+    lines(files / "events.jsonl", ["bad"] * 50)
+
+    _, _, err = run(capfd, "match", "subs.jsonl", "events.jsonl")
+
+    assert sum(line.startswith("event ") for line in err.splitlines()) == 20
+    assert "... and 30 more; --errors FILE writes them all" in err
+
+
+@pytest.mark.parametrize(
+    ("subscriptions", "message"), [("bad.jsonl", "subscription 0: "), ("subs.jsonl", "event 1: line 2: invalid JSON")]
+)
+def test_strict_stops_at_the_first_bad_record(subscriptions: str, message: str, files: Path, capfd: Any) -> None:
+    """With `--strict` the status is 2 and the message names the row."""
+    (files / "events.jsonl").write_text('{"n": 1}\n{\n{"n": 1}\n{\n')
+
+    status, out, err = run(capfd, "match", subscriptions, "events.jsonl", "--strict")
+
+    assert (status, out) == (2, "")
+    assert err.startswith("tocsin match: ")
+    assert message in err
+
+
+def test_a_schema_types_a_csv(files: Path, capfd: Any) -> None:
+    """`--schema` gives columns of a CSV their type; a colon within a name is fine."""
+    (files / "e.csv").write_text("n,a:b\n1,1\n2,x\n")
+    lines(files / "s.jsonl", [{"id": "text", "where": "n = '1' AND \"a:b\" = 1"}])
+
+    status, out, err = run(capfd, "match", "s.jsonl", "e.csv", "--schema", "n:string,a:b:number")
+
+    assert status == 1
+    assert records(out) == [{"event": 0, "subscription": "text"}]
+    assert "event 1: a:b: 'x' is no number" in err
+
+
+COULD_NOT_RUN = {
+    "unknown index": (["match", "subs.jsonl", "events.jsonl", "--index", "scam"], "did you mean 'scan'"),
+    "top 0": (["match", "subs.jsonl", "events.jsonl", "--top", "0"], "k is 0"),
+    "missing subscriptions": (["match", "no.jsonl", "events.jsonl"], "no file no.jsonl"),
+    "missing events": (["match", "subs.jsonl", "no.csv"], "no file no.csv"),
+    "unknown ending": (["match", "subs.jsonl", "events.txt"], "ending '.txt'"),
+    "unknown ending of the output": (["match", "subs.jsonl", "events.jsonl", "--out", "x.doc"], "ending '.doc'"),
+    "no folder for the output": (["match", "subs.jsonl", "events.jsonl", "--out", "no/x.csv"], "cannot write no/x.csv"),
+    "no folder for the errors": (["match", "subs.jsonl", "events.jsonl", "--errors", "no/e"], "cannot write no/e"),
+    "lists in CSV": (["match", "subs.jsonl", "events.jsonl", "--lists", "--out", "x.csv"], "CSV cannot hold"),
+    "a folder that is no index": (["match", ".", "events.jsonl"], "no tocsin index"),
+    "two standard inputs": (["match", "-", "-"], "only one"),
+    "schema of no type": (["match", "subs.jsonl", "e.csv", "--schema", "n:float"], "'n:float' is no COLUMN:TYPE"),
+    "schema without a type": (["match", "subs.jsonl", "e.csv", "--schema", "n"], "'n' is no COLUMN:TYPE"),
+    "schema for JSON": (["match", "subs.jsonl", "events.jsonl", "--schema", "n:number"], "schema is for CSV"),
+    "check of nothing": (["check", "no.jsonl"], "no file no.jsonl"),
+    "compile of nothing": (["compile", "no.jsonl", "index"], "no file no.jsonl"),
+    "compile with an unknown index": (["compile", "subs.jsonl", "index", "--index", "x"], "no index is named 'x'"),
+    "compile into a file": (["compile", "subs.jsonl", "events.jsonl"], "events.jsonl"),
+    "explain without a choice": (["explain", "subs.jsonl", "events.jsonl"], "holds 3 subscriptions"),
+    "explain of an unknown id": (["explain", "subs.jsonl", "events.jsonl", "--id", "q"], "no subscription 'q'"),
+    "explain of a bad subscription": (["explain", "bad.jsonl", "events.jsonl", "--id", "x"], "cannot be read"),
+    "explain of no event": (["explain", "subs.jsonl", "events.jsonl", "--id", "a", "--row", "9"], "no event 9"),
+}
+
+
+@pytest.mark.parametrize("what", COULD_NOT_RUN)
+def test_what_cannot_run_says_why_and_ends_with_2(what: str, files: Path, capfd: Any) -> None:
+    """One line on standard error (two more show a place in an expression) names the command and the reason."""
+    arguments, message = COULD_NOT_RUN[what]
+    before = sorted(files.rglob("*"))
+
+    status, _, err = run(capfd, *arguments)
+
+    assert status == 2
+    assert err.startswith(f"tocsin {arguments[0]}: ")
+    assert message in err
+    assert err.count("\n") == (3 if "line 1, column" in err else 1)
+    assert sorted(files.rglob("*")) == before
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["match"], ["match", "a", "b", "--top", "x"], ["index"]])
+def test_wrong_usage_ends_with_2(arguments: list[str], capfd: Any) -> None:
+    """argparse's own refusals have the status of what could not run."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+
+    assert caught.value.code == 2
+    assert "usage: tocsin" in capfd.readouterr().err
+
+
+def test_version(capfd: Any) -> None:
+    """`--version` is the package's."""
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+
+    assert caught.value.code == 0
+    assert capfd.readouterr().out == f"tocsin {tocsin.__version__}\n"
+
+
+def test_check_counts_what_is_understood(files: Path, capfd: Any) -> None:
+    """Accepted and rejected, the attributes, the planned index; rejects on standard error with status 1."""
+    good = run(capfd, "check", "subs.jsonl")
+    bad = run(capfd, "check", "bad.jsonl")
+
+    assert good[0] == 0
+    assert "3 subscriptions accepted, 0 rejected" in good[1]
+    assert "3 attributes: n, s, z" in good[1]
+    assert "index: scan" in good[1]
+    assert good[2] == ""
+    assert bad[0] == 1
+    assert "3 subscriptions accepted, 2 rejected" in bad[1]
+    assert "subscription 0 (x): where: line 1, column 5" in bad[2]
+
+
+def test_check_of_an_expression(capfd: Any) -> None:
+    """`-e` prints the expression as it was understood, as text or JSON; a mistake is shown with a caret."""
+    text = "NOT (a=1 or b in (2))"
+
+    plain = run(capfd, "check", "-e", text)
+    as_json = run(capfd, "check", "-e", text, "--json")
+    wrong = run(capfd, "check", "-e", "a = 1 AND")
+
+    assert plain[0] == 0
+    assert tocsin.parse(plain[1].splitlines()[0]) == tocsin.parse(text)
+    assert plain[1].splitlines()[1] == "attributes: a, b"
+    assert as_json[0] == 0
+    assert tocsin.parse_json(json.loads(as_json[1])) == tocsin.parse(text)
+    assert (wrong[0], wrong[1]) == (1, "")
+    assert "line 1, column 10" in wrong[2]
+    assert wrong[2].rstrip().endswith("^")
+
+
+def test_explain_says_why(files: Path, capfd: Any) -> None:
+    """It shows whether the event matches and which condition fails."""
+    matches = run(capfd, "explain", "subs.jsonl", "events.jsonl", "--id", "b")
+    fails = run(capfd, "explain", "subs.jsonl", "events.jsonl", "--id", "a", "--row", "1")
+
+    assert matches[0] == fails[0] == 0
+    assert "subscription b, event 0:\nmatches" in matches[1]
+    assert "does not match" in fails[1]
+    assert "n = 1: n = 3" in fails[1]
+    assert matches[2] == fails[2] == ""
+
+
+def test_explain_reads_every_row_of_a_table(files: Path, capfd: Any) -> None:
+    """Rows of a CSV are found by number where no row was rejected."""
+    (files / "e.csv").write_text("n,s\n" + "".join(f"{number},x\n" for number in range(5)))
+
+    for row in range(5):
+        status, out, _ = run(capfd, "explain", "subs.jsonl", "e.csv", "--id", "a", "--row", str(row))
+
+        assert status == 0
+        assert ("does not match" in out) == (row != 1)
+
+
+def test_compile_then_match(files: Path, capfd: Any) -> None:
+    """A compiled index answers like the subscriptions; compiling again replaces it, and rejects give status 1."""
+    first = run(capfd, "compile", "subs.jsonl", "index")
+    again = run(capfd, "compile", "bad.jsonl", "index", "--errors", "errors.jsonl")
+
+    status, out, _ = run(capfd, "match", "index", "events.jsonl", "--top", "2")
+
+    assert first[0] == 0
+    assert "3 subscriptions compiled into index, 0 rejected" in first[1]
+    assert "index: scan" in first[1]
+    assert again[0] == 1
+    assert len(records((files / "errors.jsonl").read_text())) == 2
+    assert status == 0
+    assert records(out) == tocsin.match(SUBSCRIPTIONS, EVENTS, ranking=tocsin.Top(2)).table.to_pylist()
+    assert len(list((files / "index").glob("version-*"))) == 2
+
+
+def test_index_list_names_every_index(capfd: Any) -> None:
+    """One row a registration."""
+    status, out, err = run(capfd, "index", "list")
+
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0].split() == ["name", "question", "accepts", "role", "source"]
+    assert any(line.startswith("scan ") for line in out.splitlines())

@@ -1,0 +1,130 @@
+"""The command in a shell: pipes, signals, and that nothing but matches goes to standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TOCSIN = f"{sys.executable} -m tocsin"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "s.jsonl").write_text('{"id": "a", "where": "n = 1"}\n{"id": "b", "where": "n >= 1"}\n')
+    (tmp_path / "e.jsonl").write_text('{"n": 1}\n{"n": 2}\nbad\n')
+    (tmp_path / "many.jsonl").write_text('{"n": 1}\n' * 200_000)
+    return tmp_path
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_pipe_in_and_out(folder: Path) -> None:
+    """Events from standard input, matches to standard output, everything else to standard error."""
+    done = shell(f"cat e.jsonl | {TOCSIN} match s.jsonl -", folder)
+
+    assert done.returncode == 1
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"event": 0, "subscription": "a"},
+        {"event": 0, "subscription": "b"},
+        {"event": 1, "subscription": "b"},
+    ]
+    assert "event 2: line 3" in done.stderr
+
+
+def test_subscriptions_from_a_pipe(folder: Path) -> None:
+    """`-` may stand for the subscriptions instead."""
+    done = shell(f"cat s.jsonl | {TOCSIN} match - e.jsonl --errors errors.jsonl && false || cat errors.jsonl", folder)
+
+    assert done.stdout.count('"subscription": "') == 3
+    assert '"record": "event"' in done.stdout
+
+
+def test_commands_in_a_row(folder: Path) -> None:
+    """What one `match` writes another one reads."""
+    (folder / "again.jsonl").write_text('{"id": "both", "where": "subscription = \'b\' AND event = 1"}\n')
+
+    done = shell(f"head -2 e.jsonl | {TOCSIN} match s.jsonl - | {TOCSIN} match again.jsonl -", folder)
+
+    assert done.returncode == 0
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [{"event": 2, "subscription": "both"}]
+
+
+def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
+    """`| head -1` gets its line, and the command ends quietly with status 0."""
+    done = shell(f"{TOCSIN} match s.jsonl many.jsonl | head -1; echo ${{PIPESTATUS[0]}}", folder)
+
+    assert done.stdout.splitlines() == ['{"event": 0, "subscription": "a"}', "0"]
+    assert done.stderr == ""
+
+
+def test_no_bar_in_a_pipe(folder: Path) -> None:
+    """Standard error of a long run that is no terminal holds the summary alone."""
+    done = shell(f"{TOCSIN} match s.jsonl many.jsonl --out out.parquet", folder)
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.count("\n") == 1
+    assert "400,000 matches of 200,000 events" in done.stderr
+    assert "\r" not in done.stderr
+
+
+def test_a_full_disk_is_one_clear_line(folder: Path) -> None:
+    """When standard output cannot be written the status is 2, without a traceback."""
+    done = shell(f"{TOCSIN} match s.jsonl many.jsonl > /dev/full", folder)
+
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_leaves_no_half_written_file(folder: Path) -> None:
+    """SIGINT while events still come ends with 130 and one line; neither the file nor a part of it is there."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tocsin", "match", "s.jsonl", "-", "--out", "out.jsonl"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    process.stdin.write(b'{"n": 1}\n' * 40_000)
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    while not (folder / "out.jsonl.part").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    begun = (folder / "out.jsonl.part").exists()
+
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+
+    assert begun
+    assert process.returncode == 130
+    assert b"interrupted" in err
+    assert b"Traceback" not in err
+    assert sorted(path.name for path in folder.iterdir()) == ["e.jsonl", "many.jsonl", "s.jsonl"]
+
+
+@pytest.mark.parametrize("command", ["tocsin", "python -m tocsin"])
+def test_both_ways_to_start_it(command: str, folder: Path) -> None:
+    """The installed command and the module are the same program."""
+    start = TOCSIN if "python" in command else str(Path(sys.executable).with_name("tocsin"))
+
+    done = shell(f"{start} check s.jsonl", folder)
+
+    assert done.returncode == 0
+    assert "2 subscriptions accepted" in done.stdout

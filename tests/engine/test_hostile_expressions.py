@@ -1,0 +1,81 @@
+"""Expressions made to break a parser: the process lives, and answers with one clear reject."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOSTILE = {
+    "100,000 parentheses": ("'(' * 100_000 + 'n = 1' + ')' * 100_000", "deep"),
+    "100,000 open parentheses": ("'(' * 100_000", "deep"),
+    "an unclosed bracket 10,000 deep": ("'(' * 10_000 + 'n = 1' + ')' * 9_999", "deep"),
+    "an unclosed bracket, 200 deep": ("'(' * 200 + 'n = 1' + ')' * 199", "unclosed"),
+    "100,000 ORs": ("' OR '.join(['n = 1'] * 100_001)", "at most"),
+    "100,000 ANDs of different attributes": ("' AND '.join(f'a{i} = {i}' for i in range(100_001))", "at most"),
+    "100,000 NOTs": ("'NOT ' * 100_000 + 'n = 1'", "at most"),
+    "100,000 minus signs": ("'n = ' + '-' * 100_000 + '1'", ""),
+    "a list of 200,000": ("'n IN (' + ','.join(map(str, range(200_000))) + ')'", "at most"),
+    "100,000 additions": ("'n = ' + ' + '.join(['n'] * 100_001)", ""),
+    "100,000 nested functions": ("'CASEI(' * 100_000 + 's' + ')' * 100_000 + ' = s'", "deep"),
+    "a megabyte of quotes": ('"\'" * 1_000_001', ""),
+    "a megabyte of nonsense": ("'% ' * 500_000", "line 1, column 1"),
+    "a number of a million digits": ("'n = ' + '9' * 1_000_000", "line 1, column 5"),
+    "JSON 100,000 deep": ("'{\"op\":\"not\",\"args\":[' * 100_000 + 'true' + ']}' * 100_000", "deep"),
+    "unclosed JSON 100,000 deep": ('\'{"op":"not","args":[\' * 100_000', ""),
+}
+SCRIPT = """
+import sys, tocsin
+where = {where}
+answer = tocsin.match([{{"id": "bad", "where": where}}, {{"id": "good", "where": "n = 1"}}], [{{"n": 1}}])
+assert answer.table["subscription"].to_pylist() == ["good"], answer
+[reject] = answer.errors
+assert (reject.row, reject.id, reject.field) == (0, "bad", "where"), reject
+sys.stdout.write(reject.reason)
+"""
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_expression_is_one_clear_reject(kind: str) -> None:
+    """The process ends by itself, the good subscription is served, and the reason is short and says why."""
+    where, reason = HOSTILE[kind]
+
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(where=where)], capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert reason in done.stdout
+    assert 0 < len(done.stdout) < 600
+
+
+@pytest.mark.parametrize("kind", ["100,000 parentheses", "100,000 ORs", "an unclosed bracket 10,000 deep"])
+def test_the_command_line_lives_on_too(kind: str, tmp_path: Path) -> None:
+    """`tocsin match` and `check` report the reject on standard error and serve the rest."""
+    bad = eval(HOSTILE[kind][0])
+    records = [{"id": "bad", "where": bad}, {"id": "good", "where": "n = 1"}]
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, records)))
+    (tmp_path / "e.jsonl").write_text('{"n": 1}\n')
+    command = [sys.executable, "-m", "tocsin"]
+
+    matched = subprocess.run(
+        [*command, "match", "s.jsonl", "e.jsonl"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    checked = subprocess.run(
+        [*command, "check", "s.jsonl"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert matched.returncode == checked.returncode == 1
+    assert [json.loads(line) for line in matched.stdout.splitlines()] == [{"event": 0, "subscription": "good"}]
+    assert "subscription 0 (bad): where:" in matched.stderr
+    assert "subscription 0 (bad): where:" in checked.stderr
+    assert "Traceback" not in matched.stderr + checked.stderr
+    assert len(matched.stderr) < 1000

@@ -1,0 +1,54 @@
+"""Every index that the registry names can be built, loaded and asked."""
+
+from __future__ import annotations
+
+import pytest
+
+import tocsin
+from tocsin.columns.batch import Wanted
+from tocsin.columns.compiled import compile_expressions
+from tocsin.columns.objects import encode_objects
+from tocsin.index import Registration, find_index, registrations
+from tocsin.planner import choose
+
+
+@pytest.mark.parametrize("registration", registrations(), ids=lambda r: r.name)
+def test_every_registration_builds_and_loads(registration: Registration) -> None:
+    """An index built, and the same index loaded from the arrays that it saves, answer alike."""
+    compiled = compile_expressions([tocsin.parse("n = 1"), tocsin.parse("n > 1 OR s = 'a'")])
+    batch = encode_objects(enumerate([{"n": 1}, {"n": 2, "s": "a"}, {}]), Wanted(compiled.attributes))
+    built = registration.builder().build(compiled)
+    loaded = registration.builder().load(compiled, built.arrays())
+
+    for matcher in (built, loaded):
+        found = matcher.match(batch)
+
+        assert list(zip(found.events.tolist(), found.subscriptions.tolist(), strict=True)) == [(0, 0), (1, 1)]
+        assert found.candidates_examined >= found.verified >= 2
+
+
+def test_names_are_distinct_and_described() -> None:
+    """Each registration says what it answers and where it comes from."""
+    names = [registration.name for registration in registrations()]
+
+    assert len(set(names)) == len(names)
+    assert "auto" not in names
+    assert all(r.question and r.shapes and r.source for r in registrations())
+    assert all(find_index(name).name == name for name in names)
+
+
+@pytest.mark.parametrize("name", ["", "Scan", "scan ", "opindexx", "auto", "\n"])
+def test_an_unknown_name_is_refused(name: str) -> None:
+    """The message shows what came and lists what there is."""
+    with pytest.raises(tocsin.UnknownIndex, match=r"There are: auto, scan") as caught:
+        find_index(name)
+    assert repr(name) in str(caught.value)
+
+
+def test_the_planner_says_why() -> None:
+    """A plan names a registered index and a reason, for `auto` and for a name."""
+    for asked in ("auto", "scan"):
+        plan = choose(asked)
+
+        assert find_index(plan.index).name == plan.index
+        assert plan.reason

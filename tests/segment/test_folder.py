@@ -1,0 +1,116 @@
+"""An index folder shows one whole version at a time, and keeps the one before for its readers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tocsin
+from tests.segment.samples import asked, build
+from tocsin.errors import SegmentError
+from tocsin.segment import IndexFolder, open_index, write_index
+from tocsin.segment.folder import new_version, part_name, publish, version_folder, write_part
+
+EVENT = [{"n": 1}]
+
+
+def written(folder: Path, *names: str | int) -> IndexFolder:
+    return write_index(folder, build([{"id": name, "where": "n = 1"} for name in names]))
+
+
+def versions(folder: Path) -> set[str]:
+    return {path.name.removeprefix("version-") for path in folder.glob("version-*")}
+
+
+def test_a_new_version_replaces_the_old_one(tmp_path: Path) -> None:
+    """Who opens the folder after a second compile sees the second, and only it."""
+    written(tmp_path, "old")
+    written(tmp_path, "new", "newer")
+
+    assert [name for _, name, _ in asked(open_index(tmp_path), EVENT)] == ["new", "newer"]
+    assert tocsin.match(tmp_path, EVENT).stats.subscriptions == 2
+
+
+def test_the_version_before_is_kept_for_readers_and_older_ones_are_removed(tmp_path: Path) -> None:
+    """A reader that read the manifest before a publication can still open its version after it."""
+    first = written(tmp_path, "first")
+    mapped = first.open()
+    second = written(tmp_path, "second")
+    reader = IndexFolder.read(tmp_path)
+
+    third = written(tmp_path, "third")
+
+    assert versions(tmp_path) == {second.version, third.version}
+    assert asked(reader.open(), EVENT) == [(0, "second", 1.0)]
+    assert asked(mapped, EVENT) == [(0, "first", 1.0)]
+    with pytest.raises(SegmentError):
+        first.open()
+
+
+def test_a_compile_that_failed_changes_nothing(tmp_path: Path) -> None:
+    """Parts without a published manifest are invisible, and go with the next publication."""
+    current = written(tmp_path, "current")
+    abandoned = new_version()
+    write_part(tmp_path, abandoned, 0, build([{"id": "half", "where": "n = 1"}]))
+
+    assert asked(open_index(tmp_path), EVENT) == [(0, "current", 1.0)]
+
+    after = written(tmp_path, "after")
+
+    assert versions(tmp_path) == {current.version, after.version}
+
+
+def test_a_first_compile_that_failed_leaves_no_index(tmp_path: Path) -> None:
+    """A folder with parts and no manifest is no index."""
+    write_part(tmp_path, new_version(), 0, build([{"id": "half", "where": "n = 1"}]))
+
+    with pytest.raises(SegmentError, match="no tocsin index"):
+        open_index(tmp_path)
+
+
+def test_a_part_written_twice_is_there_once(tmp_path: Path) -> None:
+    """A retried or doubled task finds its part in place and leaves nothing beside it."""
+    version = new_version()
+    segment = build([{"id": "a", "where": "n = 1"}])
+    for _ in range(3):
+        write_part(tmp_path, version, 4, segment)
+
+    publish(tmp_path, version, [part_name(4)], 1, "string")
+
+    assert [path.name for path in (tmp_path / version_folder(version)).iterdir()] == [part_name(4)]
+    assert asked(open_index(tmp_path), EVENT) == [(0, "a", 1.0)]
+
+
+def test_a_folder_says_what_it_holds(tmp_path: Path) -> None:
+    """The manifest tells the version, the parts, the count and the kind of ids."""
+    strings, integers = written(tmp_path / "s", "a", "b"), written(tmp_path / "i", 1)
+
+    assert (strings.subscriptions, strings.ids, strings.parts) == (2, "string", (part_name(0),))
+    assert (integers.subscriptions, integers.ids) == (1, "int64")
+    assert IndexFolder.read(tmp_path / "s") == strings
+
+
+def test_an_index_may_have_no_parts_and_no_subscriptions(tmp_path: Path) -> None:
+    """An index of nothing answers nothing."""
+    publish(tmp_path, new_version(), [], 0, "string")
+
+    assert asked(open_index(tmp_path), EVENT) == []
+    assert tocsin.match(tmp_path, EVENT, lists=True).table.to_pylist() == [{"event": 0, "subscription": []}]
+
+
+def test_a_part_is_no_index_and_an_index_no_part(tmp_path: Path) -> None:
+    """One in the place of the other is refused by name."""
+    index = written(tmp_path, "a")
+
+    with pytest.raises(SegmentError, match="is a tocsin segment, not a tocsin index"):
+        open_index(tmp_path / version_folder(index.version) / part_name(0))
+
+
+def test_a_missing_part_is_refused(tmp_path: Path) -> None:
+    """An index that lost a part does not answer with the rest."""
+    index = written(tmp_path, "a")
+    (tmp_path / version_folder(index.version) / part_name(0)).rename(tmp_path / "elsewhere")
+
+    with pytest.raises(SegmentError, match="part-00000"):
+        open_index(tmp_path)

@@ -1,0 +1,106 @@
+"""A segment read from disk answers like the one in memory that was written."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tocsin
+from tests import strategies as own
+from tests.segment.samples import EVENTS, SUBSCRIPTIONS, asked, build
+from tocsin.errors import InvalidInput
+from tocsin.index import Plan
+from tocsin.model.subscription import Subscription
+from tocsin.segment import SegmentSet, build_segment, open_segment, write_segment
+from tocsin.segment.storage import ARRAYS, MANIFEST
+
+trees = st.lists(own.expressions(max_depth=5), min_size=1, max_size=8)
+string_ids = st.lists(st.text(st.characters(codec="utf-8"), max_size=4), unique=True, min_size=8, max_size=8)
+integer_ids = st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, min_size=8, max_size=8)
+
+
+@settings(max_examples=80)
+@given(
+    names=st.one_of(string_ids, integer_ids),
+    expressions=trees,
+    events=st.lists(own.python_events(), max_size=6),
+    scores=st.lists(st.sampled_from([1.0, -0.0, 1e308, 5e-324, -3.0]), min_size=8, max_size=8),
+)
+def test_a_written_segment_answers_like_the_one_in_memory(names, expressions, events, scores):
+    """Matches, ids, scores and sources come back from the file."""
+    segment = build_segment(
+        [
+            Subscription(name, tree, tocsin.to_text(tree), score)
+            for name, tree, score in zip(names, expressions, scores, strict=False)
+        ],
+        Plan("scan", "tested"),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        write_segment(segment, Path(folder) / "s")
+        opened = open_segment(Path(folder) / "s")
+
+        assert asked(SegmentSet([opened]), events) == asked(SegmentSet([segment]), events)
+        assert asked(SegmentSet([opened]), events, k=2) == asked(SegmentSet([segment]), events, k=2)
+        assert opened.sources.to_list() == segment.sources.to_list()
+        assert opened.plan == segment.plan
+        for mine, other in zip(opened.compiled.arrays, segment.compiled.arrays, strict=True):
+            assert mine.dtype == other.dtype
+            assert np.array_equal(mine, other)
+
+
+def test_every_kind_of_predicate_survives(tmp_path: Path) -> None:
+    """Patterns, regular expressions, sets, boxes, terms and conditions as scalars answer from disk, and do match."""
+    write_segment(build(), tmp_path / "s")
+
+    answers = asked(SegmentSet([open_segment(tmp_path / "s")]))
+
+    assert answers == asked(SegmentSet([build()]))
+    assert {name for _, name, _ in answers} == {record["id"] for record in SUBSCRIPTIONS}
+    assert len(answers) < len(EVENTS) * len(SUBSCRIPTIONS)
+
+
+def test_arrays_are_mapped_and_frozen(tmp_path: Path) -> None:
+    """What is read from disk is neither copied nor writable, as are the arrays in memory."""
+    write_segment(build(), tmp_path / "s")
+
+    opened = open_segment(tmp_path / "s")
+
+    for segment in (opened, build()):
+        assert not any(array.flags.writeable for array in segment.compiled.arrays)
+        assert not segment.scores.flags.writeable
+    assert not opened.compiled.arrays.program.flags.owndata
+
+
+@pytest.mark.parametrize("records", [[], [{"id": 5, "where": "TRUE"}], [{"id": "", "where": "n IS NULL"}]])
+def test_small_segments(records: list[dict[str, Any]], tmp_path: Path) -> None:
+    """No subscription, or one without any attribute or with an empty id, is a segment like any other."""
+    write_segment(build(records), tmp_path / "s")
+
+    opened = SegmentSet([open_segment(tmp_path / "s")])
+
+    assert len(opened) == len(records)
+    assert asked(opened) == asked(SegmentSet([build(records)]))
+
+
+def test_the_same_subscriptions_make_the_same_bytes(tmp_path: Path) -> None:
+    """What is written depends on the subscriptions alone, not on their order."""
+    write_segment(build(), tmp_path / "one")
+    write_segment(build(SUBSCRIPTIONS[::-1]), tmp_path / "two")
+
+    for name in (ARRAYS, MANIFEST):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == sorted([ARRAYS, MANIFEST])
+
+
+def test_mixed_ids_cannot_be_built() -> None:
+    """A segment has ids of one kind."""
+    tree = tocsin.parse("n = 1")
+
+    with pytest.raises(InvalidInput, match="mix strings and integers"):
+        build_segment([Subscription("1", tree, ""), Subscription(1, tree, "")], Plan("scan", ""))

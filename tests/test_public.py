@@ -1,0 +1,142 @@
+"""The public names, the tree of errors, and that errors survive the way between processes."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import tocsin
+from tocsin import errors
+
+NAMES = [
+    "Answer",
+    "Conjunctions",
+    "DuplicateSubscription",
+    "ExpressionError",
+    "InvalidInput",
+    "Match",
+    "MissingExtra",
+    "RecordError",
+    "Reject",
+    "Report",
+    "SegmentError",
+    "SparseEvents",
+    "Stats",
+    "Subscription",
+    "TocsinError",
+    "Top",
+    "UnknownIndex",
+    "UnsupportedError",
+    "explain",
+    "match",
+    "parse",
+    "parse_json",
+    "to_json",
+    "to_text",
+]
+SPARK_NAMES = ["CompileReport", "compile", "local_session", "match"]
+TREE = {
+    "TocsinError": Exception,
+    "InvalidInput": errors.TocsinError,
+    "ExpressionError": errors.InvalidInput,
+    "UnsupportedError": errors.ExpressionError,
+    "RecordError": errors.InvalidInput,
+    "DuplicateSubscription": errors.InvalidInput,
+    "UnknownIndex": errors.InvalidInput,
+    "SegmentError": errors.TocsinError,
+    "MissingExtra": errors.TocsinError,
+}
+EXAMPLES = [
+    errors.TocsinError("root"),
+    errors.InvalidInput("bad"),
+    errors.ExpressionError("no value", "n = \nAND", 5),
+    errors.ExpressionError("no place"),
+    errors.UnsupportedError("not yet", "T_AFTER(a, b)", 0),
+    errors.RecordError("the id is taken", "id"),
+    errors.RecordError("no object"),
+    errors.DuplicateSubscription("taken"),
+    errors.UnknownIndex("none such"),
+    errors.SegmentError("damaged"),
+    errors.MissingExtra("no pyspark"),
+]
+
+
+def test_the_exported_names() -> None:
+    """What `tocsin` exports is a contract."""
+    assert sorted(tocsin.__all__) == NAMES
+    assert all(hasattr(tocsin, name) for name in NAMES)
+
+
+def test_the_exported_names_of_spark() -> None:
+    """What `tocsin.spark` exports is a contract."""
+    spark = importlib.import_module("tocsin.spark")
+
+    assert sorted(spark.__all__) == SPARK_NAMES
+    assert all(callable(getattr(spark, name)) for name in SPARK_NAMES)
+
+
+def test_the_keywords_of_match() -> None:
+    """The parameters of `match` are a contract; all but the two sources go by keyword."""
+    parameters = inspect.signature(tocsin.match).parameters
+
+    assert list(parameters) == ["subscriptions", "events", "ranking", "index", "lists", "strict", "schema"]
+    kinds = [parameter.kind for parameter in parameters.values()]
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 5
+
+
+def test_the_tree_of_errors() -> None:
+    """Every error has its place in the tree, and there is no other."""
+    found = {
+        name: kind.__bases__[0]
+        for name, kind in vars(errors).items()
+        if inspect.isclass(kind) and issubclass(kind, Exception)
+    }
+
+    assert found == TREE
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_an_error_about_a_callers_value_is_a_value_error(name: str) -> None:
+    """ValueError catches what the caller gave wrong, ImportError what is not installed, and nothing else does."""
+    kind = getattr(errors, name)
+
+    assert issubclass(kind, ValueError) == issubclass(kind, errors.InvalidInput)
+    assert issubclass(kind, ImportError) == (name == "MissingExtra")
+
+
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("way", [lambda e: pickle.loads(pickle.dumps(e)), copy.copy, copy.deepcopy])
+def test_errors_survive_pickling_and_copying(error: errors.TocsinError, way) -> None:
+    """Type, message and attributes come back, as Spark and process pools need."""
+    twin = way(error)
+
+    assert type(twin) is type(error)
+    assert str(twin) == str(error)
+    assert vars(twin) == vars(error)
+
+
+def test_values_survive_pickling() -> None:
+    """So do rejects, matches, rankings, explanations and answers."""
+    answer = tocsin.match([{"id": "a", "where": "n = 1"}, {"id": "b"}], [{"n": 1}], ranking=tocsin.Top(1))
+    twin = pickle.loads(pickle.dumps(answer))
+
+    assert twin.table == answer.table
+    assert twin.errors == answer.errors
+    assert twin.stats == answer.stats
+    explanation = tocsin.explain("n = 1", {"n": 2})
+    assert str(pickle.loads(pickle.dumps(explanation))) == str(explanation)
+
+
+def test_importing_tocsin_needs_no_extra() -> None:
+    """`import tocsin` alone pulls in neither Spark nor Polars nor Matplotlib."""
+    code = "import sys, tocsin; print([m for m in ('pyspark', 'polars', 'matplotlib') if m in sys.modules])"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+
+    assert done.stdout.strip() == "[]"
