@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -49,16 +51,22 @@ def test_the_version_before_is_kept_for_readers_and_older_ones_are_removed(tmp_p
 
 
 def test_a_compile_that_failed_changes_nothing(tmp_path: Path) -> None:
-    """Parts without a published manifest are invisible, and go with the next publication."""
+    """Parts without a published manifest are invisible; they go with the first publication a day later."""
     current = written(tmp_path, "current")
     abandoned = new_version()
     write_part(tmp_path, abandoned, 0, build([{"id": "half", "where": "n = 1"}]))
 
     assert asked(open_index(tmp_path), EVENT) == [(0, "current", 1.0)]
 
+    soon = written(tmp_path, "soon")
+
+    assert versions(tmp_path) == {current.version, abandoned, soon.version}
+
+    yesterday = time.time() - 100_000
+    os.utime(tmp_path / f"version-{abandoned}", (yesterday, yesterday))
     after = written(tmp_path, "after")
 
-    assert versions(tmp_path) == {current.version, after.version}
+    assert versions(tmp_path) == {soon.version, after.version}
 
 
 def test_a_first_compile_that_failed_leaves_no_index(tmp_path: Path) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from tocsin.engine import explain
 from tocsin.engine.loading import collect_subscriptions
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Subscription
-from tocsin.records import ObjectChunk, as_records, read_events
+from tocsin.model.values import UNTYPED
+from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,6 +26,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.subscriptions == given.events == "-":
+        raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     subscription = _subscription(given.subscriptions, given.id)
     print(f"subscription {subscription.id}, event {given.row}:")
     print(explain(subscription, _event(given.events, given.row)))
@@ -46,15 +50,22 @@ def _subscription(source: str, name: str | None) -> Subscription:
 def _event(source: str, row: int) -> Mapping[str, Any]:
     for given in read_events(source):
         chunk = as_records(given)
-        if isinstance(chunk, ObjectChunk):
-            records = iter(chunk.records)
-        else:
-            chosen = chunk.table.slice(max(0, row - int(chunk.rows[0])) if len(chunk.rows) else 0, 1)
-            records = chain(zip(chunk.rows[chunk.rows == row].tolist(), chosen.to_pylist(), strict=False))
-        for found, record in records:
-            if found == row:
-                return record
         for reject in chunk.rejects:
             if reject.row == row and not reject.field:
                 raise InvalidInput(f"event {row} cannot be read: {reject.reason}")
+        record = _find(chunk, row)
+        if record is not None:
+            return record
     raise InvalidInput(f"{source} has no event {row}; rows count from 0")
+
+
+def _find(chunk: ObjectChunk | TableChunk, row: int) -> Mapping[str, Any] | None:
+    """The record of a row, if the chunk has it; a value that does not fit its column is of no type."""
+    if isinstance(chunk, ObjectChunk):
+        return next((record for found, record in chunk.records if found == row), None)
+    place = int(np.searchsorted(chunk.rows, row))
+    if place == len(chunk.rows) or chunk.rows[place] != row:
+        return None
+    record: dict[str, Any] = chunk.table.slice(place, 1).to_pylist(maps_as_pydicts="lossy")[0]
+    record.update({name: UNTYPED for name, where in chunk.misfits.items() if where[place]})
+    return record

@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         status: int = given.run(given)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except TocsinError as error:
         print(f"tocsin {given.command}: {error}", file=sys.stderr)
         return FAILED

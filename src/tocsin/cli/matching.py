@@ -7,7 +7,7 @@ import sys
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, reject_log
-from tocsin.engine import Stats, load_segments, match_chunks
+from tocsin.engine import Stats, empty_table, load_segments, match_chunks
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Top
 from tocsin.records import open_writer
@@ -55,16 +55,18 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _match(given: argparse.Namespace, segments: SegmentSet, stats: Stats, log: RejectLog) -> None:
+    ranking = None if given.top is None else Top(given.top)
     parts = match_chunks(
         segments,
         given.events,
         stats,
-        ranking=None if given.top is None else Top(given.top),
+        ranking=ranking,
         lists=given.lists,
         strict=given.strict,
         schema=_schema(given.schema),
     )
     with open_writer(given.out) as writer, ShareBar("matching") as bar:
+        writer.write(empty_table(segments, ranking, lists=given.lists))
         for part in parts:
             writer.write(part.table)
             log.add("event", part.rejects)

@@ -57,7 +57,7 @@ def reject_log(path: str | None) -> Iterator[RejectLog]:
         log.finish()
         return
     try:
-        stream = Path(path).open("w", encoding="utf-8")  # noqa: SIM115
+        stream = Path(path).open("w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
     except OSError as error:
         raise InvalidInput(f"cannot write {path}: {error.strerror}") from None
     with stream:

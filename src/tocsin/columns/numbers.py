@@ -2,7 +2,7 @@
 
 The bits of a float, read as an integer, sort like the float when it is positive and backwards when it is negative;
 flipping all but the sign bit of a negative one mends that. Neighbouring floats have neighbouring keys, so that
-`x < 5` is `key(x) <= key(5) - 1`. Both zeros have key 0.
+`x < 5` is `key(x) <= key(5) - 1`. Both zeros have key 0; key -1 is no number's.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class _ObjectEncoder:
             if attribute is None:
                 attribute = self._attribute(name)
                 if attribute < 0:
-                    if isinstance(raw, _SCALARS):
+                    if isinstance(raw, _SCALARS) and type(name) is str:
                         continue
                     return False  # what is wanted may lie within it
             kind = type(raw)

@@ -27,13 +27,13 @@ class ScalarColumn(NamedTuple):
 def has_scalars(kind: pa.DataType) -> bool:
     """Whether `encode_scalars` takes columns of this type."""
     if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
+        return is_text(kind.value_type)
     return (
         pa.types.is_null(kind)
         or pa.types.is_boolean(kind)
         or pa.types.is_integer(kind)
         or pa.types.is_floating(kind)
-        or _is_text(kind)
+        or is_text(kind)
         or pa.types.is_timestamp(kind)
         or pa.types.is_date(kind)
     )
@@ -52,12 +52,13 @@ def encode_scalars(column: pa.Array, dictionary: Dictionary) -> ScalarColumn:
         return _integers(column, present)
     if pa.types.is_floating(kind):
         return _floats(column, present)
-    if _is_text(kind) or pa.types.is_dictionary(kind):
+    if is_text(kind) or pa.types.is_dictionary(kind):
         return _strings(column, present, dictionary)
     return _instants(column, present)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is one of Arrow's strings."""
     return bool(pa.types.is_string(kind)) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.batch import EventBatch, ValueStore, Wanted, build_events
-from tocsin.columns.scalars import ScalarColumn, encode_scalars, has_scalars
+from tocsin.columns.scalars import ScalarColumn, encode_scalars, has_scalars, is_text
 from tocsin.columns.vectors import encode_lists, has_scalar_lists
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
@@ -75,7 +75,7 @@ class _TableEncoder:
             for inner, child in zip(column.type, column.flatten(), strict=True):
                 if self.wanted.inside(f"{name}.{inner.name}"):
                     self.add(f"{name}.{inner.name}", child)
-        elif pa.types.is_map(column.type) and pa.types.is_string(column.type.key_type):
+        elif pa.types.is_map(column.type) and _has_text_keys(column.type):
             self._add_map(name, column)
         elif has_scalars(column.type):
             if name in self.wanted:
@@ -104,7 +104,7 @@ class _TableEncoder:
         rows = np.repeat(np.arange(self.count), lengths)
         within = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         entries = pa.array(np.repeat(offsets[:-1], lengths) + within)
-        keys, items = column.keys.take(entries), column.items.take(entries)
+        keys, items = _plain_text(column.keys).take(entries), column.items.take(entries)
         groups = keys.dictionary_encode()
         places = groups.indices.to_numpy(zero_copy_only=False)
         order = np.argsort(places, kind="stable")
@@ -187,6 +187,16 @@ class _TableEncoder:
             for row in np.concatenate([repeated, twice]).tolist():
                 self._refuse(row, name, "the attribute comes twice: nested and with a dot in its name")
             given[column.rows] = True
+
+
+def _has_text_keys(kind: pa.MapType) -> bool:
+    keys = kind.key_type
+    return is_text(keys.value_type if pa.types.is_dictionary(keys) else keys)
+
+
+def _plain_text(texts: pa.Array) -> pa.Array:
+    """Strings of any kind as the one that every Arrow function takes."""
+    return texts.cast(pa.large_string()) if texts.type != pa.large_string() else texts
 
 
 def _python_values(column: pa.Array) -> Iterator[object]:

@@ -36,7 +36,7 @@ class Answer:
     `lists=True`, a row an event with lists instead (null for an event that was rejected). Order: by event, then id;
     ranked: by score descending, then id.
 
-    It exports itself to whatever reads Arrow: `pa.table(answer)`, `polars.from_arrow(answer)`.
+    It exports itself to whatever reads Arrow: `pa.table(answer)`, `polars.DataFrame(answer)`.
     """
 
     table: pa.Table

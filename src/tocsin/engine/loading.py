@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def load_segments(
     `strict` raises `RecordError` at the first bad one instead.
     """
     plan = choose(index)
-    if isinstance(source, str | Path) and Path(source).is_dir():
+    if isinstance(source, str | Path) and os.path.isdir(source):  # noqa: PTH112  (False for what is no path at all)
         return open_index(source), []
     accepted, rejects = collect_subscriptions(source, strict=strict, progress=progress)
     return SegmentSet([build_segment(accepted, plan)]), rejects

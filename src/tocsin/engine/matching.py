@@ -18,7 +18,7 @@ from tocsin.columns.sparse import encode_sparse
 from tocsin.columns.tables import encode_table
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import load_segments, raise_first
-from tocsin.model.ranking import Ranking
+from tocsin.model.ranking import Ranking, checked_ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines, read_events
 from tocsin.segment import SegmentSet
@@ -55,11 +55,12 @@ def match(
     [{'event': 0, 'subscription': 'cheap'}]
     """
     stats = Stats()
+    ranking = checked_ranking(ranking)
     begun = time.perf_counter()
     segments, rejects = load_segments(subscriptions, index, strict=strict)
     stats.add_time("compile", time.perf_counter() - begun)
     parts = list(match_chunks(segments, events, stats, ranking=ranking, lists=lists, strict=strict, schema=schema))
-    table = pa.concat_tables([_schema(segments, ranking, lists).empty_table(), *(part.table for part in parts)])
+    table = pa.concat_tables([empty_table(segments, ranking, lists=lists), *(part.table for part in parts)])
     return Answer(table, [r for part in parts for r in part.rejects], rejects, stats)
 
 
@@ -142,6 +143,11 @@ def _schema(segments: SegmentSet, ranking: Ranking | None, lists: bool) -> pa.Sc
     if ranking is not None:
         fields.append(("score", column(pa.float64())))
     return pa.schema(fields)
+
+
+def empty_table(segments: SegmentSet, ranking: Ranking | None, *, lists: bool) -> pa.Table:
+    """The table of an answer without events."""
+    return _schema(segments, ranking, lists).empty_table()
 
 
 def _as_lists(table: pa.Table, rows: NDArray[np.int64], served: NDArray[np.int64]) -> pa.Table:

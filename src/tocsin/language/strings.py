@@ -103,15 +103,12 @@ def regex_problem(pattern: str) -> str | None:
     (None, 'missing ): a(')
     """
     try:
-        pc.match_substring_regex(_NOTHING, pattern)
+        pc.match_substring_regex(pa.array([""], pa.string()), pattern)
     except pa.ArrowInvalid as error:
         return str(error).removeprefix("Invalid regular expression: ")
     except UnicodeEncodeError:
         return "it holds half of a surrogate pair"
     return None
-
-
-_NOTHING: Final = pa.array([""], pa.string())
 
 
 def regex_matches(pattern: str, text: str) -> bool | None:

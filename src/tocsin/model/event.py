@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from tocsin.errors import RecordError
+from tocsin.model.subscription import shown
 from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Scalar, Value
 
 MAX_EVENT_DEPTH: Final = 256
@@ -135,7 +136,7 @@ def _scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None:
         return None if math.isnan(raw) else float(raw)
     if isinstance(raw, int):
         if abs(raw) > LARGEST_INTEGER:
-            raise _Unrepresentable(f"integer {_shown(raw)} is beyond 2**53; send it as a string")
+            raise _Unrepresentable(f"integer {shown(raw)} is beyond 2**53; send it as a string")
         return float(raw)
     if isinstance(raw, str):
         try:
@@ -150,6 +151,8 @@ def _rarer_scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None
     """Instants, decimals, and the scalars of NumPy and pandas."""
     if isinstance(raw, Instant):
         return raw
+    if raw is UNTYPED:
+        raise _Unrepresentable("it has no type")
     if isinstance(raw, dt.date):
         return None if raw != raw else Instant.of(raw)  # pandas' NaT is a datetime that differs from itself
     if isinstance(raw, decimal.Decimal):
@@ -157,6 +160,8 @@ def _rarer_scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None
     unwrap = getattr(raw, "item", None)  # a NumPy scalar
     if callable(unwrap) and getattr(raw, "ndim", None) == 0:
         plain = unwrap()
+        if plain is None:  # NumPy's NaT
+            return None
         if type(plain) is not type(raw):
             return _scalar(plain, name, problems)
     raise _Unrepresentable(f"{_named(raw)} is no value")
@@ -167,9 +172,9 @@ def _decimal(raw: decimal.Decimal, name: str, problems: list[Problem]) -> float 
         return None
     number = float(raw)
     if math.isinf(number):
-        raise _Unrepresentable(f"decimal {_shown(raw)} cannot be represented")
+        raise _Unrepresentable(f"decimal {raw!s:.40} cannot be represented")
     if decimal.Decimal(number) != raw:
-        problems.append(Problem(name, f"decimal {_shown(raw)} was rounded to {number!r}"))
+        problems.append(Problem(name, f"decimal {raw!s:.40} was rounded to {number!r}"))
     return number
 
 
@@ -211,8 +216,3 @@ def _is_finite_number(raw: object) -> bool:
 
 def _named(raw: object) -> str:
     return f"a {type(raw).__name__}"
-
-
-def _shown(raw: object) -> str:
-    text = str(raw)
-    return text if len(text) <= 40 else text[:37] + "..."

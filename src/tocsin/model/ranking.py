@@ -28,3 +28,10 @@ class Top:
 
 
 Ranking: TypeAlias = Top
+
+
+def checked_ranking(ranking: object) -> Ranking | None:
+    """The ranking, or None for every match; raises `InvalidInput` on anything else."""
+    if ranking is None or isinstance(ranking, Top):
+        return ranking
+    raise InvalidInput(f"ranking is {ranking!r:.40}; give tocsin.Top(k), or nothing for every match")

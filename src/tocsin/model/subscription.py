@@ -64,7 +64,7 @@ def checked_id(raw: object) -> SubscriptionId:
     if isinstance(raw, int) and not isinstance(raw, bool):
         if _SMALLEST_ID <= raw <= _LARGEST_ID:
             return int(raw)
-        raise RecordError(f"id {raw} does not fit 64 bits; use a string", "id")
+        raise RecordError(f"id {shown(raw)} does not fit 64 bits; use a string", "id")
     if raw is None:
         raise RecordError("the subscription has no id; give each one a string or an integer", "id")
     raise RecordError(f"an id is a string or an integer, not a {type(raw).__name__}", "id")
@@ -75,11 +75,19 @@ def checked_score(raw: object) -> float:
     if raw is None:
         return DEFAULT_SCORE
     if isinstance(raw, bool) or not isinstance(raw, int | float):
-        raise RecordError(f"a score is a number, not a {type(raw).__name__}", "score")
+        raise RecordError(f"a score is a number, not {shown(raw)}", "score")
     try:
         score = float(raw)
     except OverflowError:
         score = math.inf
     if not math.isfinite(score):
-        raise RecordError(f"score {raw!r:.40} is not finite", "score")
+        raise RecordError(f"score {shown(raw)} is not finite", "score")
     return score
+
+
+def shown(raw: object, width: int = 40) -> str:
+    """A value as messages show it: short, whatever it is."""
+    if isinstance(raw, int) and raw.bit_length() > 256:
+        return f"an integer of {raw.bit_length()} bits"
+    text = repr(raw)
+    return text if len(text) <= width else text[: width - 3] + "..."

@@ -4,7 +4,8 @@ from tocsin.records.bulk import Conjunctions, SparseEvents
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, SparseChunk, TableChunk
 from tocsin.records.events import read_events
 from tocsin.records.json_lines import as_records, parse_lines
-from tocsin.records.subscriptions import read_subscriptions, subscription_of
+from tocsin.records.subscription_record import subscription_of
+from tocsin.records.subscriptions import read_subscriptions
 from tocsin.records.writers import open_writer
 
 __all__ = [

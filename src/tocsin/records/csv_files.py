@@ -1,173 +1,197 @@
 """How is CSV read? Column types come from the schema, else from the first block; later misfits are of no type.
 
-An empty field is absence, `""` an empty string. A row with the wrong number of fields is a reject.
+An empty field is absence, `""` an empty string. A row with the wrong number of fields is a reject. A kernel finds the
+records, so that each keeps its row and line whatever the others hold; Arrow splits and converts the good ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import IO, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput
+from tocsin.kernels.csv_records import split_records
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import TableChunk
+from tocsin.records.csv_values import ARROW_TYPES, convert_column
 from tocsin.records.files import readable
 
 ColumnType: TypeAlias = Literal["number", "string", "boolean", "instant"]
 
-_INSTANT = pa.timestamp("us", "UTC")
-_ARROW: Final[dict[str, pa.DataType]] = {
-    "number": pa.float64(),
-    "string": pa.string(),
-    "boolean": pa.bool_(),
-    "instant": _INSTANT,
-}
-COLUMN_TYPES: Final = tuple(_ARROW)
+COLUMN_TYPES: Final = tuple(ARROW_TYPES)
 _BLOCK_BYTES: Final = 1 << 20
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-def read_csv(path: str | Path, schema: Mapping[str, ColumnType]) -> Iterator[TableChunk]:
-    """The rows of a CSV file with a header, in blocks of about a megabyte."""
-    size = readable(path).stat().st_size
-    if size == 0:
-        return
-    invalid: list[arrow_csv.InvalidRow] = []
-    types = _column_types(path, schema)
-    reader = _open(path, dict.fromkeys(types, pa.binary()), invalid.append)
-    first_row = read = reported = 0
+class _Block(NamedTuple):
+    """Complete records of a file. R records."""
+
+    text: bytes
+    places: NDArray[np.int64]  # (R, 4) start, stop, fields, line from 0
+    done: float
+
+
+def read_csv(
+    path: str | Path, schema: Mapping[str, ColumnType] | None = None, *, as_text: bool = False
+) -> Iterator[TableChunk]:
+    """The rows of a CSV file with a header, in blocks of about a megabyte; `as_text` leaves every column text."""
+    with readable(path).open("rb") as stream:
+        blocks = _blocks(stream, Path(path).stat().st_size)
+        first = next(blocks, None)
+        if first is None:
+            return
+        names = _header(path, first)
+        schema = _checked_schema(path, names, schema or {})
+        kinds: dict[str, str] | None = dict.fromkeys(names, "string") if as_text else None
+        block = first._replace(places=first.places[1:])
+        row = 0
+        while True:
+            good, rejects = _without_bad_rows(block, row, len(names))
+            rows = row + good
+            raw = _split(path, block.text, block.places[good], names)
+            if kinds is None:
+                kinds = {**_inferred(raw), **schema}
+            yield _converted(raw, kinds, rows, rejects, block.done)
+            row += len(block.places)
+            following = next(blocks, None)
+            if following is None:
+                return
+            block = following
+
+
+def _blocks(stream: IO[bytes], size: int) -> Iterator[_Block]:
+    """Complete records, some megabyte at a time; a longer record makes its block longer."""
+    rest = bytearray()
+    line = taken = 0
     while True:
-        try:
-            block = reader.read_next_batch()
-        except StopIteration:
-            break
-        except pa.ArrowInvalid as error:
-            raise InvalidInput(f"{path} cannot be read as CSV: {error}") from None
-        bad = [row.number - 2 for row in invalid[reported:]]  # physical rows count from 1, the header included
-        rejects = [
-            Reject(
-                at, None, "", f"line {row.number}: {row.actual_columns} fields; the header has {row.expected_columns}"
-            )
-            for at, row in zip(bad, invalid[reported:], strict=True)
-        ]
-        reported = len(invalid)
-        rows = np.setdiff1d(np.arange(first_row, first_row + block.num_rows + len(bad)), bad)
-        first_row += block.num_rows + len(bad)
-        read += block.nbytes
-        table, misfits, problems = _convert(block, types, rows)
-        yield TableChunk(table, rows, misfits, rejects + problems, min(read / size, 1.0))
+        part = stream.read(
+            max(_BLOCK_BYTES, len(rest))
+        )  # doubling, so that a huge record is not scanned anew too often
+        if taken == 0 and part.startswith(_BYTE_ORDER_MARK):
+            part = part[3:]
+            taken = 3
+        taken += len(part)
+        rest += part
+        text = bytes(rest)
+        places = np.empty((text.count(b"\n") + text.count(b"\r") + 1, 4), np.int64)
+        count, end, lines = split_records(np.frombuffer(text, np.uint8), not part, places)
+        if count:
+            places = places[:count]
+            places[:, 3] += line
+            line += lines
+            yield _Block(text, places, min(taken / size, 1.0) if size else 1.0)
+            rest = bytearray(text[end:])
+        if not part:
+            return
 
 
-def _open(
-    path: str | Path, types: Mapping[str, pa.DataType], on_invalid: Callable[[arrow_csv.InvalidRow], None]
-) -> arrow_csv.CSVStreamingReader:
-    def skip(row: arrow_csv.InvalidRow) -> str:
-        on_invalid(row)
-        return "skip"
-
+def _header(path: str | Path, block: _Block) -> list[str]:
+    """The names of the columns; raises `InvalidInput`."""
+    start, stop = block.places[0, :2]
     try:
-        return arrow_csv.open_csv(
-            path,
-            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
-            parse_options=arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
-            convert_options=arrow_csv.ConvertOptions(
-                check_utf8=False,
-                column_types=dict(types),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        )
+        line = block.text[start:stop].decode()
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is no CSV in UTF-8: its header cannot be decoded") from None
+    if "\0" in line:
+        raise InvalidInput(f"{path} is no CSV in UTF-8: its header holds zero bytes")
+    header = arrow_csv.read_csv(pa.BufferReader((line + "\n").encode()), parse_options=_PARSING)
+    names: list[str] = header.column_names
+    doubled = [name for name in names if names.count(name) > 1]
+    if doubled:
+        raise InvalidInput(f"{path} has the column {doubled[0]!r} twice")
+    return names
+
+
+_PARSING: Final = arrow_csv.ParseOptions(newlines_in_values=True)
+
+
+def _checked_schema(path: str | Path, names: list[str], schema: Mapping[str, ColumnType]) -> Mapping[str, ColumnType]:
+    for name, kind in schema.items():
+        if name not in names:
+            raise InvalidInput(f"{path} has no column {name!r}, which the schema names; it has {names}")
+        if kind not in COLUMN_TYPES:
+            raise InvalidInput(f"the schema says {kind!r} of {name!r}; the types are {', '.join(COLUMN_TYPES)}")
+    return schema
+
+
+def _without_bad_rows(block: _Block, row: int, width: int) -> tuple[NDArray[np.int64], list[Reject]]:
+    """The places of the records with as many fields as the header has, and a reject for each of the others."""
+    fits = block.places[:, 2] == width
+    rejects = [
+        Reject(row + i, None, "", f"line {line + 1}: {fields} fields; the header has {width}")
+        for i, (_, _, fields, line) in zip(np.flatnonzero(~fits).tolist(), block.places[~fits].tolist(), strict=True)
+    ]
+    return np.flatnonzero(fits), rejects
+
+
+def _split(path: str | Path, text: bytes, places: NDArray[np.int64], names: list[str]) -> pa.Table:
+    """The fields of records as columns of bytes."""
+    records = b"".join(text[start:stop] + b"\n" for start, stop in places[:, :2].tolist())
+    if not records:
+        return pa.table({name: pa.array([], pa.binary()) for name in names})
+    options = arrow_csv.ReadOptions(use_threads=False, block_size=len(records) + 1, column_names=names)
+    converting = arrow_csv.ConvertOptions(
+        check_utf8=False,
+        column_types=dict.fromkeys(names, pa.binary()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    try:
+        table = arrow_csv.read_csv(pa.BufferReader(records), options, _PARSING, converting)
     except pa.ArrowInvalid as error:
         raise InvalidInput(f"{path} cannot be read as CSV: {error}") from None
+    if table.num_rows != len(places):
+        raise InvalidInput(f"{path} cannot be read as CSV: {len(places)} records gave {table.num_rows} rows")
+    return table.combine_chunks()
 
 
-def _column_types(path: str | Path, schema: Mapping[str, ColumnType]) -> dict[str, pa.DataType]:
-    """Each column's type: the schema's, else what Arrow reads the first block as."""
-    found = _open(path, {}, lambda _: None).schema
-    unknown = [name for name in schema if name not in found.names]
-    if unknown:
-        raise InvalidInput(f"{path} has no column {unknown[0]!r}, which the schema names; it has {found.names}")
-    types: dict[str, pa.DataType] = {}
-    for field in found:
-        kind = field.type
-        if field.name in schema:
-            types[field.name] = _ARROW[schema[field.name]]
-        elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            types[field.name] = pa.float64() if pa.types.is_floating(kind) else pa.int64()
-        elif pa.types.is_boolean(kind):
-            types[field.name] = kind
-        elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-            types[field.name] = _INSTANT
-        else:
-            types[field.name] = pa.string()
-    return types
+def _inferred(raw: pa.Table) -> dict[str, str]:
+    """What Arrow reads the columns of the first block as."""
+    kinds: dict[str, str] = {}
+    options = arrow_csv.ConvertOptions(check_utf8=False, null_values=[""], strings_can_be_null=True)
+    for name, column in zip(raw.column_names, raw.columns, strict=True):
+        lines = b"".join(_quoted(value) + b"\n" for value in column.drop_null().to_pylist())
+        if not lines:
+            kinds[name] = "string"
+            continue
+        reading = arrow_csv.ReadOptions(use_threads=False, block_size=len(lines) + 1, column_names=["value"])
+        found = arrow_csv.read_csv(pa.BufferReader(lines), reading, _PARSING, options).schema[0].type
+        kinds[name] = _kind(found)
+    return kinds
 
 
-def _convert(
-    block: pa.RecordBatch, types: Mapping[str, pa.DataType], rows: NDArray[np.int64]
-) -> tuple[pa.Table, dict[str, NDArray[np.bool_]], list[Reject]]:
-    """Give the columns their types; what does not fit becomes a misfit and a reject."""
+def _quoted(value: bytes) -> bytes:
+    return b'"' + value.replace(b'"', b'""') + b'"'
+
+
+def _kind(found: pa.DataType) -> str:
+    if pa.types.is_integer(found) or pa.types.is_floating(found):
+        return "number"
+    if pa.types.is_boolean(found):
+        return "boolean"
+    return "instant" if pa.types.is_timestamp(found) or pa.types.is_date(found) else "string"
+
+
+def _converted(
+    raw: pa.Table, kinds: Mapping[str, str], rows: NDArray[np.int64], rejects: list[Reject], done: float
+) -> TableChunk:
+    """The block with typed columns; what does not fit is a misfit and a reject."""
     columns: list[pa.Array] = []
     misfits: dict[str, NDArray[np.bool_]] = {}
-    problems: list[Reject] = []
-    for name, raw in zip(block.schema.names, block.columns, strict=True):
-        try:
-            columns.append(_cast(raw.cast(pa.string()), types[name]))
-        except pa.ArrowInvalid:
-            values = [_cast_one(raw[i], types[name]) for i in range(len(raw))]
-            columns.append(pa.array([v for v, _ in values], types[name]))
-            misfits[name] = np.array([reason is not None for _, reason in values])
-            problems += [Reject(int(rows[i]), None, name, r) for i, (_, r) in enumerate(values) if r is not None]
-    return pa.table(columns, names=block.schema.names), misfits, problems
-
-
-def _cast(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    if kind == pa.string():
-        return texts
-    trimmed = pc.utf8_trim_whitespace(texts)
-    if kind == _INSTANT:
-        return _instants(trimmed)
-    if kind == pa.int64():
-        return pc.cast(trimmed, pa.float64() if _has_large(trimmed) else kind)
-    return pc.cast(trimmed, kind)
-
-
-def _has_large(texts: pa.Array) -> bool:
-    """Whether a column of integers goes on with fractions (Arrow would refuse the cast)."""
-    return bool(pc.any(pc.match_substring_regex(texts, "[.eE]")).as_py())
-
-
-def _instants(texts: pa.Array) -> pa.Array:
-    """Timestamps with or without a zone; none means UTC."""
-    zoned = pc.match_substring_regex(texts, r"(Z|[+-]\d\d:?\d\d)$")
-    plain = pc.cast(pc.if_else(zoned, None, texts), pa.timestamp("us"))
-    return pc.coalesce(pc.cast(pc.if_else(zoned, texts, None), _INSTANT), pc.cast(plain, _INSTANT))
-
-
-def _cast_one(raw: Any, kind: pa.DataType) -> tuple[Any, str | None]:
-    """One value and, if it has no place in its column, why."""
-    data = raw.as_py()
-    if data is None:
-        return None, None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return None, "not valid UTF-8"
-    try:
-        return _cast(pa.array([text]), kind)[0].as_py(), None
-    except pa.ArrowInvalid:
-        shown = text if len(text) <= 40 else text[:37] + "..."
-        return None, f"{shown!r} is no {_word(kind)}, which this column's values are"
-
-
-def _word(kind: pa.DataType) -> str:
-    if kind == _INSTANT:
-        return "date or time"
-    return "boolean" if kind == pa.bool_() else "number"
+    rejects = list(rejects)
+    for name, column in zip(raw.column_names, raw.columns, strict=True):
+        array, problems = convert_column(column.combine_chunks(), kinds[name])
+        columns.append(array)
+        if problems:
+            misfits[name] = np.zeros(len(rows), bool)
+            misfits[name][[place for place, _ in problems]] = True
+            rejects += [Reject(int(rows[place]), None, name, reason) for place, reason in problems]
+    table = pa.Table.from_arrays(columns, names=raw.column_names)
+    return TableChunk(table, rows, misfits, sorted(rejects, key=lambda reject: reject.row), done)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from tocsin.errors import InvalidInput
-from tocsin.model.subscription import Reject
+from tocsin.model.subscription import Reject, shown
 from tocsin.records.bulk import SparseEvents
 from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
 from tocsin.records.csv_files import ColumnType, read_csv
@@ -21,11 +21,15 @@ from tocsin.records.tables import read_arrow_file, read_parquet, read_table
 
 
 def read_events(
-    source: Any, choose: Callable[[str], bool] = lambda _: True, schema: Mapping[str, ColumnType] | None = None
+    source: Any,
+    choose: Callable[[str], bool] = lambda _: True,
+    schema: Mapping[str, ColumnType] | None = None,
+    what: str = "events",
 ) -> Iterator[Chunk]:
     """Read events from a dict, an iterable of dicts, JSON lines (bytes), a path, a table or a data frame.
 
-    `choose` says which top-level columns of a file are needed; `schema` gives columns of a CSV their type.
+    `choose` says which top-level columns are needed; `schema` gives columns of a CSV their type; `what` is the word
+    for messages.
     Raises `InvalidInput` when the source as a whole cannot be read.
     """
     if isinstance(source, str | Path):
@@ -41,13 +45,13 @@ def read_events(
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return read_table(source)
     if type(source).__module__.startswith("pandas"):
-        return _read_pandas(source)
+        return _read_pandas(source, choose, what)
     if hasattr(source, "__arrow_c_stream__"):
         return read_table(source)
     if isinstance(source, Iterable):
-        return _read_objects(source)
+        return _read_objects(source, what)
     raise InvalidInput(
-        f"events cannot be read from a {type(source).__name__}; give dicts, JSON lines as bytes, a path, "
+        f"{what} cannot be read from a {type(source).__name__}; give dicts, JSON lines as bytes, a path, "
         "an Arrow table, or a pandas or Polars data frame"
     )
 
@@ -68,23 +72,29 @@ def _read_path(path: str | Path, choose: Callable[[str], bool], schema: Mapping[
             yield from read_json_lines(stream, size)
 
 
-def _read_pandas(frame: Any) -> Iterator[Chunk]:
+def _read_pandas(frame: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk]:
     """A data frame as a table where its columns have one type each, else row by row."""
+    if type(frame).__name__ != "DataFrame":
+        raise InvalidInput(f"{what} cannot be read from a pandas {type(frame).__name__}; give a data frame")
+    if not frame.columns.is_unique:
+        raise InvalidInput(f"the data frame has the column {frame.columns[frame.columns.duplicated()][0]!r} twice")
+    chosen = frame[[name for name in frame.columns if not isinstance(name, str) or choose(name)]]
     try:
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return _read_objects(frame.to_dict("records"))
+        table = pa.Table.from_pandas(chosen, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        plain = chosen.astype(object)
+        return _read_objects(plain.where(plain.notna(), None).to_dict("records"), what)
     return read_table(table)
 
 
-def _read_objects(source: Iterable[Any]) -> Iterator[Chunk]:
+def _read_objects(source: Iterable[Any], what: str) -> Iterator[Chunk]:
     """Dicts, in chunks; anything else among them is a reject."""
     total = len(source) if isinstance(source, Sized) else None
     rows = enumerate(source)
     while part := list(islice(rows, CHUNK_ROWS)):
         records = [(row, record) for row, record in part if isinstance(record, Mapping)]
         rejects = [
-            Reject(row, None, "", f"an event is an object of attributes, not {type(record).__name__} {record!r:.40}")
+            Reject(row, None, "", f"{what} are objects; this is {shown(record)}")
             for row, record in part
             if not isinstance(record, Mapping)
         ]

@@ -77,7 +77,7 @@ def parse_lines(chunk: LinesChunk, chosen: Iterable[int] | None = None) -> Objec
 def parse_line(line: bytes, number: int) -> dict[str, Any]:
     """One line's object; raises `RecordError` with the line's number."""
     try:
-        record = _DECODER.decode(line.decode())
+        record = _decoded(line.decode())
     except UnicodeDecodeError as error:
         raise RecordError(f"line {number}: not valid UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -90,6 +90,20 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
     return record
 
 
+def _decoded(text: str) -> Any:
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # Python reads no integer of more than 4,300 digits
+        return _PATIENT_DECODER.decode(text)
+
+
+def _integer(digits: str) -> int:
+    """The integer; one of many digits is cut, for any that is so large has no type."""
+    return int(digits[:400])
+
+
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
@@ -99,3 +113,4 @@ def _kind(value: object) -> str:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
+_PATIENT_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)

@@ -35,6 +35,15 @@ def read_parquet(path: str | Path, choose: Chooser) -> Iterator[TableChunk]:
         raise InvalidInput(f"{path} is damaged: {error}") from None
 
 
+def parquet_columns(path: str | Path) -> list[str]:
+    """The names of a Parquet file's columns."""
+    try:
+        names: list[str] = pq.read_schema(readable(path)).names
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InvalidInput(f"{path} is no readable Parquet file: {error}") from None
+    return names
+
+
 def _without_columns(total: int) -> Iterator[TableChunk]:
     """Rows of which no column is needed still count: `x IS NULL` is TRUE of them."""
     for first in range(0, total, CHUNK_ROWS):
@@ -66,10 +75,13 @@ def read_table(table: Any) -> Iterator[TableChunk]:
         table = pa.RecordBatchReader.from_stream(table)
         yield from _chunks(table, None)
         return
-    yield from _chunks(table.to_batches(CHUNK_ROWS), table.num_rows)
+    yield from _chunks(table.to_batches(CHUNK_ROWS), table.num_rows, table.slice(0, 0))
 
 
-def _chunks(batches: Iterable[pa.RecordBatch], total: int | None) -> Iterator[TableChunk]:
+def _chunks(
+    batches: Iterable[pa.RecordBatch], total: int | None, empty: pa.Table | None = None
+) -> Iterator[TableChunk]:
+    """Batches cut into chunks; `empty` stands for them when they hold no row."""
     first = 0
     for batch in batches:
         for at in range(0, batch.num_rows, CHUNK_ROWS):
@@ -77,3 +89,5 @@ def _chunks(batches: Iterable[pa.RecordBatch], total: int | None) -> Iterator[Ta
             rows = np.arange(first, first + part.num_rows)
             first += part.num_rows
             yield TableChunk(part, rows, done=first / total if total else None)
+    if first == 0 and empty is not None:
+        yield TableChunk(empty, np.arange(0), done=1.0)

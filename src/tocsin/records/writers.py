@@ -5,8 +5,10 @@ A file is written aside and renamed when it is whole, so that an interrupted run
 
 from __future__ import annotations
 
+import io
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol
@@ -37,8 +39,10 @@ class Writer:
 
     def __enter__(self) -> Writer:
         if self._aside is None:
-            self._stream = sys.stdout.buffer
+            self._stream = _standard_output()
             return self
+        if Path(self.path).is_dir():
+            raise InvalidInput(f"cannot write {self.path}: it is a folder")
         try:
             self._stream = self._aside.open("wb")
         except OSError as error:
@@ -66,14 +70,29 @@ class Writer:
         assert self._stream is not None
         if self._sink is not None and kind is None:
             self._sink.close()
+        elif self._sink is not None:
+            with suppress(OSError, ValueError, pa.ArrowException):  # what it writes is thrown away
+                self._sink.close()
         if self._aside is None:
-            self._stream.flush()
+            try:
+                self._stream.flush()
+            finally:
+                if isinstance(self._stream, io.BufferedWriter) and self._stream is not sys.stdout.buffer:
+                    self._stream.detach()  # or it would close standard output when it is collected
             return
         self._stream.close()
         if kind is None:
             self._aside.replace(self.path)
         else:
             self._aside.unlink(missing_ok=True)
+
+
+def _standard_output() -> IO[bytes]:
+    """Standard output for bytes. Unbuffered (PYTHONUNBUFFERED) it is raw, and a raw write may be cut short."""
+    if sys.stdout is None:
+        raise InvalidInput("standard output is closed")
+    stream: Any = sys.stdout.buffer
+    return io.BufferedWriter(stream) if isinstance(stream, io.RawIOBase) else stream
 
 
 def open_writer(path: str | Path) -> Writer:

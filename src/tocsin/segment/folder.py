@@ -5,17 +5,18 @@
       version-<name>/part-00000/       a segment
 
 A reader sees the version that the manifest names when it opens it. The version before is kept, for readers that are
-still on it; older ones are removed.
+still on it; the one before that is removed.
 """
 
 from __future__ import annotations
 
 import shutil
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tocsin.columns.arrays import Texts
 from tocsin.errors import SegmentError
@@ -25,6 +26,7 @@ from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, write_
 
 FORMAT: Final = "tocsin index"
 VERSION: Final = 1
+_ABANDONED_S: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +85,36 @@ def write_part(path: Path, version: str, number: int, segment: Segment) -> None:
 
 
 def publish(path: Path, version: str, parts: Sequence[str], subscriptions: int, ids: str) -> IndexFolder:
-    """Make a version the current one, and remove those before the last."""
-    before = _current(path)
+    """Make a version the current one and remove the one before the last; raises `SegmentError` if a part is missing."""
+    for part in parts:
+        if not (path / version_folder(version) / part / MANIFEST).exists():
+            raise SegmentError(f"{path} cannot take version {version}: its part {part} is not there")
+    before = _published(path)
     manifest = {
         "format": FORMAT,
         "version": VERSION,
         "current": version,
+        "previous": before.get("current"),
         "parts": list(parts),
         "subscriptions": subscriptions,
         "ids": ids,
     }
     write_manifest(path / MANIFEST, manifest)
-    keep = {version_folder(name) for name in (version, before) if name}
-    for folder in path.glob(version_folder("*")):
-        if folder.name not in keep:
-            shutil.rmtree(folder, ignore_errors=True)
+    _remove_old(path, keep={version, before.get("current")}, done_with=before.get("previous"))
     return IndexFolder(path, version, tuple(parts), subscriptions, ids)
+
+
+def _remove_old(path: Path, keep: set[str | None], done_with: str | None) -> None:
+    """Remove the version that no reader is on any more, and what compilations left that failed a day ago or more.
+
+    A younger folder may belong to a compilation that is still writing.
+    """
+    kept = {version_folder(version) for version in keep if version}
+    for folder in path.glob(version_folder("*")):
+        if folder.name in kept:
+            continue
+        if folder.name == version_folder(done_with or "") or time.time() - folder.stat().st_mtime > _ABANDONED_S:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_index(path: str | Path, segment: Segment) -> IndexFolder:
@@ -110,8 +126,9 @@ def write_index(path: str | Path, segment: Segment) -> IndexFolder:
     return publish(path, version, [part_name(0)], len(segment), ids)
 
 
-def _current(path: Path) -> str | None:
+def _published(path: Path) -> dict[str, Any]:
+    """The manifest of the version before, empty for none."""
     try:
-        return IndexFolder.read(path).version
+        return read_manifest(path / MANIFEST, FORMAT, VERSION)
     except SegmentError:
-        return None
+        return {}

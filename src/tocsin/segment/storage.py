@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
@@ -21,7 +22,7 @@ from tocsin.errors import SegmentError
 from tocsin.index import Plan, find_index
 from tocsin.kernels.layouts import Expressions
 from tocsin.segment.segment import Segment
-from tocsin.segment.validation import check_segment
+from tocsin.segment.validation import check_segment, check_types, checked_texts
 
 FORMAT: Final = "tocsin segment"
 VERSION: Final = 1
@@ -69,10 +70,16 @@ def open_segment(folder: Path) -> Segment:
         data = _map(folder / ARRAYS, manifest["size"])
         arrays = {name: _array(folder, name, entry, data) for name, entry in manifest["arrays"].items()}
         segment = _assemble(manifest, arrays)
-    except (KeyError, TypeError, ValueError) as error:
+        _require_count(folder, segment, manifest["subscriptions"])
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, pa.ArrowInvalid) as error:
         raise SegmentError(f"{folder} is damaged: its manifest does not describe a segment ({error!r})") from None
     check_segment(segment, str(folder))
     return segment
+
+
+def _require_count(folder: Path, segment: Segment, count: int) -> None:
+    if len(segment) != count:
+        raise SegmentError(f"{folder} is damaged: it holds {len(segment)} subscriptions, not {count}")
 
 
 def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
@@ -158,10 +165,11 @@ def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
 
 
 def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Segment:
-    """Put a segment together from its arrays."""
+    """Put a segment together from its arrays, once their types and the strings are seen to be sound."""
+    check_types(arrays)
 
     def texts(name: str) -> Texts:
-        return Texts(arrays[name + ".starts"], arrays[name + ".data"])
+        return checked_texts(name, Texts(arrays[name + ".starts"], arrays[name + ".data"]))
 
     compiled = CompiledExpressions(
         Expressions(**{name: arrays["expressions." + name] for name in Expressions._fields}),

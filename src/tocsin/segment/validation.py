@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
+from tocsin.columns.compiled import compile_expressions
 from tocsin.errors import SegmentError
 from tocsin.kernels import codes
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Expressions
+from tocsin.language import regex_problem
 from tocsin.segment.segment import Segment
 
 
@@ -22,6 +26,38 @@ def check_segment(segment: Segment, where: str) -> None:
         _check_expressions(segment)
     except _OutOfRangeError as error:
         raise SegmentError(f"{where} is damaged: {error}. Compile the index again.") from None
+
+
+def check_types(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise `ValueError` unless every array has the type and number of dimensions that its readers expect."""
+    for name, array in arrays.items():
+        part, _, field = name.partition(".")
+        expected = _TYPES.get(field if part == "expressions" else name) or _TYPES.get("." + field)
+        if expected is None:
+            if part != "index":
+                raise ValueError(f"array {name} is unknown")
+        elif (array.dtype.str, array.ndim) != expected:
+            raise ValueError(f"array {name} is {array.ndim}-dimensional {array.dtype}")
+
+
+def checked_texts(name: str, texts: Texts) -> Texts:
+    """The strings, if their offsets lie within their bytes and these are UTF-8; else `ValueError`."""
+    starts = texts.starts
+    if not (len(starts) and starts[0] == 0 and starts[-1] == len(texts.data) and (np.diff(starts) >= 0).all()):
+        raise ValueError(f"the offsets of {name} are out of order")
+    texts.arrow().validate(full=True)
+    return texts
+
+
+def _expected_types() -> dict[str, tuple[str, int]]:
+    """The types of all arrays, read off a set of no expressions."""
+    arrays = compile_expressions([]).arrays
+    expected = {name: (array.dtype.str, array.ndim) for name, array in arrays._asdict().items()}
+    expected |= {".starts": ("<i8", 1), ".data": ("|u1", 1), "scores": ("<f8", 1), "ids": ("<i8", 1)}
+    return expected | {"regexes.transforms": ("<u2", 1)}
+
+
+_TYPES: Final = _expected_types()
 
 
 class _OutOfRangeError(Exception):
@@ -38,11 +74,22 @@ def _check_parts(segment: Segment) -> None:
     compiled = segment.compiled
     _require(len(compiled) == count == len(segment.sources) == len(segment.ids), "its parts differ in length")
     _require(np.isfinite(segment.scores).all(), "a score is not finite")
-    for name, texts in (("sources", segment.sources), ("vocabulary", compiled.vocabulary), ("ids", segment.ids)):
-        if isinstance(texts, Texts):
-            _check_starts(name, texts.starts, len(texts.data))
+    _require(_ascending(segment.ids), "its ids are not in order")
+    _require(_ascending(compiled.vocabulary), "its vocabulary is not in order")
+    _require(len(set(compiled.attributes)) == len(compiled.attributes), "an attribute comes twice")
+    for pattern, transform in compiled.regexes:
+        _require(transform < len(compiled.transforms), "the transform of a regular expression is unknown")
+        _require(regex_problem(pattern) is None, "a regular expression is none")
     _require(compiled.transforms[:1] == [""], "its transforms do not start with none")
     _require(all(set(t) <= {"c", "a"} for t in compiled.transforms), "a transform is unknown")
+
+
+def _ascending(keys: Texts | NDArray[np.int64]) -> bool:
+    """Whether each key is larger than the one before it."""
+    if not isinstance(keys, Texts):
+        return bool((np.diff(keys) > 0).all())
+    strings = keys.arrow()
+    return len(strings) < 2 or bool(pc.all(pc.less(strings[:-1], strings[1:])).as_py())
 
 
 def _check_starts(name: str, starts: NDArray[np.int64], length: int) -> None:
@@ -71,6 +118,10 @@ def _check_expressions(segment: Segment) -> None:
     _require(len(arrays.eager_starts) == attributes + 1, "the eager leaves do not fit the attributes")
     _require(len(arrays.set_types) == len(arrays.set_payloads), "the sets differ in length")
     _check_below("transform of a leaf", arrays.leaf_transforms, len(compiled.transforms))
+    _check_below("type of an element", arrays.set_types, codes.LIST)
+    _check_below("token of a pattern", arrays.pattern_tokens, codes.ANY_ONE + 1)
+    _require(arrays.boxes.shape[1] == 4, "a box has not four edges")
+    _require(np.isfinite(arrays.boxes).all() and np.isfinite(arrays.constants).all(), "a constant is not finite")
     _check_leaves(arrays, attributes, len(compiled.regexes), eager)
     _check_programs(arrays, attributes, len(compiled.transforms))
     _require(
@@ -98,6 +149,9 @@ def _check_leaves(arrays: Expressions, attributes: int, regexes: int, eager: int
         codes.INTERSECTS_PAIR: attributes,
         codes.COMPARE: terms,
     }
+    array = (kinds == codes.ARRAY_SET) | (kinds == codes.ARRAY_PAIR)
+    _check_below("operation of a leaf", arrays.leaf_operations[array], codes.OVERLAPS + 1)
+    _check_below("operation of a leaf", arrays.leaf_operations[~array], codes.GREATER_OR_EQUAL + 1)
     for kind, limit in second.items():
         _check_below("a leaf", others[kinds == kind], limit)
     first = {

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tocsin.columns.tables import encode_table
 from tocsin.errors import InvalidInput
-from tocsin.model.ranking import Ranking
+from tocsin.model.ranking import Ranking, checked_ranking
 from tocsin.model.subscription import Reject
 from tocsin.segment import IndexFolder, Ranked, SegmentSet
 from tocsin.spark.schemas import ERROR, MATCHES, exploded_schema, matched_schema
@@ -46,11 +46,12 @@ def match(
     The version that is current when this is called is the one that all tasks use. Lazy, like any transformation.
     """
     folder = IndexFolder.read(Path(index).absolute())
+    ranking = checked_ranking(ranking)
     names = _checked_columns(events.columns, attributes, event_id, explode=explode)
     if explode:
         assert event_id is not None
         schema = exploded_schema(events.schema[event_id], folder.ids)
-        chosen = events.select(*dict.fromkeys([event_id, *names]))
+        chosen = events.select(*(quoted(name) for name in dict.fromkeys([event_id, *names])))
         return chosen.mapInArrow(_matcher(folder, names, ranking, event_id), schema)
     return events.mapInArrow(_matcher(folder, names, ranking, None), matched_schema(events.schema, folder.ids))
 
@@ -59,6 +60,9 @@ def _checked_columns(
     columns: list[str], attributes: list[str] | None, event_id: str | None, *, explode: bool
 ) -> list[str]:
     """The columns that are attributes; raises `InvalidInput` when the options do not fit the columns."""
+    doubled = [name for name in columns if columns.count(name) > 1]
+    if doubled:
+        raise InvalidInput(f"the events have the column {doubled[0]!r} twice; rename one")
     missing = [name for name in attributes or () if name not in columns]
     if missing:
         raise InvalidInput(f"attributes names {missing[0]!r}, which is no column; there are {columns}")
@@ -69,7 +73,12 @@ def _checked_columns(
     taken = [name for name in (MATCHES, ERROR) if name in columns and not explode]
     if taken:
         raise InvalidInput(f"the events have a column {taken[0]!r} already, which the result needs; rename it")
-    return columns if attributes is None else attributes
+    return columns if attributes is None else list(dict.fromkeys(attributes))
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark wants it: in backticks, so that a dot is a letter."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _matcher(

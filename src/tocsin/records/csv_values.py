@@ -1,0 +1,90 @@
+"""How do the fields of a CSV column become values of its type? Whole columns; one by one where some do not fit."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tocsin.model.values import LARGEST_INTEGER
+
+_INSTANT: Final = pa.timestamp("us", "UTC")
+ARROW_TYPES: Final[dict[str, pa.DataType]] = {
+    "number": pa.float64(),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "instant": _INSTANT,
+}
+_WORDS: Final = {"number": "number", "boolean": "boolean", "instant": "date or time"}
+
+Problems = list[tuple[int, str]]
+
+
+def convert_column(fields: pa.Array, kind: str) -> tuple[pa.Array, Problems]:
+    """Fields (bytes, null for an empty one) as values of a type, and the places of those that have no such value."""
+    try:
+        return _whole(fields, kind)
+    except pa.ArrowInvalid:
+        values = [_single(fields[place], kind) for place in range(len(fields))]
+        array = pa.array([value for value, _ in values], ARROW_TYPES[kind])
+        return array, [(place, reason) for place, (_, reason) in enumerate(values) if reason is not None]
+
+
+def _whole(fields: pa.Array, kind: str) -> tuple[pa.Array, Problems]:
+    """A whole column at once; raises `ArrowInvalid` where a field is no text or no value of the type."""
+    texts = fields.cast(pa.string())
+    if kind == "string":
+        return texts, []
+    trimmed = pc.utf8_trim_whitespace(texts)
+    if kind == "number":
+        return _numbers(trimmed)
+    return (_instants(trimmed) if kind == "instant" else trimmed.cast(pa.bool_())), []
+
+
+def _numbers(texts: pa.Array) -> tuple[pa.Array, Problems]:
+    """Numbers; integers that float64 cannot tell apart, and infinity, have no value."""
+    numbers = texts.cast(pa.float64())
+    problems: Problems = []
+    long = pc.fill_null(pc.match_substring_regex(texts, r"^[+-]?\d{16,}$"), False).to_numpy(zero_copy_only=False)
+    for place in np.flatnonzero(long).tolist():
+        text = texts[place].as_py()
+        if len(text) > 20 or abs(int(text)) > LARGEST_INTEGER:
+            problems.append((place, f"integer {_short(text)} is beyond 2**53; write it as text"))
+    for place in np.flatnonzero(np.isinf(pc.fill_null(numbers, 0.0).to_numpy(zero_copy_only=False))).tolist():
+        if not long[place]:
+            problems.append((place, "infinity cannot be represented"))
+    if not problems:
+        return numbers, []
+    keep = np.ones(len(texts), bool)
+    keep[[place for place, _ in problems]] = False
+    return pc.if_else(pa.array(keep), numbers, None), problems
+
+
+def _instants(texts: pa.Array) -> pa.Array:
+    """Dates, and timestamps with or without a zone; none means UTC."""
+    zoned = pc.match_substring_regex(texts, r"(Z|[+-]\d\d(:?\d\d)?)$")
+    zoned = pc.and_(zoned, pc.match_substring(texts, ":"))  # the 05-31 of a date is no zone
+    plain = pc.if_else(zoned, None, texts).cast(pa.timestamp("us"))
+    return pc.coalesce(pc.if_else(zoned, texts, None).cast(_INSTANT), plain.cast(_INSTANT))
+
+
+def _single(field: pa.Scalar, kind: str) -> tuple[object, str | None]:
+    """One value and, if it has none, why."""
+    data = field.as_py()
+    if data is None:
+        return None, None
+    try:
+        array, problems = _whole(pa.array([data], pa.binary()), kind)
+    except pa.ArrowInvalid:
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return None, "not valid UTF-8"
+        return None, f"{_short(text)!r} is no {_WORDS[kind]}, which this column's values are"
+    return array[0].as_py(), problems[0][1] if problems else None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
