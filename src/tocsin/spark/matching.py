@@ -50,10 +50,17 @@ def match(
     names = _checked_columns(events.columns, attributes, event_id, explode=explode)
     if explode:
         assert event_id is not None
-        schema = exploded_schema(events.schema[event_id], folder.ids)
-        chosen = events.select(*(quoted(name) for name in dict.fromkeys([event_id, *names])))
-        return chosen.mapInArrow(_matcher(folder, names, ranking, event_id), schema)
-    return events.mapInArrow(_matcher(folder, names, ranking, None), matched_schema(events.schema, folder.ids))
+        chosen = list(dict.fromkeys([event_id, *names]))
+        task = _matcher(folder, chosen, names, ranking, event_id)
+        return plain(events, chosen).mapInArrow(task, exploded_schema(events.schema[event_id], folder.ids))
+    task = _matcher(folder, events.columns, names, ranking, None)
+    return plain(events, events.columns).mapInArrow(task, matched_schema(events.schema, folder.ids))
+
+
+def plain(events: DataFrame, columns: list[str]) -> DataFrame:
+    """Some columns under numbered names: `mapInArrow` takes a dot in a name for a struct. Tasks give the names back."""
+    numbers = {name: f"c{number}" for number, name in enumerate(events.columns)}
+    return events.toDF(*numbers.values()).select(*(numbers[name] for name in columns))
 
 
 def _checked_columns(
@@ -76,19 +83,15 @@ def _checked_columns(
     return columns if attributes is None else list(dict.fromkeys(attributes))
 
 
-def quoted(name: str) -> str:
-    """A column's name as Spark wants it: in backticks, so that a dot is a letter."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _matcher(
-    folder: IndexFolder, attributes: list[str], ranking: Ranking | None, event_id: str | None
+    folder: IndexFolder, columns: list[str], attributes: list[str], ranking: Ranking | None, event_id: str | None
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """What a task runs: `matched_batch` or `exploded_batch` on each of its batches."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         segments, ids = opened(folder)
-        for batch in batches:
+        for numbered in batches:
+            batch = numbered.rename_columns(columns)
             if event_id is None:
                 yield matched_batch(batch, attributes, segments, ids, ranking)
             else:

@@ -1,0 +1,86 @@
+"""Sources and arguments that come close to what is allowed are taken or refused, each in words."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import tocsin
+
+ONE = [{"id": "one", "where": "n = 1"}]
+
+
+def pairs(answer: tocsin.Answer) -> list[tuple[int, str]]:
+    return [(row["event"], row["subscription"]) for row in answer.table.to_pylist()]
+
+
+def test_pandas_frames_of_subscriptions_may_have_other_columns() -> None:
+    """Columns that mean nothing to a subscription are ignored, whatever they hold."""
+    frame = pd.DataFrame({"id": ["a", "b"], "where": ["n = 1", "n = 1"], "note": [1, "x"]})
+
+    assert pairs(tocsin.match(frame, [{"n": 1}])) == [(0, "a"), (0, "b")]
+
+
+def test_nan_scores_of_pandas_mean_one_thing() -> None:
+    """A NaN score means the same with and without a column of mixed kinds beside it."""
+    frame = pd.DataFrame({"id": ["a", "b"], "where": ["n = 1", "n = 1"], "score": [2, math.nan]})
+    mixed = frame.assign(payload=[1, "x"])
+
+    assert pairs(tocsin.match(mixed, [{"n": 1}])) == pairs(tocsin.match(frame, [{"n": 1}]))
+
+
+@pytest.mark.parametrize("column", [[1, 2**70], ["a", "\ud800"]], ids=["integer", "surrogate"])
+def test_pandas_columns_beyond_arrow_leave_the_others_alone(column: list[Any]) -> None:
+    """A pandas column that Arrow has no type for costs the other columns nothing."""
+    assert pairs(tocsin.match(ONE, pd.DataFrame({"n": [1, 1], "v": column}))) == [(0, "one"), (1, "one")]
+
+
+@pytest.mark.parametrize("frame", [pd.Series([1]), pd.DataFrame([[1, 2]], columns=["n", "n"])], ids=["series", "twice"])
+def test_pandas_objects_that_are_no_table_are_refused(frame: Any) -> None:
+    """A series and a frame with one name twice are no events."""
+    with pytest.raises(tocsin.InvalidInput):
+        tocsin.match(ONE, frame)
+
+
+def test_a_missing_csv_of_subscriptions_is_refused() -> None:
+    """A path of subscriptions leads to a file."""
+    with pytest.raises(tocsin.InvalidInput):
+        tocsin.match("nowhere.csv", [])
+
+
+def test_json_text_in_place_of_a_path_is_refused() -> None:
+    """A string is a path, however long and whatever it holds."""
+    with pytest.raises(tocsin.InvalidInput):
+        tocsin.match('{"id": "a", "where": "n = 1"}\n' * 50, [])
+
+
+def test_what_is_no_ranking_is_refused() -> None:
+    """A ranking is an object of this library; a number is none."""
+    with pytest.raises(tocsin.InvalidInput):
+        tocsin.match(ONE, [{"n": 1}], ranking=5)  # type: ignore[arg-type]
+
+
+def test_a_table_without_the_columns_is_refused_when_empty() -> None:
+    """A table of subscriptions has its columns even when it has no rows."""
+    with pytest.raises(tocsin.InvalidInput):
+        tocsin.match(pa.table({"x": pa.array([], pa.int64())}), [])
+
+
+def test_the_refusal_of_a_parquet_file_names_its_columns(tmp_path: Path) -> None:
+    """The message lists the columns that there are."""
+    pq.write_table(pa.table({"other": [1]}), tmp_path / "s.parquet")
+
+    with pytest.raises(tocsin.InvalidInput, match="other"):
+        tocsin.match(tmp_path / "s.parquet", [])
+
+
+def test_refusals_of_subscriptions_speak_of_subscriptions() -> None:
+    """The message says which of the two sources it is about."""
+    with pytest.raises(tocsin.InvalidInput, match="subscriptions"):
+        tocsin.match(5, [])
