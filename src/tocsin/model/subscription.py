@@ -88,6 +88,6 @@ def checked_score(raw: object) -> float:
 def shown(raw: object, width: int = 40) -> str:
     """A value as messages show it: short, whatever it is."""
     if isinstance(raw, int) and raw.bit_length() > 256:
-        return f"an integer of {raw.bit_length()} bits"
+        return f"of {raw.bit_length()} bits"
     text = repr(raw)
     return text if len(text) <= width else text[: width - 3] + "..."
