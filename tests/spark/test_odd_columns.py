@@ -32,6 +32,19 @@ def test_explode_takes_columns_of_any_name(spark: Any, folder: Path, name: str) 
     assert len(rows) == (0 if "odd" in name else 1)
 
 
+@pytest.mark.parametrize("name", ["a.b", "odd `name`", "n"])
+def test_columns_of_any_name_are_kept(spark: Any, folder: Path, name: str) -> None:
+    """Every input column comes back under its own name, with the matches beside it."""
+    frame = spark.createDataFrame([(1, 1.0)], ["key", name])
+
+    matched = tocsin_spark.match(frame, folder)
+
+    assert matched.columns == ["key", name, "matches", "error"]
+    [row] = matched.collect()
+    assert (row["key"], row[1], row["error"]) == (1, 1.0, None)
+    assert [m["subscription"] for m in row["matches"]] == {"a.b": ["x"], "n": ["y"]}.get(name, [])
+
+
 def test_an_attribute_named_twice_is_one(spark: Any, folder: Path) -> None:
     """A name that `attributes` repeats is taken once."""
     frame = spark.createDataFrame([(1, 1.0)], ["key", "n"])
