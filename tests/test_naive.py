@@ -181,10 +181,11 @@ def test_one_value_of_no_type_spoils_a_list_of_objects():
 
 
 def test_an_inexact_decimal_is_served_and_reported():
-    """A Decimal that float64 cannot hold becomes the nearest number, with a problem."""
-    values, problems = flatten({"a": Decimal("0.1"), "b": [Decimal("0.1"), Decimal(1)]})
+    """A Decimal of more digits than float64 has becomes the nearest number, with a problem; 0.1 is written 0.1."""
+    long = Decimal("0.10000000000000000000001")
+    values, problems = flatten({"a": long, "b": [long, Decimal(1)], "c": Decimal("0.1")})
 
-    assert values == {"a": 0.1, "b": (0.1, 1.0)}
+    assert values == {"a": 0.1, "b": (0.1, 1.0), "c": 0.1}
     assert [name for name, _ in problems] == ["a", "b"]
 
 

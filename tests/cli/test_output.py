@@ -124,3 +124,28 @@ def test_output_is_replaced_at_once(folder: Path) -> None:
 
     assert long.startswith(Path("out.jsonl").read_text())
     assert len(Path("out.jsonl").read_text()) < len(long)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["match", "s.jsonl", "e.jsonl", "--errors", "e.jsonl"],
+        ["match", "s.jsonl", "e.jsonl", "--errors", "./s.jsonl"],
+        ["match", "s.jsonl", "e.jsonl", "--out", "e.jsonl"],
+        ["match", "s.jsonl", "e.jsonl", "--out", "o.jsonl", "--errors", "o.jsonl"],
+        ["compile", "s.jsonl", "index", "--errors", "s.jsonl"],
+        ["compile", "s.jsonl", "e.jsonl"],
+    ],
+)
+def test_no_output_overwrites_what_is_read_or_written(arguments, tmp_path, monkeypatch, capsys):
+    """The command refuses in one line, and every file is as it was."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.jsonl").write_text('{"id": "a", "where": "n = 1"}\n')
+    Path("e.jsonl").write_text('{"n": 1}\n')
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    status = main(arguments)
+
+    assert status == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -199,3 +199,10 @@ def test_leaves_aside_what_is_not_plain():
     ]
 
     assert agrees(lines) == set(range(len(lines)))
+
+
+def test_leaves_aside_what_may_give_an_attribute_twice():
+    """A dotted name beside an object goes the long way, whoever asks for it: duplicates make a bad event."""
+    lines = [b'{"y.z": 1, "y": {"z": 2}, "a": 1}', b'{"y": {"z.x": 1, "z": {"x": 2}}, "a": 1}', b'{"y.z": 1, "a": 1}']
+
+    assert agrees(lines) == {0, 1}

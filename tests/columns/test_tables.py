@@ -88,14 +88,32 @@ def test_an_attribute_given_twice_refuses_only_its_row():
     assert [(r.row, r.field) for r in batch.rejects] == [(0, "a.b")]
 
 
-def test_decimals_that_float64_cannot_hold_are_reported():
-    """The value is served rounded, and the rounding reported."""
-    column = pa.array([decimal.Decimal("0.10"), decimal.Decimal("0.50")], pa.decimal128(4, 2))
+def test_decimals_that_float64_cannot_tell_apart_are_reported():
+    """A decimal that its float64 does not print as is served rounded, and the rounding reported; 0.10 is 0.1."""
+    column = pa.array([decimal.Decimal("0.10"), decimal.Decimal("0.1000000000000000000001")], pa.decimal128(30, 22))
 
     batch = encode_table(pa.table({"c": column}), EVERYTHING)
 
     assert len(batch) == 2
-    assert problems(batch) == {(0, "c")}
+    assert problems(batch) == {(1, "c")}
+
+
+def test_a_string_that_is_no_utf8_costs_only_itself():
+    """One bad value in a column is of no type and reported; the others are served."""
+    column = pa.array([b"good", b"\xff", None]).view(pa.string())
+
+    batch = encode_table(pa.table({"c": column}), EVERYTHING)
+
+    assert decoded(batch) == [{"c": (1, "good")}, {"c": (6, 0)}, {}]
+    assert problems(batch) == {(1, "c")}
+
+
+def test_an_attribute_given_twice_is_found_where_nobody_asks_for_it():
+    """What makes an event bad does not depend on what is subscribed."""
+    table = pa.table({"b.c": [1.0, None], "b": [{"c": 2.0}, {"c": 2.0}], "a": [1.0, 1.0]})
+
+    assert encode_table(table, Wanted(["a"])).rows.tolist() == [1]
+    assert encode_table(table, Wanted(["a", "b.c"])).rows.tolist() == [1]
 
 
 def test_nanoseconds_are_cut_and_reported():

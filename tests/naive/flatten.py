@@ -170,4 +170,4 @@ def _decimal(value: Decimal) -> tuple[float | Untyped, str]:
     number = float(value)
     if not math.isfinite(number):
         return UNTYPED, f"{value} is no finite number"
-    return number, "" if Decimal(number) == value else f"{value} became {number!r}"
+    return number, "" if value in (Decimal(number), Decimal(repr(number))) else f"{value} became {number!r}"

@@ -81,15 +81,21 @@ def test_of_two_subscriptions_with_one_id_the_first_is_kept() -> None:
     assert "'good' exists already" in answer.errors[0].reason
 
 
-@pytest.mark.parametrize(("first", "second"), [("1", 1), (1, "1")])
-def test_ids_are_of_one_kind(first: str | int, second: str | int) -> None:
-    """The first id fixes the kind; the others of that kind are served, those of the other are rejects."""
-    records = [{"id": first, "where": "n = 1"}, {"id": second, "where": "n = 1"}]
+@pytest.mark.parametrize(
+    ("ids", "kept", "refused"),
+    [
+        (["1", 1], ["1"], [(1, 1)]),
+        ([1, "1"], ["1"], [(0, 1)]),
+        ([7, "a", "b"], ["a", "b"], [(0, 7)]),
+        (["a", 8, 7], [7, 8], [(0, "a")]),
+    ],
+)
+def test_ids_are_of_one_kind(ids: list, kept: list, refused: list) -> None:
+    """The kind that most ids have is served, strings on a tie, in whatever order they come; the others are rejects."""
+    answer = tocsin.match([{"id": name, "where": "n = 1"} for name in ids], [{"n": 1}])
 
-    answer = tocsin.match(records, [{"n": 1}])
-
-    assert answer.table["subscription"].to_pylist() == [first]
-    assert [(r.row, r.id, r.field) for r in answer.errors] == [(1, second, "id")]
+    assert answer.table["subscription"].to_pylist() == kept
+    assert [(r.row, r.id, r.field) for r in answer.errors] == [(row, name, "id") for row, name in refused]
     assert "use one kind" in answer.errors[0].reason
 
 

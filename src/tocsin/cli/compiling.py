@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import counted, reject_log
+from tocsin.cli.rejects import counted, refuse_overwriting, reject_log
 from tocsin.engine.loading import collect_subscriptions
+from tocsin.errors import InvalidInput
 from tocsin.planner import choose
 from tocsin.segment import build_segment, write_index
 
@@ -22,6 +24,9 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(given: argparse.Namespace) -> int:
     plan = choose(given.index)
+    refuse_overwriting([given.subscriptions], [given.errors])
+    if Path(given.folder).is_file():
+        raise InvalidInput(f"cannot write {given.folder}: it is a file; give a folder")
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
             accepted, rejects = collect_subscriptions(given.subscriptions, progress=bar.update)

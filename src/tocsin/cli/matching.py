@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import RejectLog, counted, reject_log
+from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Stats, empty_table, load_segments, match_chunks
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Top
@@ -38,6 +38,7 @@ def run(given: argparse.Namespace) -> int:
     stats = Stats()
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
+    refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors])
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
             segments, rejects = load_segments(

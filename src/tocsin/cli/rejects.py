@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Reject
+from tocsin.records.files import STANDARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,12 +57,30 @@ def reject_log(path: str | None) -> Iterator[RejectLog]:
         yield log
         log.finish()
         return
+    aside = Path(f"{path}.part")
     try:
-        stream = Path(path).open("w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+        stream = aside.open("w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InvalidInput(f"cannot write {path}: {error.strerror}") from None
-    with stream:
-        yield RejectLog(stream)
+    try:
+        with stream:
+            yield RejectLog(stream)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | None]) -> None:
+    """Raise `InvalidInput` when an output is also an input, or two outputs are one file."""
+    taken = {Path(name).resolve() for name in inputs if name != STANDARD}
+    for name in outputs:
+        if name is None or name == STANDARD:
+            continue
+        if Path(name).is_dir():
+            raise InvalidInput(f"cannot write {name}: it is a folder")
+        if Path(name).resolve() in taken:
+            raise InvalidInput(f"{name} is read or written already; give another file")
+        taken.add(Path(name).resolve())
 
 
 def counted(number: int, noun: str) -> str:

@@ -52,6 +52,10 @@ class Wanted:
     def __contains__(self, name: str) -> bool:
         return self.names is None or name in self.names
 
+    def also(self, names: set[str]) -> Wanted:
+        """These, and some further names."""
+        return self if self.names is None or names <= self.names else Wanted(self.names | names)
+
     def inside(self, name: str) -> bool:
         """Whether the attribute itself, or one nested in it, is wanted."""
         return name in self or name in self._prefixes

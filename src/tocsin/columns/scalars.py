@@ -102,11 +102,37 @@ def _untyped(column: ScalarColumn, where: NDArray[np.bool_], reasons: list[str])
 def _strings(column: pa.Array, present: NDArray[np.bool_], dictionary: Dictionary) -> ScalarColumn:
     if not pa.types.is_dictionary(column.type):
         column = column.cast(pa.large_string()).dictionary_encode()
-    texts = column.dictionary.to_pylist()
-    numbers = np.array([-1 if text is None else dictionary.number(text) for text in texts], np.int64)
+    numbers = np.array([_number(text, dictionary) for text in _texts(column.dictionary)], np.int64)
     places = pc.fill_null(column.indices, 0).to_numpy(zero_copy_only=False)
-    payloads = numbers[places] if len(numbers) else np.full(len(places), -1)
-    return _uniform(present & (payloads >= 0), codes.STRING, payloads)
+    payloads = numbers[places] if len(numbers) else np.full(len(places), _NULL)
+    result = _uniform(present & (payloads != _NULL), codes.STRING, payloads)
+    broken = result.present & (payloads == _BROKEN)
+    return _untyped(result, broken, ["the string is not valid UTF-8"] * int(broken.sum()))
+
+
+_NULL, _BROKEN = -1, -2
+
+
+def _number(text: str | bytes | None, dictionary: Dictionary) -> int:
+    if text is None:
+        return _NULL
+    return _BROKEN if isinstance(text, bytes) else dictionary.number(text)
+
+
+def _texts(strings: pa.Array) -> list[str | bytes | None]:
+    """Strings as Python has them, and the bytes of those that are no UTF-8."""
+    try:
+        whole: list[str | bytes | None] = strings.to_pylist()
+        return whole
+    except UnicodeDecodeError:
+        return [_decoded(data) for data in strings.cast(pa.large_binary()).to_pylist()]
+
+
+def _decoded(data: bytes | None) -> str | bytes | None:
+    try:
+        return None if data is None else data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 def _instants(column: pa.Array, present: NDArray[np.bool_]) -> ScalarColumn:

@@ -6,6 +6,7 @@ Arrow types cannot say per column (lists of objects, decimals, nested lists) goe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -41,6 +42,7 @@ def encode_table(
 
     Where `misfits[column]` is set, the value is present but of no type.
     """
+    wanted = wanted.also(_clashing(table.schema))
     encoder = _TableEncoder(table.num_rows, wanted, np.arange(table.num_rows) if rows is None else rows)
     for name, column in zip(table.column_names, table.columns, strict=True):
         if wanted.inside(name):
@@ -49,6 +51,20 @@ def encode_table(
             if where is not None and name in wanted:
                 encoder.add_untyped(name, np.flatnonzero(where))
     return encoder.finish()
+
+
+def _clashing(schema: pa.Schema) -> set[str]:
+    """The attributes that two columns give: rows that have both are bad, whoever asks for them."""
+    counts = Counter(name for field in schema for name in _leaf_names(field, ""))
+    return {name for name, count in counts.items() if count > 1}
+
+
+def _leaf_names(field: pa.Field, prefix: str) -> Iterator[str]:
+    if not pa.types.is_struct(field.type):
+        yield prefix + field.name
+        return
+    for inner in field.type:
+        yield from _leaf_names(inner, f"{prefix}{field.name}.")
 
 
 def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -70,7 +86,8 @@ class _TableEncoder:
     def add(self, name: str, column: pa.Array) -> None:
         """Add a column, or the columns within it."""
         if isinstance(column, pa.ExtensionArray):
-            column = column.storage
+            self._add_extension(name, column)
+            return
         if pa.types.is_struct(column.type):
             for inner, child in zip(column.type, column.flatten(), strict=True):
                 if self.wanted.inside(f"{name}.{inner.name}"):
@@ -91,6 +108,14 @@ class _TableEncoder:
         self.columns.append((name, _Entries(rows[present], column.types[present], column.payloads[present])))
         for place, reason in column.problems:
             self.rejects.append(Reject(int(self.rows[rows[place]]), None, name, reason))
+
+    def _add_extension(self, name: str, column: pa.ExtensionArray) -> None:
+        """What Arrow's users define has no type here: its storage may mean anything."""
+        if name in self.wanted:
+            rows = np.flatnonzero(pc.is_valid(column.storage).to_numpy(zero_copy_only=False))
+            self.add_untyped(name, rows)
+            reason = f"values of the Arrow extension type {column.type.extension_name} have no type here"
+            self.rejects.extend(Reject(int(self.rows[row]), None, name, reason) for row in rows.tolist())
 
     def add_untyped(self, name: str, rows: NDArray[np.int64]) -> None:
         """Add values that are present but of no type."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
 from tocsin.errors import RecordError
-from tocsin.model.subscription import Reject, Subscription, SubscriptionId
+from tocsin.model.subscription import Reject, Subscription, SubscriptionId, shown
 from tocsin.planner import choose
 from tocsin.records import read_subscriptions
 from tocsin.segment import SegmentSet, build_segment, open_index
@@ -33,31 +33,39 @@ def load_segments(
 def collect_subscriptions(
     source: Any, *, strict: bool = False, progress: Progress | None = None
 ) -> tuple[list[Subscription], list[Reject]]:
-    """All subscriptions of a source with distinct ids of one kind; of several with one id the first is kept."""
-    accepted: dict[SubscriptionId, Subscription] = {}
+    """All subscriptions of a source with distinct ids of one kind; of several with one id the first is kept.
+
+    Where strings and integers are mixed, the kind that most of them have is kept, strings on a tie.
+    """
+    found: list[tuple[int, Subscription]] = []
     rejects: list[Reject] = []
-    for found, bad, done in read_subscriptions(source):
+    for some, bad, done in read_subscriptions(source):
+        found.extend(some)
         rejects.extend(bad)
-        for row, subscription in found:
-            reason = _conflict(subscription.id, accepted)
-            if reason is None:
-                accepted[subscription.id] = subscription
-            else:
-                rejects.append(Reject(row, subscription.id, "id", reason))
         if strict and rejects:
             raise_first(rejects, "subscription")
         if progress is not None:
             progress(done)
-    return list(accepted.values()), rejects
+    strings = sum(isinstance(subscription.id, str) for _, subscription in found)
+    kind = str if 2 * strings >= len(found) else int
+    accepted: dict[SubscriptionId, Subscription] = {}
+    for row, subscription in found:
+        reason = _conflict(subscription.id, kind, accepted)
+        if reason is None:
+            accepted[subscription.id] = subscription
+        else:
+            rejects.append(Reject(row, subscription.id, "id", reason))
+    if strict and rejects:
+        raise_first(rejects, "subscription")
+    return list(accepted.values()), sorted(rejects, key=lambda reject: reject.row)
 
 
-def _conflict(name: SubscriptionId, accepted: dict[SubscriptionId, Subscription]) -> str | None:
+def _conflict(name: SubscriptionId, kind: type, accepted: Container[SubscriptionId]) -> str | None:
     if name in accepted:
-        return f"a subscription {name!r} exists already; the first one is kept"
-    first = next(iter(accepted), name)
-    if isinstance(first, str) != isinstance(name, str):
-        kinds = ("strings", "an integer") if isinstance(first, str) else ("integers", "a string")
-        return f"the ids so far are {kinds[0]}, this one is {kinds[1]}; use one kind"
+        return f"a subscription {shown(name)} exists already; the first one is kept"
+    if not isinstance(name, kind):
+        most, this = ("strings", "an integer") if kind is str else ("integers", "a string")
+        return f"most ids are {most}, this one is {this}; use one kind"
     return None
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.jit import kernel
-from tocsin.kernels.json_tokens import ABSENT, KNOWN, LATER, SLOW, blanks, read_scalar, skip_value, string_end
+from tocsin.kernels.json_tokens import ABSENT, KNOWN, LATER, SLOW, blanks, has_dot, read_scalar, skip_value, string_end
 
 
 class Names(NamedTuple):
@@ -111,6 +111,8 @@ def read_object(
     elements, list_ends = entries.elements, entries.list_ends
     name_places, name_starts, name_data = names.places, names.starts, names.data
     wanted = names.wanted
+    dotted = False  # a name with a dot beside an object may give one attribute twice: not plain
+    nested = False
     i = blanks(text, i, stop)
     if i >= stop or text[i] != 123:  # {
         return False
@@ -124,6 +126,7 @@ def read_object(
         if end < 0:
             return False
         name = find_name(text, i + 1, end, key_hash, name_places, name_starts, name_data)
+        dotted |= has_dot(text, i + 1, end)
         i = blanks(text, end + 1, stop)
         if i >= stop or text[i] != 58:  # :
             return False
@@ -152,8 +155,9 @@ def read_object(
             values[number, 0] = name
             counts[ENTRIES] = number + (state != ABSENT)
         else:
+            nested |= i < stop and (text[i] == 123 or text[i] == 91)
             i = skip_value(text, i, stop, name < 0)
-        if i < 0:
+        if i < 0 or (dotted and nested):
             return False
         i = blanks(text, i, stop)
         if i >= stop:

@@ -48,6 +48,15 @@ def string_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int]:
 
 
 @kernel
+def has_dot(text: NDArray[np.uint8], i: int, end: int) -> bool:
+    """Whether a name has a dot in it."""
+    for at in range(i, end):
+        if text[at] == 46:
+            return True
+    return False
+
+
+@kernel
 def read_scalar(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, int, int]:
     """The place behind a scalar (or SLOW), its type and payload, and whether these are known, absent or for later.
 
@@ -215,7 +224,7 @@ def _skip_key(text: NDArray[np.uint8], i: int, stop: int) -> int:
     if i >= stop or text[i] != 34:
         return SLOW
     end = string_end(text, i + 1, stop)[0]
-    if end < 0:
+    if end < 0 or has_dot(text, i + 1, end):  # a dot in a nested name may give an attribute twice
         return SLOW
     i = blanks(text, end + 1, stop)
     if i >= stop or text[i] != 58:

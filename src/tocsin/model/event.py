@@ -113,6 +113,8 @@ def _value(raw: Any, name: str, problems: list[Problem]) -> Value | None:
     try:
         if isinstance(raw, list | tuple | Set):
             return _list(raw, name, problems)
+        if type(raw).__name__ == "ndarray" and getattr(raw, "ndim", 0) == 1:
+            return _list(list(raw), name, problems)
         if isinstance(raw, Point | Box):
             return raw
         if isinstance(raw, Mapping):
@@ -157,6 +159,10 @@ def _rarer_scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None
         return None if raw != raw else Instant.of(raw)  # pandas' NaT is a datetime that differs from itself
     if isinstance(raw, decimal.Decimal):
         return _decimal(raw, name, problems)
+    if type(raw).__name__ == "NAType":  # pandas' missing value
+        return None
+    if type(raw).__module__ == "numpy" and type(raw).__name__ == "datetime64":
+        return _numpy_instant(raw, name, problems)
     unwrap = getattr(raw, "item", None)  # a NumPy scalar
     if callable(unwrap) and getattr(raw, "ndim", None) == 0:
         plain = unwrap()
@@ -167,13 +173,23 @@ def _rarer_scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None
     raise _Unrepresentable(f"{_named(raw)} is no value")
 
 
+def _numpy_instant(raw: Any, name: str, problems: list[Problem]) -> Instant | None:
+    """NumPy's datetime64: an instant in UTC, cut to microseconds."""
+    whole = raw.astype("datetime64[us]")
+    if whole != whole:  # NaT
+        return None
+    if whole != raw:
+        problems.append(Problem(name, "the instant was cut to whole microseconds"))
+    return Instant(int(whole.astype("int64")))
+
+
 def _decimal(raw: decimal.Decimal, name: str, problems: list[Problem]) -> float | None:
     if raw.is_nan():
         return None
     number = float(raw)
     if math.isinf(number):
         raise _Unrepresentable(f"decimal {raw!s:.40} cannot be represented")
-    if decimal.Decimal(number) != raw:
+    if raw not in (decimal.Decimal(number), decimal.Decimal(repr(number))):  # 0.1 is the float that is written 0.1
         problems.append(Problem(name, f"decimal {raw!s:.40} was rounded to {number!r}"))
     return number
 

@@ -1,8 +1,12 @@
-"""What is a chunk of records? Some thousand of them, as objects or as a table, with what was wrong on the way in."""
+"""What is a chunk of records? Some thousand of them, as objects or as a table, with what was wrong on the way in.
+
+Every kind has a length, and parts by place: `part(first, stop)`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -24,6 +28,13 @@ class ObjectChunk:
     rejects: list[Reject] = field(default_factory=list)
     done: float | None = None
 
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def part(self, first: int, stop: int) -> ObjectChunk:
+        rows = [row for row, _ in self.records]
+        return ObjectChunk(self.records[first:stop], _rejects_between(self.rejects, rows, first, stop), self.done)
+
 
 @dataclass(frozen=True, slots=True)
 class TableChunk:
@@ -34,6 +45,18 @@ class TableChunk:
     misfits: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
     done: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def part(self, first: int, stop: int) -> TableChunk:
+        return TableChunk(
+            self.table.slice(first, stop - first),
+            self.rows[first:stop],
+            {name: where[first:stop] for name, where in self.misfits.items()},
+            _rejects_between(self.rejects, self.rows, first, stop),
+            self.done,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +70,20 @@ class LinesChunk:
     numbers: NDArray[np.int64]  # the number of each line as an editor counts, from 1
     done: float | None = None
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def part(self, first: int, stop: int) -> LinesChunk:
+        start, end = int(self.starts[first]), int(self.stops[stop - 1])
+        return LinesChunk(
+            self.text[start:end],
+            self.starts[first:stop] - start,
+            self.stops[first:stop] - start,
+            self.rows[first:stop],
+            self.numbers[first:stop],
+            self.done,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class SparseChunk:
@@ -56,6 +93,24 @@ class SparseChunk:
     values: pa.Array
     rows: NDArray[np.int64]
     done: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def part(self, first: int, stop: int) -> SparseChunk:
+        count = stop - first
+        return SparseChunk(
+            self.names.slice(first, count), self.values.slice(first, count), self.rows[first:stop], self.done
+        )
+
+
+def _rejects_between(
+    rejects: list[Reject], rows: Sequence[int] | NDArray[np.int64], first: int, stop: int
+) -> list[Reject]:
+    """The rejects that belong to a part of a chunk: from its first row on, until the first row of the next part."""
+    low = rows[first] if first else -math.inf
+    high = rows[stop] if stop < len(rows) else math.inf
+    return [reject for reject in rejects if low <= reject.row < high]
 
 
 Chunk: TypeAlias = ObjectChunk | TableChunk | LinesChunk | SparseChunk

@@ -25,6 +25,8 @@ def read_parquet(path: str | Path, choose: Chooser) -> Iterator[TableChunk]:
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is no readable Parquet file: {error}") from None
     columns = [name for name in file.schema_arrow.names if choose(name)]
+    if any("." in name for name in file.schema_arrow.names):
+        columns = file.schema_arrow.names  # a dotted column may clash with a nested one that nobody asks for
     total = file.metadata.num_rows
     if not columns:
         yield from _without_columns(total)

@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Protocol
+from typing import IO, Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 
 from tocsin.errors import InvalidInput
 from tocsin.records.files import STANDARD, format_of
+
+_SLICE_ROWS: Final = 65_536
 
 
 class _Sink(Protocol):
@@ -107,7 +109,8 @@ class _JsonLinesSink:
     def write(self, table: pa.Table) -> None:
         assert self._stream is not None
         encode = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": ")).encode
-        self._stream.write("".join(encode(record) + "\n" for record in table.to_pylist()).encode())
+        for batch in table.to_batches(_SLICE_ROWS):
+            self._stream.write("".join(encode(record) + "\n" for record in batch.to_pylist()).encode())
 
     def close(self) -> None:
         """Nothing is held back."""

@@ -122,8 +122,6 @@ def _accept(records: list[dict[str, object]]) -> tuple[list[Subscription], list[
     accepted: dict[object, Subscription] = {}
     rejects: list[Reject] = []
     for row, record in enumerate(sorted(records, key=lambda r: (str(r["id"]), str(r.get("where")), repr(r)))):
-        if isinstance(record.get("weights"), list):
-            record["weights"] = dict(record["weights"])  # type: ignore[call-overload]
         try:
             subscription = subscription_of(record)
             if subscription.id in accepted:
