@@ -210,7 +210,7 @@ class _TableEncoder:
             repeated = column.rows[given[column.rows]]
             twice = column.rows[1:][column.rows[1:] == column.rows[:-1]]  # a map may repeat a key
             for row in np.concatenate([repeated, twice]).tolist():
-                self._refuse(row, name, "the attribute comes twice: nested and with a dot in its name")
+                self._refuse(row, name, "the attribute comes twice")
             given[column.rows] = True
 
 

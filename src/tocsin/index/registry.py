@@ -25,6 +25,10 @@ def find_index(name: str) -> Registration:
     'all matches'
     """
     names = [r.name for r in _REGISTRATIONS]
+    if not isinstance(name, str):
+        raise UnknownIndex(
+            f"an index is named by a string, not {name!r:.40}. There are: {', '.join(['auto', *names])}."
+        )
     if name in names:
         return _REGISTRATIONS[names.index(name)]
     near = difflib.get_close_matches(name, names, 1)

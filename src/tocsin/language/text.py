@@ -38,6 +38,8 @@ def parse(text: str) -> Expression:
     >>> parse("price <= 580")
     Comparison(op='<=', left=Attribute(name='price'), right=Constant(value=580.0))
     """
+    if not isinstance(text, str):
+        raise ExpressionError(f"an expression is CQL2 text, not a {type(text).__name__}")
     if not text.isascii():
         _refuse_surrogates(text)
     try:

@@ -73,7 +73,7 @@ def _flatten_into(flat: FlatEvent, record: Mapping[str, Any], prefix: str, depth
 
 def _put(values: dict[str, Value], name: str, value: Value) -> None:
     if name in values:
-        raise RecordError("the attribute comes twice: nested and with a dot in its name", name)
+        raise RecordError("the attribute comes twice", name)
     values[name] = value
 
 

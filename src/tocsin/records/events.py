@@ -1,4 +1,4 @@
-"""In which forms do events come? Any that DESIGN of the public face names, read into chunks."""
+"""In which forms do events come? Objects, lines, files, tables and data frames, all read into chunks."""
 
 from __future__ import annotations
 
