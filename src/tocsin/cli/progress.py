@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import time
 from types import TracebackType
+from typing import Final
 
 from tqdm import tqdm
 
+_DELAY_S: Final = 1.0
+_INTERVAL_S: Final = 0.1
+
 
 class ShareBar:
-    """A bar for work whose share done is known, or a spinner of counts where it is not."""
+    """A bar for work of which the share done is known, or where it is not, its notes alone."""
 
     def __init__(self, what: str) -> None:
-        hidden = not sys.stderr.isatty()
-        self._bar = tqdm(
-            total=1.0,
-            desc=what,
-            disable=hidden,
-            delay=1.0,
-            leave=False,
-            bar_format="{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}",
-        )
+        self._what = what
+        self._begun = self._shown = time.monotonic()
+        self._bar: tqdm | None = None
 
     def update(self, share: float | None, note: str = "") -> None:
         """Move to a share of the whole; None keeps the place and shows the note alone."""
-        if share is not None:
-            self._bar.n = min(share, 1.0)
-        self._bar.set_postfix_str(note, refresh=False)
-        self._bar.update(0)
-        self._bar.refresh()
+        now = time.monotonic()
+        if now - self._begun < _DELAY_S or now - self._shown < _INTERVAL_S or not sys.stderr.isatty():
+            return
+        self._shown = now
+        if self._bar is None:
+            form = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining}{postfix}"
+            size = shutil.get_terminal_size()  # tqdm shows nothing on a terminal that says its size is 0 by 0
+            self._bar = tqdm(
+                total=1.0, desc=self._what, leave=False, bar_format=form, ncols=size.columns - 1, nrows=size.lines
+            )
+            self._bar.start_t -= now - self._begun
+        self._bar.n = self._bar.n if share is None else min(share, 1.0)
+        self._bar.set_postfix_str(note)
 
     def __enter__(self) -> ShareBar:
         return self
@@ -36,4 +44,5 @@ class ShareBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()

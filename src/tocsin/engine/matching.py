@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from tocsin.engine.loading import load_segments, raise_first
 from tocsin.model.ranking import Ranking, checked_ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines, read_events
-from tocsin.records.chunks import CHUNK_ROWS
+from tocsin.records.chunks import CHUNK_ROWS, pieces
 from tocsin.segment import SegmentSet
 
 
@@ -78,7 +78,8 @@ def match_chunks(
     """Match a source chunk by chunk, adding to `stats` as it goes."""
     stats.subscriptions = len(segments)
     clock = time.perf_counter()
-    for chunk in _pieces(read_events(events, segments.wanted.inside, schema), stats):
+    chunks = read_events(events, segments.wanted.inside, schema)
+    for chunk in pieces(chunks, lambda: _piece_size(stats)):
         clock = _lap(stats, "read", clock)
         batches, refused = encode_chunk(chunk, segments.wanted)
         rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
@@ -96,17 +97,11 @@ def match_chunks(
         clock = time.perf_counter()
 
 
-def _pieces(chunks: Iterable[Chunk], stats: Stats) -> Iterator[Chunk]:
-    """Chunks cut so that a piece gives some million matches at most, going by the matches so far: memory is bounded."""
-    for chunk in chunks:
-        first = 0
-        while first < len(chunk):
-            size = int(_PIECE_MATCHES / (stats.matches / stats.events + 1)) if stats.events else _FIRST_PIECE
-            stop = min(first + max(_SMALLEST_PIECE, min(size, CHUNK_ROWS)), len(chunk))
-            yield chunk if stop - first == len(chunk) else chunk.part(first, stop)
-            first = stop
-        if not len(chunk):
-            yield chunk
+def _piece_size(stats: Stats) -> int:
+    """Events in the next piece: two million matches at most, going by those so far, so that memory is bounded."""
+    if not stats.events:
+        return _FIRST_PIECE
+    return max(_SMALLEST_PIECE, min(int(_PIECE_MATCHES / (stats.matches / stats.events + 1)), CHUNK_ROWS))
 
 
 _FIRST_PIECE: Final = 1024

@@ -6,8 +6,8 @@ Every kind has a length, and parts by place: `part(first, stop)`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -114,3 +114,19 @@ def _rejects_between(
 
 
 Chunk: TypeAlias = ObjectChunk | TableChunk | LinesChunk | SparseChunk
+
+
+def pieces(chunks: Iterable[Chunk], size: Callable[[], int]) -> Iterator[Chunk]:
+    """Chunks cut into pieces of at most `size()` records, asked anew for each; `done` grows with every piece."""
+    before = 0.0
+    for chunk in chunks:
+        first = 0
+        while first < len(chunk):
+            stop = min(first + size(), len(chunk))
+            done = None if chunk.done is None else before + (chunk.done - before) * stop / len(chunk)
+            piece = chunk if stop - first == len(chunk) else chunk.part(first, stop)
+            yield replace(piece, done=done)
+            first = stop
+        if not len(chunk):
+            yield chunk
+        before = chunk.done or before

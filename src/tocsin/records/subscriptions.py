@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.model.subscription import Reject, Subscription
 from tocsin.records.bulk import Conjunctions
-from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk
+from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk, pieces
 from tocsin.records.csv_files import read_csv
 from tocsin.records.events import read_events
 from tocsin.records.files import format_of
 from tocsin.records.json_lines import as_records
 from tocsin.records.subscription_record import FIELDS, subscription_of
 from tocsin.records.tables import parquet_columns
+
+_PIECE_ROWS: Final = 1024
+"""Subscriptions parsed before progress is told."""
 
 
 def read_subscriptions(source: Any) -> Iterator[tuple[list[tuple[int, Subscription]], list[Reject], float | None]]:
@@ -25,7 +28,7 @@ def read_subscriptions(source: Any) -> Iterator[tuple[list[tuple[int, Subscripti
     Duplicate ids are not looked for here. Raises `InvalidInput` when the source as a whole cannot be read, or is a
     table without the columns `id` and `where`.
     """
-    for given in _chunks(source):
+    for given in pieces(_chunks(source), lambda: _PIECE_ROWS):
         chunk = as_records(given)
         accepted: list[tuple[int, Subscription]] = []
         rejects = [reject for reject in chunk.rejects if not reject.field or reject.field in FIELDS]
