@@ -40,7 +40,10 @@ def test_answers_like_the_oracle(registration, expressions, events):
     assert answers(registration, expressions, events) == expected
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=max(20, settings.default.max_examples // 5),  # each draws as much as ten of the others
+)
 @given(
     expressions=st.lists(own.expressions(max_depth=2), min_size=1, max_size=20),
     events=st.lists(own.json_events(), min_size=65, max_size=140),
