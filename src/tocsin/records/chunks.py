@@ -32,7 +32,7 @@ class ObjectChunk:
         return len(self.records)
 
     def part(self, first: int, stop: int) -> ObjectChunk:
-        rows = [row for row, _ in self.records]
+        rows = [row for row, _ in self.records] if self.rejects else []
         return ObjectChunk(self.records[first:stop], _rejects_between(self.rejects, rows, first, stop), self.done)
 
 
@@ -108,6 +108,8 @@ def _rejects_between(
     rejects: list[Reject], rows: Sequence[int] | NDArray[np.int64], first: int, stop: int
 ) -> list[Reject]:
     """The rejects that belong to a part of a chunk: from its first row on, until the first row of the next part."""
+    if not rejects:
+        return []
     low = rows[first] if first else -math.inf
     high = rows[stop] if stop < len(rows) else math.inf
     return [reject for reject in rejects if low <= reject.row < high]

@@ -42,8 +42,7 @@ def check_types(arrays: Mapping[str, NDArray[Any]]) -> None:
 
 def checked_texts(name: str, texts: Texts) -> Texts:
     """The strings, if their offsets lie within their bytes and these are UTF-8; else `ValueError`."""
-    starts = texts.starts
-    if not (len(starts) and starts[0] == 0 and starts[-1] == len(texts.data) and (starts[1:] >= starts[:-1]).all()):
+    if not _in_order(texts.starts, len(texts.data)):
         raise ValueError(f"the offsets of {name} are out of order")
     texts.arrow().validate(full=True)
     return texts
@@ -92,9 +91,15 @@ def _ascending(keys: Texts | NDArray[np.int64]) -> bool:
     return len(strings) < 2 or bool(pc.all(pc.less(strings[:-1], strings[1:])).as_py())
 
 
+def _in_order(starts: NDArray[np.int64], length: int) -> bool:
+    """Whether offsets begin at 0, never fall, and end at the length of what they point into."""
+    if not len(starts) or starts[0] != 0 or starts[-1] != length:
+        return False
+    return bool((starts[1:] >= starts[:-1]).all())
+
+
 def _check_starts(name: str, starts: NDArray[np.int64], length: int) -> None:
-    good = len(starts) > 0 and starts[0] == 0 and starts[-1] == length and bool((starts[1:] >= starts[:-1]).all())
-    _require(good, f"the offsets of {name} are out of order")
+    _require(_in_order(starts, length), f"the offsets of {name} are out of order")
 
 
 def _check_below(name: str, numbers: NDArray[Any], limit: int) -> None:
