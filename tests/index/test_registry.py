@@ -18,7 +18,7 @@ def test_every_registration_builds_and_loads(registration: Registration) -> None
     compiled = compile_expressions([tocsin.parse("n = 1"), tocsin.parse("n > 1 OR s = 'a'")])
     batch = encode_objects(enumerate([{"n": 1}, {"n": 2, "s": "a"}, {}]), Wanted(compiled.attributes))
     built = registration.builder().build(compiled)
-    loaded = registration.builder().load(compiled, built.arrays())
+    loaded = registration.builder().load(built.arrays())
 
     for matcher in (built, loaded):
         found = matcher.match(batch)

@@ -34,10 +34,10 @@ EVENTS: Final = (
 )
 
 
-def build(records: Sequence[Mapping[str, Any]] = SUBSCRIPTIONS) -> Segment:
+def build(records: Sequence[Mapping[str, Any]] = SUBSCRIPTIONS, index: str = "scan") -> Segment:
     accepted, rejects = collect_subscriptions(records)
     assert not rejects
-    return build_segment(accepted, choose())
+    return build_segment(accepted, choose(index))
 
 
 def asked(segments: SegmentSet, events: Sequence[Mapping[str, Any]] = EVENTS, k: int | None = None) -> list[tuple]:

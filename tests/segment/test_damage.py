@@ -84,11 +84,11 @@ def test_a_missing_file_is_refused(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("version", 2, "version 2; this tocsin reads 1"),
-        ("version", "1", "version 1"),
+        ("version", 1, "version 1; this tocsin reads 2"),
+        ("version", "2", "version 2"),
         ("format", "tocsin index", "is a tocsin index, not a tocsin segment"),
-        ("index", "no such index", "manifest does not describe a segment"),
-        ("ids", "int64", "manifest does not describe a segment"),
+        ("index", "no such index", "files do not describe a segment"),
+        ("ids", "int64", "files do not describe a segment"),
         ("size", 1, "bytes, not 1"),
     ],
 )
@@ -117,7 +117,7 @@ def test_a_manifest_that_lacks_something_is_refused(damaged: Damaged, key: str) 
     del damaged.manifest[key]
     damaged.seal()
 
-    with pytest.raises(SegmentError, match="does not describe a segment"):
+    with pytest.raises(SegmentError, match="do not describe a segment"):
         open_segment(damaged.folder)
 
 
@@ -159,7 +159,7 @@ def swapped(array: np.ndarray) -> None:
     array[[1, 2]] = array[[2, 1]]
 
 
-E, LARGE = "expressions.", 10**6
+E, LARGE = "index.expressions.", 10**6
 OUT_OF_RANGE: dict[str, tuple[str, Callable[[np.ndarray], None]]] = {
     "leaf of a program": (E + "program", first(LARGE)),
     "leaf just beyond the last": (E + "program", first(-3)),
@@ -169,7 +169,7 @@ OUT_OF_RANGE: dict[str, tuple[str, Callable[[np.ndarray], None]]] = {
     "programs from the middle": (E + "program_starts", first(1)),
     "programs beyond the end": (E + "program_starts", last(LARGE)),
     "kind of a leaf": (E + "leaf_kinds", last(200)),
-    "eager leaf among the others": (E + "leaf_kinds", last(codes.RANGE)),
+    "lazy leaf among the eager": (E + "leaf_kinds", first(codes.IS_NULL)),
     "type of a leaf": (E + "leaf_types", first(9)),
     "attribute of an eager leaf": (E + "leaf_attributes", first(1)),
     "attribute of a leaf": (E + "leaf_attributes", whole(LARGE)),
@@ -200,10 +200,10 @@ OUT_OF_RANGE: dict[str, tuple[str, Callable[[np.ndarray], None]]] = {
     "ids beyond the end": ("ids.starts", last(LARGE)),
     "sources not monotone": ("sources.starts", swapped),
     "sources beyond the end": ("sources.starts", last(LARGE)),
-    "vocabulary beyond the end": ("vocabulary.starts", first(2**40)),
-    "attributes beyond the end": ("attributes.starts", last(2**33)),
-    "attributes that are not UTF-8": ("attributes.data", first(255)),
-    "unknown transform": ("transforms.data", whole(ord("x"))),
+    "vocabulary beyond the end": ("index.vocabulary.starts", first(2**40)),
+    "attributes beyond the end": ("index.attributes.starts", last(2**33)),
+    "attributes that are not UTF-8": ("index.attributes.data", first(255)),
+    "unknown transform": ("index.transforms.data", whole(ord("x"))),
 }
 
 

@@ -49,9 +49,11 @@ def test_a_written_segment_answers_like_the_one_in_memory(names, expressions, ev
         assert asked(SegmentSet([opened]), events, k=2) == asked(SegmentSet([segment]), events, k=2)
         assert opened.sources.to_list() == segment.sources.to_list()
         assert opened.plan == segment.plan
-        for mine, other in zip(opened.compiled.arrays, segment.compiled.arrays, strict=True):
-            assert mine.dtype == other.dtype
-            assert np.array_equal(mine, other)
+        mine, other = opened.matcher.arrays(), segment.matcher.arrays()
+        assert mine.keys() == other.keys()
+        for name, array in mine.items():
+            assert array.dtype == other[name].dtype
+            assert np.array_equal(array, other[name])
 
 
 def test_every_kind_of_predicate_survives(tmp_path: Path) -> None:
@@ -72,9 +74,9 @@ def test_arrays_are_mapped_and_frozen(tmp_path: Path) -> None:
     opened = open_segment(tmp_path / "s")
 
     for segment in (opened, build()):
-        assert not any(array.flags.writeable for array in segment.compiled.arrays)
+        assert not any(array.flags.writeable for array in segment.matcher.expressions().arrays)
         assert not segment.scores.flags.writeable
-    assert not opened.compiled.arrays.program.flags.owndata
+    assert not opened.matcher.expressions().arrays.program.flags.owndata
 
 
 @pytest.mark.parametrize("records", [[], [{"id": 5, "where": "TRUE"}], [{"id": "", "where": "n IS NULL"}]])

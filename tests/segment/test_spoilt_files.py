@@ -22,21 +22,21 @@ def damaged(tmp_path: Path) -> Damaged:
 
 
 SPOILT: dict[str, tuple[str, int | slice, Any]] = {  # the array, where in it, and what is put there
-    "attributes.starts big": ("attributes.starts", 1, 2**40),
-    "attributes.starts negative": ("attributes.starts", 1, -5),
-    "transforms.starts big": ("transforms.starts", 1, 2**40),
-    "regexes.starts big": ("regexes.starts", 1, 2**40),
-    "transform of a regex": ("regexes.transforms", 0, 60_000),
-    "regex that is none": ("regexes.data", 0, ord("(")),
+    "attributes.starts big": ("index.attributes.starts", 1, 2**40),
+    "attributes.starts negative": ("index.attributes.starts", 1, -5),
+    "transforms.starts big": ("index.transforms.starts", 1, 2**40),
+    "regexes.starts big": ("index.regexes.starts", 1, 2**40),
+    "transform of a regex": ("index.regexes.transforms", 0, 60_000),
+    "regex that is none": ("index.regexes.data", 0, ord("(")),
     "ids not UTF-8": ("ids.data", 0, 255),
     "sources not UTF-8": ("sources.data", 0, 255),
     "ids out of order": ("ids.data", 0, ord("z")),
     "ids twice": ("ids.data", 0, ord("b")),
-    "types in a set": ("expressions.set_types", 0, 200),
-    "operation of a leaf": ("expressions.leaf_operations", slice(None), 99),
-    "token of a pattern": ("expressions.pattern_tokens", slice(None), 30_000),
-    "box of NaN": ("expressions.boxes", slice(None), np.nan),
-    "constant of NaN": ("expressions.constants", slice(None), np.nan),
+    "types in a set": ("index.expressions.set_types", 0, 200),
+    "operation of a leaf": ("index.expressions.leaf_operations", slice(None), 99),
+    "token of a pattern": ("index.expressions.pattern_tokens", slice(None), 30_000),
+    "box of NaN": ("index.expressions.boxes", slice(None), np.nan),
+    "constant of NaN": ("index.expressions.constants", slice(None), np.nan),
 }
 
 
@@ -53,9 +53,9 @@ def test_spoilt_numbers_are_refused(damaged: Damaged, what: str) -> None:
 
 
 SHAPES: dict[str, tuple[str, dict[str, Any] | None]] = {  # the array, and its new entry; None adds a dimension
-    "boxes of two": ("expressions.boxes", {"shape": [2, 2]}),
-    "boxes in one row": ("expressions.boxes", {"shape": [4]}),
-    "program of columns": ("expressions.program", None),
+    "boxes of two": ("index.expressions.boxes", {"shape": [2, 2]}),
+    "boxes in one row": ("index.expressions.boxes", {"shape": [4]}),
+    "program of columns": ("index.expressions.program", None),
     "scores of another type": ("scores", {"dtype": "<i8"}),
     "offset infinite": ("scores", {"offset": float("inf")}),
 }

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen, starts_of
-from tocsin.columns.pools import Pools, leaf_arrays, leaf_order, program_arrays, set_arrays
+from tocsin.columns.pools import Pools, leaf_arrays, program_arrays, set_arrays
 from tocsin.columns.predicates import PredicateCompiler, expanded_between
 from tocsin.kernels import codes
 from tocsin.kernels.layouts import Expressions
@@ -30,7 +29,10 @@ _GROUP_COST = 4
 
 @dataclass(frozen=True, slots=True)
 class CompiledExpressions:
-    """Expressions as arrays, and the names and strings that their numbers stand for."""
+    """Expressions as arrays, and the names and strings that their numbers stand for.
+
+    The leaves come in any order and may repeat; `leaf_order` brings them into the order that `scan` wants.
+    """
 
     arrays: Expressions
     attributes: list[str]
@@ -53,26 +55,14 @@ def compile_expressions(expressions: Iterable[Expression]) -> CompiledExpression
         program.extend(compiler.program(expression))
         lengths.append(len(program) - before)
     vocabulary, places = pools.vocabulary()
-    order = leaf_order(pools)
-    leaf_places = np.empty_like(order)
-    leaf_places[order] = np.arange(len(order))
-    starts = starts_of(lengths, len(lengths))
     arrays = Expressions(
-        program_starts=starts,
-        program=frozen(_renumbered(np.array(program, np.int64), leaf_places), np.int32),
-        **leaf_arrays(pools, order, places),
+        program_starts=starts_of(lengths, len(lengths)),
+        program=frozen(np.array(program, np.int32), np.int32),
+        **leaf_arrays(pools, places),
         **set_arrays(pools, places),
-        **program_arrays(pools, leaf_places),
+        **program_arrays(pools),
     )
     return CompiledExpressions(arrays, pools.attributes.items, vocabulary, pools.transforms.items, pools.regexes.items)
-
-
-def _renumbered(program: NDArray[np.int64], leaf_places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The program with its leaves' new numbers. What stands behind an opening mark is a length, and stays."""
-    is_leaf = program >= 0
-    is_leaf[1:] &= program[:-1] >= 0
-    program[is_leaf] = 2 * leaf_places[program[is_leaf] >> 1] + (program[is_leaf] & 1)
-    return program
 
 
 class _ProgramCompiler:

@@ -97,26 +97,14 @@ def rank_codes(keys: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np
     return codes_
 
 
-def leaf_order(pools: Pools) -> NDArray[np.int64]:
-    """The leaves as kernels want them: the eager ones by attribute, kind, type and range, then the others."""
-    table = _leaf_table(pools)
-    kinds = table["kind"]
-    lazy = kinds > codes.LAST_EAGER
-    keys = [table[name] for name in ("high", "low", "transform", "type", "kind", "attribute")]
-    order: NDArray[np.int64] = np.lexsort([*(np.where(lazy, 0, key) for key in keys), lazy])
-    return order
-
-
-def leaf_arrays(pools: Pools, order: NDArray[np.int64], places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """The leaves as parallel arrays, in that order."""
-    columns = {name: column[order] for name, column in _leaf_table(pools).items()}
+def leaf_arrays(pools: Pools, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """The leaves as parallel arrays, in the order they came."""
+    columns = _leaf_table(pools)
     strings = (columns["kind"] == codes.RANGE) & (columns["type"] == codes.STRING)
     for bound in ("low", "high"):
         columns[bound][strings] = rank_codes(columns[bound][strings], places)
-    eager = columns["attribute"][columns["kind"] <= codes.LAST_EAGER]
-    attributes = len(pools.attributes.items)
     return {
-        "eager_starts": starts_of(np.bincount(eager, minlength=attributes), attributes),
+        "eager_starts": frozen(np.zeros(len(pools.attributes.items) + 1), np.int64),
         "leaf_kinds": frozen(columns["kind"], np.uint8),
         "leaf_types": frozen(columns["type"], np.uint8),
         "leaf_operations": frozen(columns["operation"], np.uint8),
@@ -130,7 +118,7 @@ def leaf_arrays(pools: Pools, order: NDArray[np.int64], places: NDArray[np.int64
 
 def _leaf_table(pools: Pools) -> dict[str, NDArray[np.int64]]:
     table = np.array(pools.leaves.items, np.int64).reshape(-1, len(Leaf._fields))
-    return dict(zip(Leaf._fields, table.T, strict=True))
+    return {name: column.copy() for name, column in zip(Leaf._fields, table.T, strict=True)}
 
 
 def set_arrays(pools: Pools, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
@@ -149,13 +137,11 @@ def set_arrays(pools: Pools, places: NDArray[np.int64]) -> dict[str, NDArray[Any
     }
 
 
-def program_arrays(pools: Pools, leaf_places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """Patterns, boxes, terms and truth programs; `leaf_places` says where each leaf now is."""
+def program_arrays(pools: Pools) -> dict[str, NDArray[Any]]:
+    """Patterns, boxes, terms and truth programs."""
     patterns, terms, truths = pools.patterns.items, pools.terms.items, pools.truths.items
     steps = np.array([s for t in terms for s in t], np.int64).reshape(-1, 3)
     truth_steps = np.array([s for t in truths for s in t], np.int64).reshape(-1, 2)
-    asks = truth_steps[:, 0] == codes.TRUTH_LEAF
-    truth_steps[asks, 1] = leaf_places[truth_steps[asks, 1]]
     return {
         "pattern_starts": starts_of((len(p) for p in patterns), len(patterns)),
         "pattern_tokens": frozen(np.array([t for p in patterns for t in p], np.int16), np.int16),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from tocsin.index.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The name of a registered index, and the reason in words for the user."""
+    """The name of a registered index, the reason in words for the user, and what is known of the events to come."""
 
     index: str
     reason: str
+    statistics: Statistics | None = field(default=None, compare=False)

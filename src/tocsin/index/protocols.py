@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -11,36 +11,58 @@ from numpy.typing import NDArray
 
 from tocsin.columns.batch import EventBatch
 from tocsin.columns.compiled import CompiledExpressions
+from tocsin.index.statistics import Statistics
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Question: TypeAlias = Literal["all matches"]
+Alive: TypeAlias = "NDArray[np.uint64] | None"
+"""A bit a subscription, low bits first, 0 for one that is gone; None where none is."""
 
 
 class Found(NamedTuple):
-    """The matches of a batch, ordered by event, then subscription number. M matches."""
+    """The matches of a batch in CSR form, ordered by event, then subscription number. E events, M matches."""
 
-    events: NDArray[np.int64]  # (M,) place in the batch
+    starts: NDArray[np.int64]  # (E + 1,) event e's matches are subscriptions[starts[e]:starts[e + 1]]
     subscriptions: NDArray[np.int32]  # (M,) number among the compiled expressions
     candidates_examined: int  # (event, subscription) pairs that the structure did not rule out
-    verified: int  # pairs on which the whole expression was evaluated
+    verified: int  # pairs on which more of the expression was evaluated than the structure had done
+
+    @property
+    def events(self) -> NDArray[np.int64]:
+        """(M,) each match's event, as its place in the batch."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
 class Matcher(Protocol):
     """Finds all subscriptions that each event satisfies. Immutable, safe to share between threads."""
 
-    def match(self, batch: EventBatch) -> Found:
-        """All matches of a batch; exact."""
+    @property
+    def attributes(self) -> Sequence[str]:
+        """The attributes that any subscription looks at."""
+
+    def __len__(self) -> int:
+        """How many subscriptions it holds, those that are gone included."""
+
+    def match(self, batch: EventBatch, alive: Alive = None) -> Found:
+        """All matches of a batch among the subscriptions that are alive; exact."""
+
+    def expressions(self) -> CompiledExpressions:
+        """The subscriptions' expressions as they were compiled, equal in meaning; for building another index."""
 
     def arrays(self) -> Arrays:
-        """What the structure holds beside the compiled expressions, to be saved."""
+        """Everything it holds, to be saved."""
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes by what they are for: `structure`, `dictionaries`."""
 
 
 class Builder(Protocol):
     """Makes a `Matcher`: from compiled expressions, and from saved arrays."""
 
-    def build(self, compiled: CompiledExpressions) -> Matcher: ...
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Matcher: ...
 
-    def load(self, compiled: CompiledExpressions, arrays: Arrays) -> Matcher: ...
+    def load(self, arrays: Arrays) -> Matcher:
+        """From what `arrays` gave; raises `ValueError` where an offset or a number is out of range."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,20 +25,10 @@ def compute_eager(
     """Write the masks of all eager leaves on the attributes that a block touches; the others' are zero already."""
     kinds = leaves.leaf_kinds
     types = leaves.leaf_types
-    others = leaves.leaf_others
     transforms = leaves.leaf_transforms
-    lows = leaves.leaf_lows
-    highs = leaves.leaf_highs
-    scratch = np.empty(codes.LANES, np.int64)
     for t in range(touched):
-        attribute = block.touched[t]
-        leaf = leaves.eager_starts[attribute]
-        last_leaf = leaves.eager_starts[attribute + 1]
-        first = block.firsts[attribute]
-        last = block.stops[attribute]
-        lane = block.lanes[first:last]
-        kind = block.types[first:last]
-        payload = block.payloads[first:last]
+        leaf = leaves.eager_starts[block.touched[t]]
+        last_leaf = leaves.eager_starts[block.touched[t] + 1]
         while leaf < last_leaf:
             stop = leaf + 1
             while (
@@ -48,16 +38,33 @@ def compute_eager(
                 and transforms[stop] == transforms[leaf]
             ):
                 stop += 1
-            key = payload
-            if types[leaf] == codes.STRING:
-                key = ranked(kind, payload, bound.ranks[transforms[leaf]], scratch)
-            if kinds[leaf] == codes.INTERSECTS:
-                box_run(leaf, stop, others, leaves.boxes, lane, kind, payload, events.list_boxes, events.boxes, masks)
-            elif kinds[leaf] == codes.RANGE:
-                range_run(leaf, stop, types[leaf], lows, highs, lane, kind, key, masks)
-            else:
-                set_run(leaf, stop, leaves, lane, kind, key, masks)
+            compute_run(leaves, leaf, stop, block, events, bound, masks)
             leaf = stop
+
+
+@kernel
+def compute_run(
+    leaves: Expressions, leaf: int, stop: int, block: Block, events: Events, bound: Bound, masks: NDArray[np.uint64]
+) -> None:
+    """Write the masks of a run of leaves of one attribute, kind, type and transform."""
+    masks[2 * leaf : 2 * stop] = NONE
+    attribute = leaves.leaf_attributes[leaf]
+    first = block.firsts[attribute]
+    last = block.stops[attribute]
+    if first == last:
+        return
+    lane = block.lanes[first:last]
+    kind = block.types[first:last]
+    key = block.payloads[first:last]
+    if leaves.leaf_types[leaf] == codes.STRING:
+        key = ranked(kind, key, bound.ranks[leaves.leaf_transforms[leaf]], np.empty(codes.LANES, np.int64))
+    if leaves.leaf_kinds[leaf] == codes.INTERSECTS:
+        others = leaves.leaf_others
+        box_run(leaf, stop, others, leaves.boxes, lane, kind, key, events.list_boxes, events.boxes, masks)
+    elif leaves.leaf_kinds[leaf] == codes.RANGE:
+        range_run(leaf, stop, leaves.leaf_types[leaf], leaves.leaf_lows, leaves.leaf_highs, lane, kind, key, masks)
+    else:
+        set_run(leaf, stop, leaves, lane, kind, key, masks)
 
 
 @kernel

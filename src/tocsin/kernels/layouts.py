@@ -10,6 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+ALWAYS = np.int64(2**62)
+"""The stamp of a leaf that is computed ahead of every block."""
+
 
 class Events(NamedTuple):
     """A batch of events in CSR form. E events, N entries, A attributes, L lists with M elements, B boxes."""

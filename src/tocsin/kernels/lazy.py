@@ -1,12 +1,13 @@
-"""What are the masks of a leaf that waits to be asked? One dispatch, and the logic of conditions used as values."""
+"""What are the masks of a leaf that is asked for? One dispatch, and the logic of conditions used as values."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tocsin.kernels import codes
+from tocsin.kernels.eager import compute_run
 from tocsin.kernels.jit import kernel
-from tocsin.kernels.layouts import Block, Bound, Events, Expressions, Memo
+from tocsin.kernels.layouts import ALWAYS, Block, Bound, Events, Expressions, Memo
 from tocsin.kernels.leaves import array_pair_masks, array_set_masks, box_pair_masks, null_masks, text_masks
 from tocsin.kernels.terms import compare_masks, term_null_masks
 
@@ -14,10 +15,10 @@ NONE = np.uint64(0)
 
 
 @kernel
-def compute_lazy(
+def compute_leaf(
     leaves: Expressions, leaf: int, block: Block, events: Events, bound: Bound, memo: Memo, lanes: int
 ) -> None:
-    """Write the masks of a leaf that is not eager."""
+    """Write the masks of a leaf for the lanes of a block."""
     if leaves.leaf_kinds[leaf] == codes.TRUTH:
         held, failed = truth_masks(leaves, leaves.leaf_attributes[leaf], block, events, bound, memo, lanes)
     else:
@@ -33,6 +34,8 @@ def simple_masks(
     """The masks of a leaf that is no truth program."""
     kind = leaves.leaf_kinds[leaf]
     if kind <= codes.LAST_EAGER:
+        if memo.stamps[leaf] != ALWAYS:  # else it was computed ahead, or holds nowhere
+            compute_run(leaves, leaf, leaf + 1, block, events, bound, memo.masks)
         return memo.masks[2 * leaf], memo.masks[2 * leaf + 1]
     if kind == codes.IS_NULL:
         return null_masks(leaves.leaf_attributes[leaf], block, lanes)

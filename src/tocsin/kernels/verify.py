@@ -14,19 +14,18 @@ from tocsin.kernels import codes
 from tocsin.kernels.blocks import clear_block, fill_block, new_block, widest_block
 from tocsin.kernels.eager import clear_eager, compute_eager
 from tocsin.kernels.jit import kernel, lowest_bit
-from tocsin.kernels.layouts import Block, Bound, Events, Expressions, Memo
-from tocsin.kernels.lazy import compute_lazy
+from tocsin.kernels.layouts import ALWAYS, Block, Bound, Events, Expressions, Memo
+from tocsin.kernels.lazy import compute_leaf
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
-_ALWAYS = np.int64(2**62)
 
 
 @kernel
 def new_memo(leaves: int, eager: int) -> Memo:
     """Room for a number of leaves. The eager ones count as computed: nothing holds on an untouched attribute."""
     stamps = np.zeros(leaves, np.int64)
-    stamps[:eager] = _ALWAYS
+    stamps[:eager] = ALWAYS
     return Memo(
         np.zeros(2 * leaves, np.uint64),
         stamps,
@@ -126,7 +125,7 @@ def find_hits(
             if wanted < 0:
                 mask = rest
                 break
-            compute_lazy(leaves, wanted, block, events, bound, memo, lanes)
+            compute_leaf(leaves, wanted, block, events, bound, memo, lanes)
             stamps[wanted] = stamp
         hits[found] = subscription
         found_lanes[found] = mask
@@ -140,13 +139,14 @@ def match_all(
     events: Events,
     bound: Bound,
     first: int,
-    out_events: NDArray[np.int64],
-    out_subscriptions: NDArray[np.int32],
+    ends: NDArray[np.int64],
+    out: NDArray[np.int32],
 ) -> tuple[int, int]:
     """Test every expression on the events from `first` on, until the output is full or the events are done.
 
-    Writes (event, subscription) pairs ordered by both. Returns the event to go on from and the number of pairs. When
-    not one block of 64 events fits, the pairs are 0 and the next event is `-1 - room needed`.
+    Writes each event's subscriptions, in order, and to `ends[event]` how many were written by then. Returns the event
+    to go on from and the number written. When not one block of 64 events fits, that is 0 and the next event is
+    `-1 - room needed`.
     """
     total = len(events.starts) - 1
     block = new_block(len(leaves.eager_starts) - 1, widest_block(events.starts[first:], codes.LANES))
@@ -164,9 +164,10 @@ def match_all(
         clear_eager(leaves.eager_starts, block.touched, touched, memo.masks)
         clear_block(block, touched)
         needed = _count_lanes(found_lanes, found, places)
-        if written + needed > len(out_events):
+        if written + needed > len(out):
             return (first, written) if written else (-1 - needed, np.int64(0))
-        _write_pairs(hits, found_lanes, found, places, first, written, out_events, out_subscriptions)
+        _write_hits(hits, found_lanes, found, places, out[written:])
+        ends[first:stop] = written + places[: stop - first]
         written += needed
         first = stop
     return first, written
@@ -190,23 +191,18 @@ def _count_lanes(masks: NDArray[np.uint64], found: int, places: NDArray[np.int64
 
 
 @kernel
-def _write_pairs(
+def _write_hits(
     hits: NDArray[np.int32],
     masks: NDArray[np.uint64],
     found: int,
     places: NDArray[np.int64],
-    first: int,
-    written: int,
-    out_events: NDArray[np.int64],
-    out_subscriptions: NDArray[np.int32],
+    out: NDArray[np.int32],
 ) -> None:
-    """Write a block's pairs by lane, then subscription; `places` says where each lane starts."""
+    """Write a block's subscriptions lane by lane; `places` says where each lane starts, and then where it ends."""
     for i in range(found):
         mask = masks[i]
         while mask != NONE:
             lane = lowest_bit(mask)
-            to = written + places[lane]
-            out_events[to] = first + lane
-            out_subscriptions[to] = hits[i]
+            out[places[lane]] = hits[i]
             places[lane] += 1
             mask &= mask - ONE

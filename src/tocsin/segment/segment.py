@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.compiled import compile_expressions
 from tocsin.errors import InvalidInput
 from tocsin.index import Matcher, Plan, find_index
 from tocsin.model.subscription import Subscription, SubscriptionId
@@ -20,12 +20,14 @@ Ids: TypeAlias = Texts | NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Subscriptions numbered in the order of their ids, so that an order of numbers is an order of ids."""
+    """Subscriptions numbered in the order of their ids, so that an order of numbers is an order of ids.
+
+    The matcher holds their expressions.
+    """
 
     ids: Ids
     scores: NDArray[np.float64]
     sources: Texts
-    compiled: CompiledExpressions
     plan: Plan
     matcher: Matcher
 
@@ -41,9 +43,8 @@ def build_segment(subscriptions: Iterable[Subscription], plan: Plan) -> Segment:
         ids_of([s.id for s in ordered]),
         frozen(np.array([s.score for s in ordered], np.float64), np.float64),
         Texts.of([s.source for s in ordered]),
-        compiled,
         plan,
-        find_index(plan.index).builder().build(compiled),
+        find_index(plan.index).builder().build(compiled, plan.statistics),
     )
 
 

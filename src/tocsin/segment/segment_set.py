@@ -40,7 +40,7 @@ class SegmentSet:
             self.ids = self.ids.take(pa.array(order))
         scores = [s.scores for s in self.segments]
         self.scores: NDArray[np.float64] = np.concatenate(scores)[order] if scores else np.empty(0)
-        self.wanted = Wanted(name for s in self.segments for name in s.compiled.attributes)
+        self.wanted = Wanted(name for s in self.segments for name in s.matcher.attributes)
 
     def __len__(self) -> int:
         return len(self._ranks)

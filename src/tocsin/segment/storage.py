@@ -17,15 +17,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.checks import require_type
+from tocsin.columns.stored import restored_texts, stored_texts
 from tocsin.errors import SegmentError
 from tocsin.index import Plan, find_index
-from tocsin.kernels.layouts import Expressions
-from tocsin.segment.segment import Segment
-from tocsin.segment.validation import check_segment, check_types, checked_texts
+from tocsin.segment.segment import Ids, Segment
+from tocsin.segment.validation import check_segment
 
 FORMAT: Final = "tocsin segment"
-VERSION: Final = 1
+VERSION: Final = 2
 MANIFEST: Final = "manifest.json"
 ARRAYS: Final = "arrays.bin"
 _ALIGNMENT: Final = 64
@@ -71,9 +71,9 @@ def open_segment(folder: Path) -> Segment:
         arrays = {name: _array(folder, name, entry, data) for name, entry in manifest["arrays"].items()}
         segment = _assemble(manifest, arrays)
         _require_count(folder, segment, manifest["subscriptions"])
+        check_segment(segment)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError, pa.ArrowInvalid) as error:
-        raise SegmentError(f"{folder} is damaged: its manifest does not describe a segment ({error!r})") from None
-    check_segment(segment, str(folder))
+        raise SegmentError(f"{folder} is damaged: its files do not describe a segment ({error!r})") from None
     return segment
 
 
@@ -143,43 +143,22 @@ def _array(folder: Path, name: str, entry: Mapping[str, Any], data: NDArray[np.u
 
 def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
     """Every array of a segment under its name in the file."""
-    compiled = segment.compiled
-    texts = {
-        "sources": segment.sources,
-        "attributes": Texts.of(compiled.attributes),
-        "vocabulary": compiled.vocabulary,
-        "transforms": Texts.of(compiled.transforms),
-        "regexes": Texts.of([pattern for pattern, _ in compiled.regexes]),
-    }
     arrays: dict[str, NDArray[Any]] = {"scores": segment.scores}
-    if isinstance(segment.ids, Texts):
-        texts["ids"] = segment.ids
-    else:
-        arrays["ids"] = segment.ids
-    for name, text in texts.items():
-        arrays[name + ".starts"], arrays[name + ".data"] = text.starts, text.data
-    arrays["regexes.transforms"] = np.array([transform for _, transform in compiled.regexes], np.uint16)
-    arrays.update({"expressions." + name: array for name, array in compiled.arrays._asdict().items()})
-    arrays.update({"index." + name: array for name, array in segment.matcher.arrays().items()})
+    arrays |= stored_texts("sources", segment.sources)
+    arrays |= stored_texts("ids", segment.ids) if isinstance(segment.ids, Texts) else {"ids": segment.ids}
+    arrays |= {"index." + name: array for name, array in segment.matcher.arrays().items()}
     return arrays
 
 
 def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Segment:
-    """Put a segment together from its arrays, once their types and the strings are seen to be sound."""
-    check_types(arrays)
-
-    def texts(name: str) -> Texts:
-        return checked_texts(name, Texts(arrays[name + ".starts"], arrays[name + ".data"]))
-
-    compiled = CompiledExpressions(
-        Expressions(**{name: arrays["expressions." + name] for name in Expressions._fields}),
-        texts("attributes").to_list(),
-        texts("vocabulary"),
-        texts("transforms").to_list(),
-        list(zip(texts("regexes").to_list(), arrays["regexes.transforms"].tolist(), strict=True)),
-    )
+    """Put a segment together from its arrays, once they are seen to be sound."""
+    require_type("scores", arrays["scores"], np.dtype(np.float64), 1)
+    if manifest["ids"] == "string":
+        ids: Ids = restored_texts("ids", arrays)
+    else:
+        ids = arrays["ids"]
+        require_type("ids", ids, np.dtype(np.int64), 1)
     plan = Plan(manifest["index"], manifest["reason"])
     own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
-    matcher = find_index(plan.index).builder().load(compiled, own)
-    ids = texts("ids") if manifest["ids"] == "string" else arrays["ids"]
-    return Segment(ids, arrays["scores"], texts("sources"), compiled, plan, matcher)
+    matcher = find_index(plan.index).builder().load(own)
+    return Segment(ids, arrays["scores"], restored_texts("sources", arrays), plan, matcher)

@@ -9,15 +9,18 @@ Cost: O(E * S / 64) mask operations for E events and S subscriptions, plus each 
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
 from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
 from tocsin.columns.compiled import CompiledExpressions
-from tocsin.index.protocols import Arrays, Found
+from tocsin.columns.leaf_order import eager_first
+from tocsin.columns.sizes import expression_sizes
+from tocsin.columns.stored import restored, stored
+from tocsin.index.found import collect, only_alive
+from tocsin.index.protocols import Alive, Arrays, Found
+from tocsin.index.statistics import Statistics
 from tocsin.kernels.verify import match_all
-
-_FIRST_ROOM = 1 << 14
 
 
 class Scan:
@@ -28,29 +31,35 @@ class Scan:
         self._binder = Binder(compiled)
 
     @classmethod
-    def build(cls, compiled: CompiledExpressions) -> Scan:
-        return cls(compiled)
+    def build(cls, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Scan:
+        """From compiled expressions; a scan has no use for statistics."""
+        return cls(eager_first(compiled))
 
     @classmethod
-    def load(cls, compiled: CompiledExpressions, arrays: Arrays) -> Scan:
-        return cls(compiled)
+    def load(cls, arrays: Arrays) -> Scan:
+        return cls(restored(arrays))
+
+    @property
+    def attributes(self) -> Sequence[str]:
+        return self._compiled.attributes
+
+    def __len__(self) -> int:
+        return len(self._compiled)
 
     def arrays(self) -> Arrays:
-        return {}
+        return stored(self._compiled)
 
-    def match(self, batch: EventBatch) -> Found:
+    def sizes(self) -> dict[str, int]:
+        return expression_sizes(self._compiled)
+
+    def expressions(self) -> CompiledExpressions:
+        return self._compiled
+
+    def match(self, batch: EventBatch, alive: Alive = None) -> Found:
         bound = self._binder.bind(batch)
-        pieces: list[tuple[np.ndarray, np.ndarray]] = []
-        room, first = _FIRST_ROOM, 0
-        while first < len(batch):
-            events, subscriptions = np.empty(room, np.int64), np.empty(room, np.int32)
-            next_event, count = match_all(self._compiled.arrays, batch.arrays, bound, first, events, subscriptions)
-            if next_event < 0:
-                room = max(2 * room, -1 - next_event)
-                continue
-            pieces.append((events[:count], subscriptions[:count]))
-            room, first = min(2 * room, 1 << 22), next_event
+        arrays = self._compiled.arrays
         tested = len(batch) * len(self._compiled)
-        if not pieces:
-            return Found(np.empty(0, np.int64), np.empty(0, np.int32), tested, tested)
-        return Found(np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces]), tested, tested)
+        starts, subscriptions = collect(
+            len(batch), lambda first, ends, out: match_all(arrays, batch.arrays, bound, first, ends, out)
+        )
+        return only_alive(Found(starts, subscriptions, tested, tested), alive)
