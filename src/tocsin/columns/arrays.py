@@ -38,13 +38,20 @@ class Texts:
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> Texts:
-        array = pa.array(strings, pa.large_string())
+        return cls.of_arrow(pa.array(strings, pa.large_string()))
+
+    @classmethod
+    def of_arrow(cls, array: pa.Array) -> Texts:
+        """From an Arrow array of strings without nulls."""
+        array = array.cast(pa.large_string())
+        if not len(array):
+            return cls(frozen(np.zeros(1), np.int64), frozen(np.empty(0), np.uint8))
+        if array.offset:
+            array = pa.concat_arrays([array])  # drops what lies before it
         _, offsets, data = array.buffers()
-        starts = np.frombuffer(offsets, np.int64, len(strings) + 1) if strings else np.zeros(1, np.int64)
-        return cls(
-            frozen(starts, np.int64),
-            frozen(np.frombuffer(data, np.uint8) if data else np.empty(0), np.uint8)[: starts[-1]],
-        )
+        starts = np.frombuffer(offsets, np.int64, len(array) + 1)
+        text = np.frombuffer(data, np.uint8) if data else np.empty(0)
+        return cls(frozen(starts, np.int64), frozen(text, np.uint8)[: starts[-1]])
 
     def __len__(self) -> int:
         return len(self.starts) - 1

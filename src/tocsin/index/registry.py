@@ -5,10 +5,19 @@ from __future__ import annotations
 import difflib
 
 from tocsin.errors import UnknownIndex
+from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.protocols import Registration
 
 _REGISTRATIONS = (
+    Registration(
+        "access",
+        "all matches",
+        "any expression",
+        "access predicates (Fabret et al. 2001) by covers",
+        False,
+        lambda: Access,
+    ),
     Registration("scan", "all matches", "any expression", "exact linear baseline of every family", True, lambda: Scan),
 )
 

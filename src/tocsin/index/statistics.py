@@ -44,5 +44,6 @@ def attribute_shares(
 ) -> NDArray[np.float64]:
     """The share of events with each attribute: known, or else as often as the subscriptions name it."""
     if statistics is not None:
-        return np.array([statistics.share(name) for name in attributes], np.float64)
-    return np.divide(named + 1.0, named.max(initial=0) + 1.0)
+        return np.array([max(statistics.share(name), 1e-9) for name in attributes], np.float64)
+    shares: NDArray[np.float64] = (named + 1.0) / (named.max(initial=0) + 1.0)
+    return shares

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numba
 from llvmlite import ir
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -70,6 +71,33 @@ def bits_of_float(typing_context: Any, number: Any) -> Any:
         return builder.bitcast(arguments[0], ir.IntType(64))
 
     return numba.types.int64(numba.types.float64), generate
+
+
+@intrinsic
+def count_bits(typing_context: Any, mask: Any) -> Any:
+    """How many bits of a uint64 are set, as a uint64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return numba.types.uint64(numba.types.uint64), generate
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Ask for the cache line of an array's element; it may lie beyond the array's end."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        byte_pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte_pointer, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        address = builder.bitcast(builder.gep(view.data, [arguments[1]]), byte_pointer)
+        to_read, keep, data = (ir.Constant(word, n) for n in (0, 3, 1))
+        builder.call(function, [address, to_read, keep, data])
+        return context.get_dummy_value()
+
+    return numba.types.void(array, index), generate
 
 
 @intrinsic

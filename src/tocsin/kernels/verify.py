@@ -95,6 +95,24 @@ def program_mask(
 
 
 @kernel
+def satisfied_lanes(
+    leaves: Expressions, number: int, mask: int, stamp: int, block: Block, events: Events, bound: Bound, memo: Memo
+) -> int:
+    """The lanes of `mask` whose events satisfy one expression; computes the leaves that it asks for.
+
+    A leaf is computed for all lanes of the block, once: `stamp` tells this block from all before.
+    """
+    start = leaves.program_starts[number]
+    stop = leaves.program_starts[number + 1]
+    while True:
+        found, wanted = program_mask(leaves.program, start, stop, mask, memo.masks, memo.stamps, stamp, memo.levels)
+        if wanted < 0:
+            return found
+        compute_leaf(leaves, wanted, block, events, bound, memo, ~NONE)
+        memo.stamps[wanted] = stamp
+
+
+@kernel
 def find_hits(
     leaves: Expressions,
     stamp: int,

@@ -1,0 +1,44 @@
+"""Which of a set of compiled expressions are kept? The programs of some of them, and the leaves that these use."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, starts_of
+from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.leaf_order import renumbered, renumbered_truths
+from tocsin.kernels import codes
+
+
+def subset(compiled: CompiledExpressions, chosen: NDArray[np.int32]) -> CompiledExpressions:
+    """The chosen expressions, in that order. Names, strings and what leaves refer to stay as they are."""
+    arrays = compiled.arrays
+    lengths = (arrays.program_starts[1:] - arrays.program_starts[:-1])[chosen]
+    starts = starts_of(lengths, len(chosen))
+    within = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+    program = arrays.program[np.repeat(arrays.program_starts[chosen], lengths) + within]
+    leaves = used_leaves(program, len(arrays.leaf_kinds))
+    truths = arrays.truth_codes == codes.TRUTH_LEAF
+    leaves[arrays.truth_arguments[truths]] = True
+    places = np.cumsum(leaves) - 1
+    kept = {
+        name: frozen(array[leaves], array.dtype) for name, array in arrays._asdict().items() if name.startswith("leaf_")
+    }
+    smaller = arrays._replace(
+        program_starts=starts,
+        program=frozen(renumbered(program, places), np.int32),
+        eager_starts=frozen(np.zeros(len(compiled.attributes) + 1), np.int64),
+        truth_arguments=frozen(renumbered_truths(arrays.truth_codes, arrays.truth_arguments, places), np.int32),
+        **kept,
+    )
+    return CompiledExpressions(smaller, compiled.attributes, compiled.vocabulary, compiled.transforms, compiled.regexes)
+
+
+def used_leaves(program: NDArray[np.int32], leaves: int) -> NDArray[np.bool_]:
+    """Which leaves a program names. What stands behind an opening mark is a length."""
+    is_leaf = program >= 0
+    is_leaf[1:] &= program[:-1] >= 0
+    used = np.zeros(leaves, bool)
+    used[program[is_leaf] >> 1] = True
+    return used

@@ -1,0 +1,131 @@
+"""Which expressions does this event satisfy? The ones that its access keys lead to, verified.
+
+Every expression is placed under the cheapest cover of access keys: ranges of an attribute, members of a set, keywords,
+or an attribute's presence. A conjunction of ranges lies in a list of its key's field, sorted by operand, with its
+predicates beside it; anything else is verified by walking its program.
+
+Cost: O(sum over the event's attributes of log(list) + candidates), plus sorting what is found. About 70 bytes for a
+conjunction of four ranges. `candidates_examined` counts what the keys (and the second field of a conjunction) leave.
+
+Source: access predicates as in Fabret et al. 2001; lists by attribute, operator and operand as in OpIndex (Zhang et al.
+2014, section 4). Departs: any expression, by covers; keys are chosen by share times selectivity.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from tocsin.columns.batch import EventBatch
+from tocsin.columns.binding import Binder
+from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.sizes import expression_sizes
+from tocsin.index.boolean.access.building import build_layout
+from tocsin.index.boolean.access.decoding import decoded
+from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.index.found import collect
+from tocsin.index.protocols import Alive, Arrays, Found
+from tocsin.index.statistics import Statistics
+from tocsin.kernels.access_events import match_access
+from tocsin.kernels.access_layouts import ABSENT, Scratch, Verifier
+from tocsin.kernels.activation import widest_activation
+from tocsin.kernels.blocks import new_block, widest_block
+from tocsin.kernels.codes import LANES
+from tocsin.kernels.layouts import Bound
+from tocsin.kernels.verify import new_memo
+
+
+class Access:
+    """The Matcher over access keys."""
+
+    def __init__(self, layout: AccessLayout) -> None:
+        self._layout = layout
+        self._binder = Binder(layout.programs_of)
+        self._everyone = np.full(layout.subscriptions // 64 + 1, ~np.uint64(0))
+        self._everyone.flags.writeable = False
+        self._threads = threading.local()
+
+    @classmethod
+    def build(cls, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Access:
+        return cls(build_layout(compiled, statistics))
+
+    @classmethod
+    def load(cls, arrays: Arrays) -> Access:
+        return cls(AccessLayout.restored(arrays))
+
+    @property
+    def attributes(self) -> Sequence[str]:
+        return self._layout.programs_of.attributes
+
+    def __len__(self) -> int:
+        return self._layout.subscriptions
+
+    def arrays(self) -> Arrays:
+        return self._layout.arrays()
+
+    def sizes(self) -> dict[str, int]:
+        """Operands count as dictionaries, like the strings that they stand for."""
+        sizes = expression_sizes(self._layout.programs_of)
+        operands = self._layout.lists.fields.operands.nbytes
+        lists = sum(array.nbytes for table in self._layout.lists for array in table)
+        return {
+            "structure": sizes["structure"] + lists - operands,
+            "dictionaries": sizes["dictionaries"] + operands,
+        }
+
+    def expressions(self) -> CompiledExpressions:
+        return decoded(self._layout)
+
+    def match(self, batch: EventBatch, alive: Alive = None) -> Found:
+        lists, leaves = self._layout.lists, self._layout.programs_of.arrays
+        bound = self._binder.bind(batch)
+        scratch, verifier = self._scratch(batch, bound)
+        living = self._everyone if alive is None else alive
+        counts = np.zeros(2, np.int64)
+        starts, found = collect(
+            len(batch),
+            lambda first, ends, out: match_access(
+                lists, leaves, batch.arrays, bound, living, scratch, verifier, first, ends, out, counts
+            ),
+        )
+        return Found(starts, found, int(counts[0]), int(counts[1]))
+
+    def _scratch(self, batch: EventBatch, bound: Bound) -> tuple[Scratch, Verifier]:
+        """This thread's memory, with room for what the events of a block activate."""
+        # Twice, because a block begins where the output of the one before was full, and lies across two of these.
+        pairs = 2 * widest_activation(self._layout.lists.fields, batch.arrays, bound.attributes, LANES)
+        entries = 2 * widest_block(batch.arrays.starts, LANES) if len(self._layout.lists.programs.owners) else 0
+        kept = getattr(self._threads, "kept", None)
+        if kept is None:
+            kept = (self._new_scratch(pairs), self._new_verifier(entries))
+        scratch, verifier = kept
+        if len(scratch.fields) < pairs:
+            scratch = scratch._replace(fields=np.empty(pairs, np.int32), codes=np.empty(pairs, np.int32))
+        if len(verifier.block.lanes) <= entries:
+            verifier = verifier._replace(block=new_block(len(self.attributes), entries))
+        self._threads.kept = (scratch, verifier)
+        return scratch, verifier
+
+    def _new_scratch(self, pairs: int) -> Scratch:
+        lists = self._layout.lists
+        conjunctions, postings = len(lists.conjunctions.owners), len(lists.program_postings.owners)
+        entries = len(lists.singles.owners) + conjunctions + postings + len(lists.programs.owners)
+        words = self._layout.subscriptions // 64 + 1
+        return Scratch(
+            np.empty(pairs, np.int32),
+            np.empty(pairs, np.int32),
+            np.full(len(lists.fields.kinds), ABSENT, np.int32),
+            np.zeros(1024, np.uint64),
+            np.empty(conjunctions + 1, np.uint32),
+            np.empty(conjunctions + 1, np.uint32),
+            np.empty(entries + 1, np.int32),
+            np.empty(postings + 1, np.int32),
+            np.zeros(words, np.uint64),
+            np.zeros(words // 64 + 1, np.uint64),
+        )
+
+    def _new_verifier(self, entries: int) -> Verifier:
+        memo = new_memo(len(self._layout.programs_of.arrays.leaf_kinds), 0)
+        return Verifier(new_block(len(self.attributes), entries), memo, np.zeros(1, np.int64))

@@ -1,0 +1,139 @@
+"""How does an access index answer a batch? A block of events is activated; then each takes, verifies and sorts.
+
+A candidate that is no conjunction is verified by walking its program; what a leaf says of the 64 events of a block is
+computed once, when the first candidate asks for it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels import codes
+from tocsin.kernels.access_layouts import Lists, Scratch, Verifier
+from tocsin.kernels.access_match import prefetch_lists, take_conjunctions, take_postings
+from tocsin.kernels.activation import activate, hide, show
+from tocsin.kernels.blocks import clear_block, fill_block
+from tocsin.kernels.jit import kernel
+from tocsin.kernels.layouts import Bound, Events, Expressions
+from tocsin.kernels.ordering import SPARE, put_in_order
+from tocsin.kernels.verify import satisfied_lanes
+
+_NONE = np.uint64(0)
+_ONE = np.uint64(1)
+
+
+@kernel
+def match_access(
+    lists: Lists,
+    leaves: Expressions,
+    events: Events,
+    bound: Bound,
+    alive: NDArray[np.uint64],
+    scratch: Scratch,
+    verifier: Verifier,
+    first: int,
+    ends: NDArray[np.int64],
+    out: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Match events from `first` on. Returns like `match_all`; adds to `counts`: candidates examined, and verified."""
+    total = len(events.starts) - 1
+    has_programs = len(lists.programs.owners) > 0
+    uncovered = np.zeros(len(lists.programs.uncovered), np.uint64)
+    pair_ends = np.zeros(codes.LANES + 1, np.int64)
+    written = np.int64(0)
+    while first < total:
+        stop = min(first + codes.LANES, total)
+        activate(lists.fields, events, bound, first, stop, scratch.fields, scratch.codes, pair_ends[1:])
+        touched = 0
+        if has_programs:
+            verifier.clock[0] += 1
+            touched = fill_block(verifier.block, events, bound.attributes, first, stop)
+            find_uncovered(lists.programs.uncovered, leaves, stop - first, verifier, events, bound, uncovered)
+        for lane in range(stop - first):
+            fields = scratch.fields[pair_ends[lane] : pair_ends[lane + 1]]
+            pair_codes = scratch.codes[pair_ends[lane] : pair_ends[lane + 1]]
+            following = scratch.fields[pair_ends[lane + 1] : pair_ends[min(lane + 2, stop - first)]]
+            prefetch_lists(lists.single_runs, lists.singles, lists.conjunction_runs, lists.conjunctions, following)
+            hits, singles = take_simple(lists, scratch, fields, pair_codes)
+            verified = hits[1]
+            found = hits[0]
+            if has_programs:
+                found, more = take_programs(
+                    lists, leaves, scratch, verifier, events, bound, uncovered, lane, fields, pair_codes, found
+                )
+                verified += more
+            if written + found + SPARE > len(out):
+                if has_programs:
+                    clear_block(verifier.block, touched)
+                return (first + lane, written) if written else (-1 - found - SPARE, np.int64(0))
+            counts[0] += singles + verified
+            counts[1] += verified
+            written += put_in_order(scratch.hits, found, alive, scratch.words, scratch.summary, out[written:])
+            ends[first + lane] = written
+        if has_programs:
+            clear_block(verifier.block, touched)
+        first = stop
+    return total, written
+
+
+@kernel
+def take_simple(
+    lists: Lists, scratch: Scratch, fields: NDArray[np.int32], pair_codes: NDArray[np.int32]
+) -> tuple[tuple[int, int], int]:
+    """Find the singles and conjunctions that one event satisfies: (hits, conjunctions examined), and singles."""
+    singles = take_postings(lists.single_runs, lists.singles, fields, pair_codes, scratch.hits, np.int64(0))
+    show(fields, pair_codes, scratch.values, scratch.presence)
+    found = take_conjunctions(lists.conjunction_runs, lists.conjunctions, scratch, fields, pair_codes, singles)
+    hide(fields, scratch.values, scratch.presence)
+    return found, singles
+
+
+@kernel
+def take_programs(
+    lists: Lists,
+    leaves: Expressions,
+    scratch: Scratch,
+    verifier: Verifier,
+    events: Events,
+    bound: Bound,
+    uncovered: NDArray[np.uint64],
+    lane: int,
+    fields: NDArray[np.int32],
+    pair_codes: NDArray[np.int32],
+    hits: int,
+) -> tuple[int, int]:
+    """Append the other expressions that one event satisfies; the new count, and how many were verified."""
+    programs = lists.programs
+    bit = _ONE << np.uint64(lane)
+    candidates = take_postings(
+        lists.program_runs, lists.program_postings, fields, pair_codes, scratch.candidates, np.int64(0)
+    )
+    for c in range(candidates):
+        program = scratch.candidates[c]
+        held = satisfied_lanes(leaves, program, bit, verifier.clock[0], verifier.block, events, bound, verifier.memo)
+        scratch.hits[hits] = programs.owners[program]
+        hits += held != _NONE
+    for u in range(len(uncovered)):
+        scratch.hits[hits] = programs.owners[programs.uncovered[u]]
+        hits += np.int64(uncovered[u] & bit != _NONE)
+    return hits, candidates + len(uncovered)
+
+
+@kernel
+def find_uncovered(
+    programs: NDArray[np.int32],
+    leaves: Expressions,
+    count: int,
+    verifier: Verifier,
+    events: Events,
+    bound: Bound,
+    out: NDArray[np.uint64],
+) -> None:
+    """Write the lanes, of the first `count`, that satisfy each expression without a cover: a whole block at once."""
+    lanes = ~_NONE >> np.uint64(codes.LANES - count)
+    for u in range(len(programs)):
+        out[u] = satisfied_lanes(
+            leaves, programs[u], lanes, verifier.clock[0], verifier.block, events, bound, verifier.memo
+        )

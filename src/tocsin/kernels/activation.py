@@ -1,0 +1,144 @@
+"""Which fields does an event have, and with which codes? What an access index looks its lists up by."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels import codes
+from tocsin.kernels.access_keys import event_code
+from tocsin.kernels.access_layouts import ABSENT, ELEMENT, LIST_PRESENT, PRESENT, Fields
+from tocsin.kernels.jit import kernel, prefetch
+from tocsin.kernels.layouts import Bound, Events
+
+_ONE = np.uint64(1)
+_SIX = np.uint64(6)
+_LOW_SIX = np.uint64(63)
+_LOW_SIXTEEN = np.uint64(0xFFFF)
+
+
+@kernel
+def widest_activation(fields: Fields, events: Events, numbers: NDArray[np.int32], together: int) -> int:
+    """The most (field, code) pairs that so many neighbouring events can activate, counted from the first on."""
+    widest = np.int64(0)
+    count = np.int64(0)
+    for event in range(len(events.starts) - 1):
+        count = np.int64(0) if event % together == 0 else count
+        for i in range(events.starts[event], events.starts[event + 1]):
+            attribute = numbers[events.attributes[i]]
+            if attribute < 0:
+                continue
+            per_value = np.int64(1)
+            if events.types[i] == codes.LIST:
+                payload = events.payloads[i]
+                per_value += events.list_starts[payload + 1] - events.list_starts[payload]
+            count += per_value * (fields.starts[attribute + 1] - fields.starts[attribute])
+        widest = max(widest, count)
+    return widest
+
+
+@kernel
+def activate(
+    fields: Fields,
+    events: Events,
+    bound: Bound,
+    first: int,
+    stop: int,
+    out_fields: NDArray[np.int32],
+    out_codes: NDArray[np.int32],
+    ends: NDArray[np.int64],
+) -> None:
+    """Write what each event of [first, stop) activates, one after the other; event e's pairs end at ends[e - first]."""
+    starts = fields.starts
+    kinds = fields.kinds
+    numbers = bound.attributes
+    attributes = events.attributes
+    types = events.types
+    payloads = events.payloads
+    _prefetch_operands(fields, attributes[events.starts[first] : events.starts[stop]], numbers)
+    count = 0
+    for event in range(first, stop):
+        for i in range(events.starts[event], events.starts[event + 1]):
+            attribute = numbers[attributes[i]]
+            if attribute < 0:
+                continue
+            kind = types[i]
+            for field in range(starts[attribute], starts[attribute + 1]):
+                wanted = kinds[field]
+                if wanted == kind and kind <= codes.INSTANT:
+                    payload = payloads[i]
+                    if kind == codes.STRING:
+                        payload = np.int64(bound.ranks[fields.transforms[field], payload])
+                    out_fields[count] = field
+                    out_codes[count] = event_code(fields, field, payload)
+                    count += 1
+                elif wanted == PRESENT or (wanted == LIST_PRESENT and kind == codes.LIST):
+                    out_fields[count] = field
+                    out_codes[count] = 0
+                    count += 1
+                elif wanted >= ELEMENT and kind == codes.LIST:
+                    count = _activate_elements(fields, field, events, bound, payloads[i], out_fields, out_codes, count)
+        ends[event - first] = count
+
+
+@kernel
+def _prefetch_operands(fields: Fields, attributes: NDArray[np.int32], numbers: NDArray[np.int32]) -> None:
+    """Ask for the middle of the operands that the searches to come will look at first."""
+    starts = fields.starts
+    operand_starts = fields.operand_starts
+    operands = fields.operands
+    for i in range(len(attributes)):
+        attribute = numbers[attributes[i]]
+        if attribute >= 0:
+            field = starts[attribute]
+            low = operand_starts[field]
+            quarter = (operand_starts[field + 1] - low) >> 2
+            for part in range(1, 4):
+                prefetch(operands, low + part * quarter)
+
+
+@kernel
+def _activate_elements(
+    fields: Fields,
+    field: int,
+    events: Events,
+    bound: Bound,
+    number: int,
+    out_fields: NDArray[np.int32],
+    out_codes: NDArray[np.int32],
+    count: int,
+) -> int:
+    wanted = fields.kinds[field] - ELEMENT
+    for j in range(events.list_starts[number], events.list_starts[number + 1]):
+        if events.list_types[j] != wanted:
+            continue
+        payload = events.list_payloads[j]
+        if wanted == codes.STRING:
+            payload = np.int64(bound.ranks[fields.transforms[field], payload])
+        code = event_code(fields, field, payload)
+        if code & 1:  # only an operand's own code is under any key
+            out_fields[count] = field
+            out_codes[count] = code
+            count += 1
+    return count
+
+
+@kernel
+def show(
+    fields: NDArray[np.int32], codes_: NDArray[np.int32], values: NDArray[np.int32], presence: NDArray[np.uint64]
+) -> None:
+    """Lay one event's codes out by field, for its predicates to be tested on."""
+    for a in range(np.uint64(len(fields))):
+        field = np.uint64(fields[a])
+        values[field] = codes_[a]
+        bit = field & _LOW_SIXTEEN
+        presence[bit >> _SIX] |= _ONE << (bit & _LOW_SIX)
+
+
+@kernel
+def hide(fields: NDArray[np.int32], values: NDArray[np.int32], presence: NDArray[np.uint64]) -> None:
+    """Clear them again."""
+    for a in range(np.uint64(len(fields))):
+        field = np.uint64(fields[a])
+        values[field] = ABSENT
+        presence[(field & _LOW_SIXTEEN) >> _SIX] = np.uint64(0)

@@ -1,0 +1,352 @@
+"""Templates: equal skeletons are parsed once, and every instance is the tree that `parse` makes."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.language.strategies import trees
+from tests.strategies import expressions
+from tocsin.errors import InvalidInput
+from tocsin.language import Templates, parse, templates, to_text
+from tocsin.language.templates import FIRST_NUMBER, MARK, placeholder, slot_of
+from tocsin.model.expression import And, Attribute, Comparison, Constant, Expression, walk
+from tocsin.model.values import Box, Point
+
+SEEN = Templates()
+"""Shared by the tests of the law, so that texts also meet the templates of other texts."""
+
+
+def parsed(text: str) -> Expression | None:
+    try:
+        return parse(text)
+    except InvalidInput:
+        return None
+
+
+def keeps_the_law(text: str) -> bool:
+    """Whether the instance of a text, if it has one, is what `parse` makes; known templates or none at all."""
+    answers = [SEEN.instance(text), Templates().instance(text)]
+    return all(answer is None or answer.tree() == parsed(text) for answer in answers)
+
+
+# ---- the law
+
+
+@given(st.one_of(expressions(), trees).map(to_text))
+def test_an_instance_is_what_parse_makes_of_canonical_text(text: str) -> None:
+    """The instance of a valid text is its tree; only texts with instants, or the mark, may have none."""
+    answer = SEEN.instance(text)
+
+    if answer is None:
+        assert MARK in text or "DATE(" in text or "TIMESTAMP(" in text or not text.isascii()
+    else:
+        assert answer.tree() == parse(text)
+
+
+# Pieces that are cut, joined or read in more than one way, each good in one place and bad in another.
+PIECES = (
+    *("a", "price", "x.y:z_1", '"in"', '"a ""b"""', '""', "größe", "nan", "inf", "tRue", "e5", "brand", "x\u1680y"),
+    *("AND", "or", "Not", "iN", "BETWEEN", "like", "IS", "null", "TRUE", "DIV", "casei", "CASEI(", "point", "POINT("),
+    *("A_CONTAINS(", "BBOX(", "S_INTERSECTS(", "MATCHES(", "DATE(", "unknown(", "T_AFTER(", "(", "(", ")", ")", ","),
+    *("=", "<", "<>", ">=", "+", "-", "*", "^", "1", "2.5", "5.", ".5", "1e3", "1E-3", "e+3", "0", "9007199254740993"),
+    *(
+        "9007199254740992",
+        "1e999",
+        "'x'",
+        "''",
+        "'it''s'",
+        "'a\\'",
+        "'\\\\'",
+        "'('",
+        "'é'",
+        "'",
+        '"',
+        ".",
+        "!",
+        "\ud800",
+    ),
+)
+SPACES = (" ", " ", " ", "", "", "\n", "  ", "\t", "\xa0", "\u1680", "\x1f", "\x00")
+
+
+@given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(SPACES)), max_size=14))
+def test_any_words_in_any_order(words: list[tuple[str, str]]) -> None:
+    """What is no expression has no instance, wherever it breaks off, and nothing raises."""
+    assert keeps_the_law("".join(word + space for word, space in words))
+
+
+FRAMES = (
+    "{0} = {1}",
+    "{0}<>{1} and {2}",
+    "{0} - {1} > -{2}",
+    "{0} in({1},{2} ,\n  {3})",
+    "NOT ({0} Between {1} AND {2})",
+    "{0} LIKE {1}",
+    "{0} like CASEI ({1})",
+    "A_CONTAINS({0}, ({1}, {2}))",
+    "a_overlaps(( ), {0})",
+    "S_INTERSECTS({0}, BBOX({1}, {2},{3},  {4}))",
+    "S_INTERSECTS(POINT({1} {2}), {0})",
+    "MATCHES({0}, {1})",
+    "{0} IS NOT NULL OR {1} ^ {2} = {3} DIV {4}",
+    "{0}",
+)
+VALUES = (
+    *("a", "b1", '"AND"', "größe", "1", "-2", "+3.5", "- 4", "--5", "1e3", "9007199254740993", "1e999", "-0"),
+    *("'x'", "'it''s'", "'a\\'", "'('", "'é'", "'\ud800'", "TRUE", "and"),
+)
+
+
+@given(st.sampled_from(FRAMES), st.lists(st.sampled_from(VALUES), min_size=5, max_size=5))
+def test_other_values_in_the_same_frame(frame: str, values: list[str]) -> None:
+    """A value that `parse` refuses is refused, though the skeleton is known from a good text."""
+    assert keeps_the_law(frame.format(*values))
+
+
+# ---- what has a template
+
+COVERED = {
+    "price <= 580": "an",
+    "5 = 5": "nn",
+    "a = b": "aa",
+    "a17 = 5 AND a23 <= 7 AND color IN ('red','blue')": "ananass",
+    "a + 1 * b ^ 2 - c / 3 % 4 DIV 5 = -(d)": "ananannna",
+    "a - 1 = -1": "ann",
+    "a-1=-1": "ann",
+    "a = - 1 AND b = +1": "anan",
+    "a BETWEEN -1 AND +1 AND NOT (b NOT BETWEEN 1 AND 2)": "annann",
+    "a NOT IN (1, 'x', TRUE, b)": "ansa",
+    "a IS NULL OR b IS NOT NULL": "aa",
+    "rain": "a",
+    "TRUE": "",
+    "not rain AND false": "a",
+    "((a OR b) AND c)": "aaa",
+    "(a = 1) = (b = 2)": "anan",
+    "CASEI(a) = casei('X')": "as",
+    "ACCENTI (CASEI(a)) IN (ACCENTI('x'))": "as",
+    "a LIKE 'ipad%' AND b NOT LIKE '\\\\'": "asas",
+    "a LIKE CASEI(ACCENTI('x%'))": "as",
+    "A_CONTAINS(words, ('ipad2', '64gb'))": "ass",
+    "a_equals((1, -2), a) AND A_CONTAINEDBY(a, b) AND A_OVERLAPS(a, ())": "nnaaaa",
+    "S_INTERSECTS(location, BBOX(-74.3, 40.5, -73.7, 40.9))": "annnn",
+    "s_intersects(a,bbox(\n    -74.3,\n    -40.5,\n    -73.7,\n    -40.4\n))": "annnn",
+    "S_INTERSECTS(POINT(1 -2.5), a)": "nna",
+    "MATCHES(a, 'x+')": "as",
+    '"in" = 1 AND "say ""hi""" = \'it\'\'s\'': "anas",
+    "größe = 'weiß'": "as",
+    "date AND point AND brand": "aaa",
+    "a = .5 OR a = 5. OR a = 1E+3": "ananan",
+    "a = 9007199254740992 OR a = 1e300": "anan",
+    " a\n=\t1 ": "an",
+}
+
+
+@pytest.mark.parametrize("text", COVERED)
+def test_what_has_a_template(text: str) -> None:
+    """These texts have a template, with a slot for each name, string and number, in order of appearance."""
+    answer = SEEN.instance(text)
+
+    assert answer is not None and answer.template.kinds == COVERED[text]
+    assert answer.tree() == parse(text)
+
+
+def test_what_stands_in_the_slots() -> None:
+    """Values are names, strings without their quotes, and floats; a sign at the head of an operand is the number's."""
+    text = """a AND "b" = 1 AND "c ""d\""" IN ('it''s', '', -2, .5) AND e - 3 = 4"""
+    answer = SEEN.instance(text)
+
+    assert answer is not None
+    assert answer.values == ("a", "b", 1.0, 'c "d"', "it's", "", -2.0, 0.5, "e", 3.0, 4.0)
+
+
+def test_there_is_no_negative_zero() -> None:
+    """Neither a sign in the value nor one in the skeleton makes a zero negative."""
+    answer = SEEN.instance("a = -0 AND b BETWEEN -0 AND -0.0")
+
+    assert answer is not None
+    assert "-0" not in repr(answer.tree()) and "-0" not in repr(answer.values)
+
+
+SAME = [
+    ("a = 1", "b7 = 2.5e3"),
+    ("a = 1", "a = -1"),
+    ("a AND b", "c and d"),
+    ("a IN ('x', 'y')", "a iN ('it''s', '')"),
+    ("S_INTERSECTS(a, BBOX(1, 2, 3, 4))", "S_INTERSECTS(b, BBOX(-4, -3,\n -2,   -1))"),
+    ("größe = 'x'", "color = 'weiß'"),
+]
+OTHER = [
+    ("a = 1", "a = 'x'"),
+    ("a = 1", "a = b"),
+    ("a = 1", "a = TRUE"),
+    ("a = 1", "a < 1"),
+    ("a - 1 = 1", "a = 1"),
+    ("a IN (1)", "a IN (1, 2)"),
+    ("a = true", "a = false"),
+    ("CASEI(a) = 'x'", "ACCENTI(a) = 'x'"),
+]
+
+
+def test_which_texts_share_a_template() -> None:
+    """Texts that differ in names, values, and the letter case of keywords share one; others do not."""
+    same = [[SEEN.instance(text) for text in pair] for pair in SAME]
+    other = [[SEEN.instance(text) for text in pair] for pair in OTHER]
+
+    assert all(one and two and one.template is two.template for one, two in same)
+    assert all(one and two and one.template is not two.template for one, two in other)
+
+
+# ---- what has none
+
+REFUSED = {
+    "a = 1": ["a = 9007199254740993", "a = 1e999", "a = -9007199254740993", "a =\n  -9007199254740993"],
+    "a BETWEEN -1 AND 2": ["a BETWEEN -9007199254740993 AND 2"],
+    "a": ["AND", "(", ""],
+    "a = b": ["a = in", "1a = b", "a\xa0= b", "a = \u1680b", "a = b!"],
+    '"a" = 1': ['"" = 1'],
+    "a = 'x'": ["a = 'x", "a = '\ud800'", "a = 'x\x00'"],
+    "a LIKE 'x'": ["a LIKE 'x\\'"],
+    "a LIKE CASEI('x')": ["a LIKE CASEI('x\\\\\\')"],
+    "MATCHES(a, 'x')": ["MATCHES(a, '(')"],
+    "S_INTERSECTS(a, BBOX(1, 2, 3, 4))": [
+        "S_INTERSECTS(a, BBOX(3, 2, 1, 4))",
+        "S_INTERSECTS(a, BBOX(1, -2, 3, -4))",
+        "S_INTERSECTS(a, BBOX(1, 2, 3, 1e999))",
+    ],
+}
+
+
+@pytest.mark.parametrize("good", REFUSED)
+def test_values_that_parse_refuses_have_no_instance(good: str) -> None:
+    """A known skeleton does not let a bad value in, and a bad value does not spoil the skeleton."""
+    fresh = Templates()
+    before = [fresh.instance(bad) for bad in REFUSED[good]]
+    known = fresh.instance(good)
+    after = [fresh.instance(bad) for bad in REFUSED[good]]
+
+    assert known is not None and known.tree() == parse(good)
+    assert not any(before) and not any(after)
+
+
+WITHOUT = [
+    "a = DATE('2024-05-31')",
+    "a < TIMESTAMP('2024-05-31T08:15:00Z')",
+    "S_INTERSECTS(a, BBOX(1, 2, 3))",
+    "S_INTERSECTS(a, POINT(1.5.5.5))",
+    "S_INTERSECTS(a, POINT(1 - -2))",
+    "unknown(a)",
+    "a\n(",
+    "a AND",
+    "a = 5..",
+    "a = 5 b",
+    "a +",
+    "'x'",
+    "(" * 257 + "a" + ")" * 257,
+    "NOT " * 256 + "a",
+]
+
+
+@pytest.mark.parametrize("text", WITHOUT)
+def test_what_has_no_template(text: str) -> None:
+    """Instants, and what is no expression: these are for `parse` to read or to refuse."""
+    assert Templates().instance(text) is None
+
+
+def test_what_is_no_text_has_no_instance() -> None:
+    """Even what is no string is left to `parse` to refuse."""
+    assert Templates().instance(5) is None  # type: ignore[arg-type]
+
+
+# ---- the trees of templates
+
+
+def test_slots_are_recognised_in_the_tree() -> None:
+    """Each slot's placeholder stands once in the template's tree, negated where the skeleton has a sign."""
+    answer = SEEN.instance("a BETWEEN -1 AND 2 AND S_INTERSECTS(b, POINT(3 -4)) AND c = 'x'")
+
+    assert answer is not None
+    values = [node.value for node in walk(answer.template.tree) if isinstance(node, Constant)]
+    assert values == [-FIRST_NUMBER - 1, FIRST_NUMBER + 2, Point(FIRST_NUMBER + 4, -FIRST_NUMBER - 5), MARK + "7"]
+    assert [slot_of(node.name) for node in walk(answer.template.tree) if isinstance(node, Attribute)] == [0, 3, 6]
+
+
+def test_placeholders_and_slots_are_inverse() -> None:
+    """Every slot is found again from its placeholder, up to as many values as an expression may have."""
+    assert all(slot_of(placeholder(kind, slot)) == slot for kind in "asn" for slot in (0, 1, 99_999))
+
+
+def test_a_filled_tree_has_no_places() -> None:
+    """The places of the skeleton are not those of the text, so that no node has any."""
+    answer = SEEN.instance("a = 1 AND (TRUE OR -b < 2)")
+
+    assert answer is not None
+    assert all(node.span is None for tree in (answer.template.tree, answer.tree()) for node in walk(tree))
+
+
+def test_any_values_may_fill_a_template() -> None:
+    """A template is filled with any values of the right kinds, in the slots that they belong to."""
+    answer = SEEN.instance("a = 1 AND S_INTERSECTS(b, BBOX(1, 2, 3, 4))")
+
+    assert answer is not None
+    filled = answer.template.fill(("x", 7.0, "y", -4.0, -3.0, -2.0, -1.0))
+    assert isinstance(filled, And)
+    assert filled.operands[0] == Comparison("=", Attribute("x"), Constant(7.0))
+    assert Constant(Box(-4.0, -3.0, -2.0, -1.0)) in walk(filled)
+
+
+# ---- what is remembered
+
+
+@pytest.fixture
+def parses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that were parsed to learn a template."""
+    texts: list[str] = []
+
+    def counted(text: str) -> Expression:
+        texts.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(templates, "parse", counted)
+    return texts
+
+
+def test_equal_templates_are_parsed_once(parses: list[str]) -> None:
+    """A thousand texts of one skeleton cost one parse."""
+    fresh = Templates()
+    answers = [fresh.instance(f"a{i} = {i} AND b IN ('{i}')") for i in range(1000)]
+
+    assert len({answer.template for answer in answers if answer}) == len(parses) == 1
+
+
+def test_a_text_without_template_is_tried_once(parses: list[str]) -> None:
+    """That a skeleton has no template is remembered as well."""
+    fresh = Templates()
+    answers = [fresh.instance(f"a{i} = DATE('2024-05-{i}')") for i in range(10, 30)]
+
+    assert not any(answers) and len(parses) == 1
+
+
+@pytest.mark.parametrize(("name", "limit"), [("MOST_TEMPLATES", 3), ("MOST_CHARACTERS", 100)])
+def test_a_full_store_forgets_and_goes_on(monkeypatch: pytest.MonkeyPatch, name: str, limit: int) -> None:
+    """What is remembered is bounded by number and by length, and no answer depends on it."""
+    monkeypatch.setattr(templates, name, limit)
+    fresh = Templates()
+    texts = [" AND ".join(["a = 1"] * count) for count in (1, 2, 3, 4, 5, 1, 2, 3)]
+    answers = [fresh.instance(text) for text in texts]
+
+    assert [answer.tree() for answer in answers if answer] == [parse(text) for text in texts]
+    assert len(fresh._known) <= 3
+
+
+def test_many_threads_may_share_templates() -> None:
+    """Threads that learn and read at once all get the trees of their own texts."""
+    fresh = Templates()
+    texts = [" OR ".join([f"a{i} = {i}"] * (i % 7 + 1)) for i in range(300)]
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(fresh.instance, texts))
+
+    assert [answer.tree() for answer in answers if answer] == [parse(text) for text in texts]
