@@ -41,7 +41,7 @@ def test_answers_like_the_oracle(registration, expressions, events):
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
     max_examples=max(20, settings.default.max_examples // 5),  # each draws as much as ten of the others
 )
 @given(

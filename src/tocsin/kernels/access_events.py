@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.access_layouts import Lists, Scratch, Verifier
-from tocsin.kernels.access_match import prefetch_lists, take_conjunctions, take_postings
+from tocsin.kernels.access_match import prefetch_lists, select_conjunctions, take_postings, verify_by_level
 from tocsin.kernels.activation import activate, hide, show
 from tocsin.kernels.blocks import clear_block, fill_block
 from tocsin.kernels.jit import kernel
@@ -41,53 +41,81 @@ def match_access(
     total = len(events.starts) - 1
     has_programs = len(lists.programs.owners) > 0
     uncovered = np.zeros(len(lists.programs.uncovered), np.uint64)
-    pair_ends = np.zeros(codes.LANES + 1, np.int64)
+    pair_ends = np.zeros(codes.LANES + 2, np.int64)
+    fields, pair_codes, values, presence, survivors, others, hits, _, words, summary = scratch
+    single_starts, single_run_starts, single_run_stops, single_run_widths = lists.single_runs
+    single_lows, single_highs, single_owners = lists.singles
+    starts, run_starts, run_stops, run_widths = lists.conjunction_runs
+    bounds, seconds, tails, owners, predicates = lists.conjunctions
     written = np.int64(0)
     while first < total:
         stop = min(first + codes.LANES, total)
-        activate(lists.fields, events, bound, first, stop, scratch.fields, scratch.codes, pair_ends[1:])
+        activate(lists.fields, events, bound, first, stop, fields, pair_codes, pair_ends[1:])
+        pair_ends[stop - first + 1] = pair_ends[stop - first]
         touched = 0
         if has_programs:
             verifier.clock[0] += 1
             touched = fill_block(verifier.block, events, bound.attributes, first, stop)
             find_uncovered(lists.programs.uncovered, leaves, stop - first, verifier, events, bound, uncovered)
         for lane in range(stop - first):
-            fields = scratch.fields[pair_ends[lane] : pair_ends[lane + 1]]
-            pair_codes = scratch.codes[pair_ends[lane] : pair_ends[lane + 1]]
-            following = scratch.fields[pair_ends[lane + 1] : pair_ends[min(lane + 2, stop - first)]]
-            prefetch_lists(lists.single_runs, lists.singles, lists.conjunction_runs, lists.conjunctions, following)
-            hits, singles = take_simple(lists, scratch, fields, pair_codes)
-            verified = hits[1]
-            found = hits[0]
+            begin, end, following = pair_ends[lane], pair_ends[lane + 1], pair_ends[lane + 2]
+            prefetch_lists(single_starts, single_lows, fields, end, following)
+            prefetch_lists(single_starts, single_highs, fields, end, following)
+            prefetch_lists(single_starts, single_owners, fields, end, following)
+            prefetch_lists(starts, seconds, fields, end, following)
+            singles = take_postings(
+                single_starts,
+                single_run_starts,
+                single_run_stops,
+                single_run_widths,
+                single_lows,
+                single_highs,
+                single_owners,
+                fields,
+                pair_codes,
+                begin,
+                end,
+                hits,
+            )
+            show(fields, pair_codes, begin, end, values, presence)
+            sure, doubtful = select_conjunctions(
+                starts,
+                run_starts,
+                run_stops,
+                run_widths,
+                bounds,
+                seconds,
+                presence,
+                fields,
+                pair_codes,
+                begin,
+                end,
+                survivors,
+                others,
+            )
+            found = verify_by_level(tails, owners, predicates, others, doubtful, np.uint64(0), values, hits, singles)
+            found = np.int64(
+                verify_by_level(tails, owners, predicates, survivors, sure, np.uint64(1), values, hits, found)
+            )
+            hide(fields, begin, end, values, presence)
+            verified = np.int64(sure + doubtful)
             if has_programs:
                 found, more = take_programs(
-                    lists, leaves, scratch, verifier, events, bound, uncovered, lane, fields, pair_codes, found
+                    lists, leaves, scratch, verifier, events, bound, uncovered, lane, pair_ends, found
                 )
                 verified += more
             if written + found + SPARE > len(out):
                 if has_programs:
                     clear_block(verifier.block, touched)
                 return (first + lane, written) if written else (-1 - found - SPARE, np.int64(0))
-            counts[0] += singles + verified
+            counts[0] += np.int64(singles) + verified
             counts[1] += verified
-            written += put_in_order(scratch.hits, found, alive, scratch.words, scratch.summary, out[written:])
+            written += put_in_order(hits, found, alive, words, summary, out, written)
             ends[first + lane] = written
         if has_programs:
             clear_block(verifier.block, touched)
         first = stop
     return total, written
-
-
-@kernel
-def take_simple(
-    lists: Lists, scratch: Scratch, fields: NDArray[np.int32], pair_codes: NDArray[np.int32]
-) -> tuple[tuple[int, int], int]:
-    """Find the singles and conjunctions that one event satisfies: (hits, conjunctions examined), and singles."""
-    singles = take_postings(lists.single_runs, lists.singles, fields, pair_codes, scratch.hits, np.int64(0))
-    show(fields, pair_codes, scratch.values, scratch.presence)
-    found = take_conjunctions(lists.conjunction_runs, lists.conjunctions, scratch, fields, pair_codes, singles)
-    hide(fields, scratch.values, scratch.presence)
-    return found, singles
 
 
 @kernel
@@ -100,15 +128,29 @@ def take_programs(
     bound: Bound,
     uncovered: NDArray[np.uint64],
     lane: int,
-    fields: NDArray[np.int32],
-    pair_codes: NDArray[np.int32],
+    pair_ends: NDArray[np.int64],
     hits: int,
 ) -> tuple[int, int]:
     """Append the other expressions that one event satisfies; the new count, and how many were verified."""
     programs = lists.programs
     bit = _ONE << np.uint64(lane)
-    candidates = take_postings(
-        lists.program_runs, lists.program_postings, fields, pair_codes, scratch.candidates, np.int64(0)
+    runs = lists.program_runs
+    postings = lists.program_postings
+    candidates = np.int64(
+        take_postings(
+            runs.starts,
+            runs.run_starts,
+            runs.run_stops,
+            runs.run_widths,
+            postings.lows,
+            postings.highs,
+            postings.owners,
+            scratch.fields,
+            scratch.codes,
+            pair_ends[lane],
+            pair_ends[lane + 1],
+            scratch.candidates,
+        )
     )
     for c in range(candidates):
         program = scratch.candidates[c]

@@ -17,7 +17,6 @@ from tocsin.kernels.access_layouts import (
     LIST_PRESENT,
     LOWEST_CODE,
     PRESENT,
-    Fields,
 )
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Expressions
@@ -203,9 +202,3 @@ def cheapest_key(leaf: int, keys: Keys, operand_starts: NDArray[np.int64], share
             least = cost
             best = k
     return best
-
-
-@kernel
-def event_code(fields: Fields, field: int, payload: int) -> int:
-    """The code of an event's value."""
-    return code_of(fields.operands, fields.operand_starts[field], fields.operand_starts[field + 1], payload)

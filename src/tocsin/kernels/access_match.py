@@ -3,20 +3,25 @@
 After `boolean` indexes over access predicates (Fabret et al. 2001) and OpIndex's lists by pivot and operator (Zhang et
 al. 2014, section 4.2). Masks come first and compaction second: a test writes where the next survivor goes and moves on
 by 0 or 1, without a branch.
+
+Every array is a parameter of its own: counting references to those of a tuple cost 2 us an event, a third of the whole.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.access_layouts import ANY, AT_LEAST, AT_MOST, Conjunctions, Postings, Runs, Scratch
+from tocsin.kernels.access_layouts import ANY, AT_LEAST, AT_MOST
 from tocsin.kernels.jit import kernel, prefetch
 
 SHORT: Final = 48
 """A list of at most so many entries is walked from end to end: cheaper than to search its runs."""
+
+AHEAD: Final = np.uint64(16)
+"""So many survivors ahead of the one that is tested, predicates are asked for."""
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -53,51 +58,33 @@ def run_range(ends: NDArray[np.int32], width: int, start: int, stop: int, code: 
 
 @kernel
 def prefetch_lists(
-    single_runs: Runs,
-    singles: Postings,
-    conjunction_runs: Runs,
-    conjunctions: Conjunctions,
-    fields: NDArray[np.int32],
+    starts: NDArray[np.int64], array: NDArray[Any], fields: NDArray[np.int32], first: int, stop: int
 ) -> None:
-    """Ask for the first lines of the lists of the fields that the next event activates."""
-    single_starts = single_runs.starts
-    conjunction_starts = conjunction_runs.starts
-    lows = singles.lows
-    highs = singles.highs
-    owners = singles.owners
-    seconds = conjunctions.seconds
-    for a in range(np.uint64(len(fields))):
-        field = np.uint64(fields[a])
-        first = np.uint64(single_starts[field])
-        prefetch(lows, first)
-        prefetch(highs, first)
-        prefetch(owners, first)
-        first = np.uint64(conjunction_starts[field])
-        prefetch(seconds, first)
-        prefetch(seconds, first + np.uint64(32))
+    """Ask for the beginnings of the lists, in one of their arrays, of fields[first:stop]: the next event's."""
+    for a in range(np.uint64(first), np.uint64(stop)):
+        prefetch(array, np.uint64(starts[np.uint64(fields[a])]))
 
 
 @kernel
 def take_postings(
-    runs: Runs,
-    postings: Postings,
+    starts: NDArray[np.int64],
+    run_starts: NDArray[np.int32],
+    run_stops: NDArray[np.int64],
+    run_widths: NDArray[np.int32],
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    owners: NDArray[np.int32],
     fields: NDArray[np.int32],
     codes: NDArray[np.int32],
+    first_pair: int,
+    last_pair: int,
     out: NDArray[np.int32],
-    count: int,
 ) -> int:
-    """Append the owners of the postings of activated fields whose ranges hold the code; returns the new count."""
-    starts = runs.starts
-    run_starts = runs.run_starts
-    run_stops = runs.run_stops
-    run_widths = runs.run_widths
-    lows = postings.lows
-    highs = postings.highs
-    owners = postings.owners
-    to = np.uint64(count)
-    for a in range(np.uint64(len(fields))):
-        field = np.uint64(fields[a])
-        code = codes[a]
+    """Write the owners of the postings that hold the codes of an event's pairs [first_pair, last_pair); how many."""
+    to = _ZERO
+    for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
+        field = np.uint64(fields[pair])
+        code = codes[pair]
         start = np.uint64(starts[field])
         stop = np.uint64(starts[field + _ONE])
         if stop - start <= np.uint64(SHORT):
@@ -118,45 +105,33 @@ def take_postings(
                     out[to] = owners[q]
                     to += np.uint64(highs[q] >= code)
             start = run_stop
-    return np.int64(to)
-
-
-@kernel
-def take_conjunctions(
-    runs: Runs,
-    lists: Conjunctions,
-    scratch: Scratch,
-    fields: NDArray[np.int32],
-    codes: NDArray[np.int32],
-    count: int,
-) -> tuple[int, int]:
-    """Append the activated fields' conjunctions that the event satisfies; the new count, and how many were examined."""
-    sure, doubtful = select_conjunctions(runs, lists, scratch, fields, codes)
-    to = np.uint64(count)
-    to = verify_by_level(lists, scratch.doubtful, doubtful, _ZERO, scratch.values, scratch.hits, to)
-    to = verify_by_level(lists, scratch.survivors, sure, _ONE, scratch.values, scratch.hits, to)
-    return np.int64(to), np.int64(sure + doubtful)
+    return to
 
 
 @kernel
 def select_conjunctions(
-    runs: Runs, lists: Conjunctions, scratch: Scratch, fields: NDArray[np.int32], codes: NDArray[np.int32]
+    starts: NDArray[np.int64],
+    run_starts: NDArray[np.int32],
+    run_stops: NDArray[np.int64],
+    run_widths: NDArray[np.int32],
+    bounds: NDArray[np.int32],
+    seconds: NDArray[np.uint16],
+    presence: NDArray[np.uint64],
+    fields: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    first_pair: int,
+    last_pair: int,
+    survivors: NDArray[np.uint32],
+    others: NDArray[np.uint32],
 ) -> tuple[int, int]:
-    """Write the places of the conjunctions that are in question; how many survivors, and how many doubtful."""
-    starts = runs.starts
-    run_starts = runs.run_starts
-    run_stops = runs.run_stops
-    run_widths = runs.run_widths
-    bounds = lists.bounds
-    seconds = lists.seconds
-    presence = scratch.presence
-    survivors = scratch.survivors
-    others = scratch.doubtful
+    """Write the places of an event's conjunctions that are in question; how many survivors, and how many others.
+
+    Of the survivors the first predicate is known to hold; of the others nothing is.
+    """
     sure = _ZERO
     doubtful = _ZERO
-    for a in range(np.uint64(len(fields))):
-        field = np.uint64(fields[a])
-        code = codes[a]
+    for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
+        field = np.uint64(fields[pair])
         start = np.uint64(starts[field])
         stop = np.uint64(starts[field + _ONE])
         if stop - start <= np.uint64(SHORT):
@@ -165,7 +140,7 @@ def select_conjunctions(
         for run in range(np.uint64(run_starts[field]), np.uint64(run_starts[field + _ONE])):
             run_stop = np.uint64(run_stops[run])
             width = run_widths[run]
-            first, last = run_range(bounds, width, start, run_stop, code)
+            first, last = run_range(bounds, width, start, run_stop, codes[pair])
             if width > 0 or width == ANY:
                 doubtful = select_by_second(seconds, first, last, presence, others, doubtful)
             else:
@@ -193,7 +168,9 @@ def select_by_second(
 
 @kernel
 def verify_by_level(
-    lists: Conjunctions,
+    tails: NDArray[np.uint32],
+    owners: NDArray[np.int32],
+    predicates: NDArray[np.int32],
     survivors: NDArray[np.uint32],
     found: int,
     level: int,
@@ -202,12 +179,11 @@ def verify_by_level(
     to: int,
 ) -> int:
     """Test predicate after predicate of all survivors at once, from a level on; appends those whose last one holds."""
-    tails = lists.tails
-    owners = lists.owners
-    predicates = lists.predicates
     while found > _ZERO:
         kept = _ZERO
         for j in range(found):
+            ahead = np.uint64(survivors[min(j + AHEAD, found - _ONE)])
+            prefetch(predicates, (np.uint64(tails[ahead]) + level) * _THREE)
             q = np.uint64(survivors[j])
             at = (np.uint64(tails[q]) + level) * _THREE
             field = np.uint64(np.uint32(predicates[at]))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.access_keys import event_code
+from tocsin.kernels.access_keys import code_of
 from tocsin.kernels.access_layouts import ABSENT, ELEMENT, LIST_PRESENT, PRESENT, Fields
 from tocsin.kernels.jit import kernel, prefetch
 from tocsin.kernels.layouts import Bound, Events
@@ -55,10 +55,15 @@ def activate(
     attributes = events.attributes
     types = events.types
     payloads = events.payloads
+    event_starts = events.starts
+    transforms = fields.transforms
+    operand_starts = fields.operand_starts
+    operands = fields.operands
+    ranks = bound.ranks
     _prefetch_operands(fields, attributes[events.starts[first] : events.starts[stop]], numbers)
     count = 0
     for event in range(first, stop):
-        for i in range(events.starts[event], events.starts[event + 1]):
+        for i in range(event_starts[event], event_starts[event + 1]):
             attribute = numbers[attributes[i]]
             if attribute < 0:
                 continue
@@ -68,9 +73,9 @@ def activate(
                 if wanted == kind and kind <= codes.INSTANT:
                     payload = payloads[i]
                     if kind == codes.STRING:
-                        payload = np.int64(bound.ranks[fields.transforms[field], payload])
+                        payload = np.int64(ranks[transforms[field], payload])
                     out_fields[count] = field
-                    out_codes[count] = event_code(fields, field, payload)
+                    out_codes[count] = code_of(operands, operand_starts[field], operand_starts[field + 1], payload)
                     count += 1
                 elif wanted == PRESENT or (wanted == LIST_PRESENT and kind == codes.LIST):
                     out_fields[count] = field
@@ -115,7 +120,7 @@ def _activate_elements(
         payload = events.list_payloads[j]
         if wanted == codes.STRING:
             payload = np.int64(bound.ranks[fields.transforms[field], payload])
-        code = event_code(fields, field, payload)
+        code = code_of(fields.operands, fields.operand_starts[field], fields.operand_starts[field + 1], payload)
         if code & 1:  # only an operand's own code is under any key
             out_fields[count] = field
             out_codes[count] = code
@@ -125,20 +130,27 @@ def _activate_elements(
 
 @kernel
 def show(
-    fields: NDArray[np.int32], codes_: NDArray[np.int32], values: NDArray[np.int32], presence: NDArray[np.uint64]
+    fields: NDArray[np.int32],
+    codes_: NDArray[np.int32],
+    first: int,
+    stop: int,
+    values: NDArray[np.int32],
+    presence: NDArray[np.uint64],
 ) -> None:
-    """Lay one event's codes out by field, for its predicates to be tested on."""
-    for a in range(np.uint64(len(fields))):
-        field = np.uint64(fields[a])
-        values[field] = codes_[a]
+    """Lay the codes of pairs [first, stop) out by field, for an event's predicates to be tested on."""
+    for pair in range(np.uint64(first), np.uint64(stop)):
+        field = np.uint64(fields[pair])
+        values[field] = codes_[pair]
         bit = field & _LOW_SIXTEEN
         presence[bit >> _SIX] |= _ONE << (bit & _LOW_SIX)
 
 
 @kernel
-def hide(fields: NDArray[np.int32], values: NDArray[np.int32], presence: NDArray[np.uint64]) -> None:
+def hide(
+    fields: NDArray[np.int32], first: int, stop: int, values: NDArray[np.int32], presence: NDArray[np.uint64]
+) -> None:
     """Clear them again."""
-    for a in range(np.uint64(len(fields))):
-        field = np.uint64(fields[a])
+    for pair in range(np.uint64(first), np.uint64(stop)):
+        field = np.uint64(fields[pair])
         values[field] = ABSENT
         presence[(field & _LOW_SIXTEEN) >> _SIX] = np.uint64(0)

@@ -29,8 +29,9 @@ def put_in_order(
     words: NDArray[np.uint64],
     summary: NDArray[np.uint64],
     out: NDArray[np.int32],
+    at: int,
 ) -> int:
-    """Write the distinct subscriptions among `hits` that are alive, ascending; returns how many.
+    """Write the distinct subscriptions among `hits` that are alive, ascending, to out[at:]; returns how many.
 
     Each sets a bit. Few bits are found through a summary of the words that have any, many by walking all words.
     `out` has room for `count` and SPARE more.
@@ -40,11 +41,11 @@ def put_in_order(
         number = np.uint64(np.uint32(hits[i]))
         words[number >> _SIX] |= _ONE << (number & _LOW_SIX)
     if dense:
-        return np.int64(_take_all(alive, words, out))
+        return np.int64(_take_all(alive, words, out, np.uint64(at)))
     for i in range(np.uint64(count)):
         word = np.uint64(np.uint32(hits[i])) >> _SIX
         summary[word >> _SIX] |= _ONE << (word & _LOW_SIX)
-    written = _NONE
+    written = np.uint64(at)
     for group in range(np.uint64(len(summary))):
         rest = summary[group]
         summary[group] = _NONE
@@ -57,13 +58,16 @@ def put_in_order(
                 out[written] = np.int32(word << _SIX) + np.int32(lowest_bit(bits))
                 written += _ONE
                 bits &= bits - _ONE
-    return np.int64(written)
+    return np.int64(written) - at
 
 
 @kernel
-def _take_all(alive: NDArray[np.uint64], words: NDArray[np.uint64], out: NDArray[np.int32]) -> int:
-    """Write the numbers of all set bits and clear them. Four a word are written whether there are so many or not."""
-    written = _NONE
+def _take_all(alive: NDArray[np.uint64], words: NDArray[np.uint64], out: NDArray[np.int32], at: int) -> int:
+    """Write the numbers of all set bits to out[at:] and clear them; returns how many.
+
+    Four a word are written whether there are so many or not, so that no branch depends on it.
+    """
+    written = at
     for word in range(np.uint64(len(words))):
         bits = words[word] & alive[word]
         words[word] = _NONE
@@ -79,4 +83,4 @@ def _take_all(alive: NDArray[np.uint64], words: NDArray[np.uint64], out: NDArray
                 more += _ONE
                 bits &= bits - _ONE
         written += found
-    return written
+    return written - at
