@@ -47,7 +47,7 @@ class CompiledExpressions:
 def compile_expressions(expressions: Iterable[Expression]) -> CompiledExpressions:
     """Compile expressions; number i of the result is the i-th of them. Cost: linear in their nodes."""
     pools = Pools()
-    compiler = _ProgramCompiler(pools)
+    compiler = ProgramCompiler(pools)
     lengths: list[int] = []
     program: list[int] = []
     for expression in expressions:
@@ -65,7 +65,7 @@ def compile_expressions(expressions: Iterable[Expression]) -> CompiledExpression
     return CompiledExpressions(arrays, pools.attributes.items, vocabulary, pools.transforms.items, pools.regexes.items)
 
 
-class _ProgramCompiler:
+class ProgramCompiler:
     """Compiles AND, OR and NOT; NOT is pushed into the leaves."""
 
     def __init__(self, pools: Pools) -> None:

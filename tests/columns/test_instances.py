@@ -1,0 +1,102 @@
+"""Instances of templates, compiled a chunk at a time, mean what their trees mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tocsin
+from tests import strategies as own
+from tocsin.columns.batch import Wanted
+from tocsin.columns.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.instances import RecipeBook, compile_instances
+from tocsin.columns.objects import encode_objects
+from tocsin.index.boolean.scan import Scan
+from tocsin.language import Instance, Templates
+from tocsin.model.expression import Expression
+
+
+def read(texts: list[str]) -> list[Expression | Instance]:
+    templates = Templates()
+    return [templates.instance(text) or tocsin.parse(text) for text in texts]
+
+
+def answers(compiled: CompiledExpressions, events: list[dict]) -> list[tuple[int, int]]:
+    found = Scan.build(compiled).match(encode_objects(enumerate(events), Wanted(None)))
+    return list(zip(found.events.tolist(), found.subscriptions.tolist(), strict=True))
+
+
+@given(
+    expressions=st.lists(own.expressions(max_depth=3), min_size=1, max_size=12),
+    events=st.lists(own.json_events(), min_size=1, max_size=12),
+)
+def test_instances_answer_like_their_trees(expressions, events):
+    """Whatever the expressions: with a recipe or without, in one chunk."""
+    texts = [tocsin.to_text(expression) for expression in expressions]
+
+    compiled = compile_instances(read(texts), RecipeBook())
+
+    assert answers(compiled, events) == answers(compile_expressions(expressions), events)
+
+
+TEMPLATES = (
+    "{a} = {n} AND {b} <> {m}",
+    "{a} > {n} OR {b} <= -{m}",
+    "{a} IN ({n}, {m}, {n}) AND {b} = '{s}'",
+    "{b} IN ('{s}', '{t}') AND NOT {a} BETWEEN {n} AND {m}",
+    "{b} BETWEEN '{s}' AND '{t}' OR {b} < '{t}' AND {b} > '{s}'",
+    "CASEI({b}) = '{s}' AND {a} >= -{n}",
+    "CASEI({b}) = CASEI('{s}')",
+    "A_CONTAINS(l, ('{s}', '{t}', '{s}')) OR A_EQUALS(l, ({n}, {m}))",
+    "S_INTERSECTS(p, BBOX(-{n}, {m}, {n}, 9)) AND {b} = '{t}'",
+    "{n} < {m} AND {a} = {n}",
+    "{a} + {n} > {m}",
+    "{b} LIKE '{s}%'",
+    "flag AND {a} IS NOT NULL AND {a} = {n}",
+)
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_all_instances_of_a_template_answer_like_their_trees(template: str) -> None:
+    """Equal names, doubled set members, signs and empty strings included."""
+    random = np.random.default_rng(5)
+    texts = [
+        template.format(
+            a=random.choice(["x", "y"]),
+            b=random.choice(["u", "v", "x"]),
+            n=random.integers(0, 5),
+            m=random.integers(0, 9),
+            s=random.choice(["", "a", "B", "b", "é"]),
+            t=random.choice(["b", "c", "Z"]),
+        )
+        for _ in range(200)
+    ]
+    events = [
+        {
+            "x": float(random.integers(-5, 9)),
+            "y": int(random.integers(-5, 9)),
+            "u": str(random.choice(["", "a", "aa", "b", "B", "bc", "é", "z"])),
+            "v": str(random.choice(["", "a", "b", "B", "c", "Z"])),
+            "flag": bool(random.integers(0, 2)),
+            "l": random.choice([1.0, 2.0, 3.0], 2).tolist() + random.choice(["a", "b", "c"], 2).tolist(),
+            "p": random.integers(-9, 9, 2).tolist(),
+        }
+        for _ in range(100)
+    ]
+
+    compiled = compile_instances(read(texts), RecipeBook())
+    expected = answers(compile_expressions([tocsin.parse(text) for text in texts]), events)
+
+    assert answers(compiled, events) == expected
+    assert expected
+
+
+def test_most_templates_have_a_recipe() -> None:
+    """What comes by the million is compiled in columns."""
+    book, templates = RecipeBook(), Templates()
+    one = templates.instance("a = 1 AND b IN ('x', 'y') AND NOT (c < 5 OR S_INTERSECTS(p, BBOX(0, 0, 1, 1)))")
+
+    assert one is not None
+    assert book.recipe(one.template) is not None
