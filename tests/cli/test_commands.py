@@ -212,7 +212,7 @@ def test_check_counts_what_is_understood(files: Path, capfd: Any) -> None:
     assert good[0] == 0
     assert "3 subscriptions accepted, 0 rejected" in good[1]
     assert "3 attributes: n, s, z" in good[1]
-    assert "index: scan" in good[1]
+    assert "index: access" in good[1]
     assert good[2] == ""
     assert bad[0] == 1
     assert "3 subscriptions accepted, 2 rejected" in bad[1]
@@ -269,7 +269,7 @@ def test_compile_then_match(files: Path, capfd: Any) -> None:
 
     assert first[0] == 0
     assert "3 subscriptions compiled into index, 0 rejected" in first[1]
-    assert "index: scan" in first[1]
+    assert "index: access" in first[1]
     assert again[0] == 1
     assert len(records((files / "errors.jsonl").read_text())) == 2
     assert status == 0

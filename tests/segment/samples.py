@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from tocsin.columns.objects import encode_objects
-from tocsin.engine.loading import collect_subscriptions
+from tocsin.engine.loading import build_from
 from tocsin.model.ranking import Top
 from tocsin.planner import choose
-from tocsin.segment import Segment, SegmentSet, build_segment, write_segment
+from tocsin.segment import Segment, SegmentSet, write_segment
 from tocsin.segment.storage import FORMAT, VERSION, read_manifest, write_manifest
 
 SUBSCRIPTIONS: Final = (
@@ -35,9 +35,9 @@ EVENTS: Final = (
 
 
 def build(records: Sequence[Mapping[str, Any]] = SUBSCRIPTIONS, index: str = "scan") -> Segment:
-    accepted, rejects = collect_subscriptions(records)
+    segment, rejects = build_from(records, choose(index))
     assert not rejects
-    return build_segment(accepted, choose(index))
+    return segment
 
 
 def asked(segments: SegmentSet, events: Sequence[Mapping[str, Any]] = EVENTS, k: int | None = None) -> list[tuple]:

@@ -171,7 +171,7 @@ OUT_OF_RANGE: dict[str, tuple[str, Callable[[np.ndarray], None]]] = {
     "kind of a leaf": (E + "leaf_kinds", last(200)),
     "lazy leaf among the eager": (E + "leaf_kinds", first(codes.IS_NULL)),
     "type of a leaf": (E + "leaf_types", first(9)),
-    "attribute of an eager leaf": (E + "leaf_attributes", first(1)),
+    "attribute of an eager leaf": (E + "leaf_attributes", lambda array: array.__setitem__(0, array[0] + 1)),
     "attribute of a leaf": (E + "leaf_attributes", whole(LARGE)),
     "negative attribute": (E + "leaf_attributes", whole(-1)),
     "what leaves refer to": (E + "leaf_others", whole(LARGE)),

@@ -8,7 +8,7 @@ import sys
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
-from tocsin.engine.loading import collect_subscriptions
+from tocsin.engine.loading import build_from
 from tocsin.errors import ExpressionError
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.model.expression import attributes
@@ -42,12 +42,11 @@ def _check_expression(given: argparse.Namespace) -> int:
 
 def _check_file(given: argparse.Namespace) -> int:
     with ShareBar("checking") as bar:
-        accepted, rejects = collect_subscriptions(given.subscriptions, progress=bar.update)
+        segment, rejects = build_from(given.subscriptions, choose(), progress=bar.update)
     for reject in rejects:
         print(describe("subscription", reject), file=sys.stderr)
-    names = dict.fromkeys(name for s in accepted for name in attributes(s.where))
-    plan = choose()
-    print(f"{counted(len(accepted), 'subscription')} accepted, {len(rejects):,} rejected")
-    print(f"{counted(len(names), 'attribute')}: {', '.join(list(names)[:10])}{' ...' if len(names) > 10 else ''}")
-    print(f"index: {plan.index} ({plan.reason})")
+    names = segment.matcher.attributes
+    print(f"{counted(len(segment), 'subscription')} accepted, {len(rejects):,} rejected")
+    print(f"{counted(len(names), 'attribute')}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}")
+    print(f"index: {segment.plan.index} ({segment.plan.reason})")
     return 1 if rejects else 0

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_overwriting, reject_log
-from tocsin.engine.loading import collect_subscriptions
+from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
 from tocsin.planner import choose
-from tocsin.segment import build_segment, write_index
+from tocsin.segment import write_index
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,9 +29,9 @@ def run(given: argparse.Namespace) -> int:
         raise InvalidInput(f"cannot write {given.folder}: it is a file; give a folder")
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
-            accepted, rejects = collect_subscriptions(given.subscriptions, progress=bar.update)
+            segment, rejects = build_from(given.subscriptions, plan, progress=bar.update)
         log.add("subscription", rejects)
-        written = write_index(given.folder, build_segment(accepted, plan))
-        print(f"{counted(len(accepted), 'subscription')} compiled into {written.path}, {log.count:,} rejected")
+        written = write_index(given.folder, segment)
+        print(f"{counted(len(segment), 'subscription')} compiled into {written.path}, {log.count:,} rejected")
         print(f"index: {plan.index} ({plan.reason})")
         return 1 if log.count else 0

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from tocsin.engine import explain
-from tocsin.engine.loading import collect_subscriptions
+from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
-from tocsin.model.subscription import Subscription
+from tocsin.model.subscription import SubscriptionId
 from tocsin.model.values import UNTYPED
+from tocsin.planner import choose
 from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
 
 
@@ -28,23 +29,31 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(given: argparse.Namespace) -> int:
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
-    subscription = _subscription(given.subscriptions, given.id)
-    print(f"subscription {subscription.id}, event {given.row}:")
-    print(explain(subscription, _event(given.events, given.row)))
+    name, text = _subscription(given.subscriptions, given.id)
+    print(f"subscription {name}, event {given.row}:")
+    print(explain(text, _event(given.events, given.row)))
     return 0
 
 
-def _subscription(source: str, name: str | None) -> Subscription:
-    accepted, rejects = collect_subscriptions(source)
-    found = [s for s in accepted if name is None or str(s.id) == name]
-    if len(found) == 1:
-        return found[0]
+def _subscription(source: str, name: str | None) -> tuple[SubscriptionId, str]:
+    """The id of a subscription and the text of its expression."""
+    segment, rejects = build_from(source, choose("scan"))
     if name is None:
-        raise InvalidInput(f"{source} holds {len(accepted)} subscriptions; say which with --id")
+        if len(segment) != 1:
+            raise InvalidInput(f"{source} holds {len(segment)} subscriptions; say which with --id")
+        return segment.id_of(0), segment.sources.text(0)
+    for one in (name, int(name)) if _is_integer(name) else (name,):
+        number = segment.number_of(one)
+        if number is not None:
+            return one, segment.sources.text(number)
     for reject in rejects:
         if str(reject.id) == name:
             raise InvalidInput(f"subscription {name!r} cannot be read: {reject.reason}")
     raise InvalidInput(f"{source} holds no subscription {name!r}")
+
+
+def _is_integer(name: str) -> bool:
+    return name.removeprefix("-").isascii() and name.removeprefix("-").isdigit()
 
 
 def _event(source: str, row: int) -> Mapping[str, Any]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tocsin.errors import RecordError
-from tocsin.model.subscription import Reject, Subscription, SubscriptionId, shown
+from tocsin.index import Plan
+from tocsin.model.subscription import Reject
 from tocsin.planner import choose
 from tocsin.records import read_subscriptions
-from tocsin.segment import SegmentSet, build_segment, open_index
+from tocsin.segment import Segment, SegmentBuilder, SegmentSet, open_index
 
 Progress = Callable[[float | None], None]
 
@@ -26,47 +27,28 @@ def load_segments(
     plan = choose(index)
     if isinstance(source, str | Path) and os.path.isdir(source):  # noqa: PTH112  (False for what is no path at all)
         return open_index(source), []
-    accepted, rejects = collect_subscriptions(source, strict=strict, progress=progress)
-    return SegmentSet([build_segment(accepted, plan)]), rejects
+    segment, rejects = build_from(source, plan, strict=strict, progress=progress)
+    return SegmentSet([segment]), rejects
 
 
-def collect_subscriptions(
-    source: Any, *, strict: bool = False, progress: Progress | None = None
-) -> tuple[list[Subscription], list[Reject]]:
-    """All subscriptions of a source with distinct ids of one kind; of several with one id the first is kept.
+def build_from(
+    source: Any, plan: Plan, *, strict: bool = False, progress: Progress | None = None
+) -> tuple[Segment, list[Reject]]:
+    """A segment of all subscriptions of a source with distinct ids of one kind; of several with one id the first.
 
     Where strings and integers are mixed, the kind that most of them have is kept, strings on a tie.
     """
-    found: list[tuple[int, Subscription]] = []
-    rejects: list[Reject] = []
-    for some, bad, done in read_subscriptions(source):
-        found.extend(some)
-        rejects.extend(bad)
-        if strict and rejects:
-            raise_first(rejects, "subscription")
+    builder = SegmentBuilder()
+    for chunk in read_subscriptions(source):
+        builder.add(chunk)
+        if strict and builder.rejects:
+            raise_first(builder.rejects, "subscription")
         if progress is not None:
-            progress(done)
-    strings = sum(isinstance(subscription.id, str) for _, subscription in found)
-    kind = str if 2 * strings >= len(found) else int
-    accepted: dict[SubscriptionId, Subscription] = {}
-    for row, subscription in found:
-        reason = _conflict(subscription.id, kind, accepted)
-        if reason is None:
-            accepted[subscription.id] = subscription
-        else:
-            rejects.append(Reject(row, subscription.id, "id", reason))
-    if strict and rejects:
-        raise_first(rejects, "subscription")
-    return list(accepted.values()), sorted(rejects, key=lambda reject: reject.row)
-
-
-def _conflict(name: SubscriptionId, kind: type, accepted: Container[SubscriptionId]) -> str | None:
-    if name in accepted:
-        return f"a subscription {shown(name)} exists already; the first one is kept"
-    if not isinstance(name, kind):
-        most, this = ("strings", "an integer") if kind is str else ("integers", "a string")
-        return f"most ids are {most}, this one is {this}; use one kind"
-    return None
+            progress(chunk.done)
+    segment = builder.finish(plan)
+    if strict and builder.rejects:
+        raise_first(builder.rejects, "subscription")
+    return segment, sorted(builder.rejects, key=lambda reject: reject.row)
 
 
 def raise_first(rejects: list[Reject], what: str) -> None:

@@ -3,5 +3,6 @@
 from tocsin.index.plan import Plan
 from tocsin.index.protocols import Found, Matcher, Registration
 from tocsin.index.registry import find_index, registrations
+from tocsin.index.statistics import Statistics, sampled
 
-__all__ = ["Found", "Matcher", "Plan", "Registration", "find_index", "registrations"]
+__all__ = ["Found", "Matcher", "Plan", "Registration", "Statistics", "find_index", "registrations", "sampled"]

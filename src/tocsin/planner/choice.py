@@ -1,16 +1,21 @@
-"""Which index holds these subscriptions? The one that was asked for, else the best one that accepts them."""
+"""Which index holds these subscriptions, and by what statistics? What was asked for, else what accepts them all."""
 
 from __future__ import annotations
 
-from tocsin.index import Plan, find_index
+from tocsin.index import Plan, Statistics, find_index
 
 
-def choose(index: str = "auto") -> Plan:
+def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
     """The plan for an index name, `auto` included; raises `UnknownIndex`.
 
     >>> choose().index
-    'scan'
+    'access'
     """
+    known = (
+        "attribute shares estimated from the subscriptions"
+        if statistics is None
+        else f"attribute shares {statistics.source}"
+    )
     if index != "auto":
-        return Plan(find_index(index).name, "asked for by name")
-    return Plan("scan", "the only index yet that accepts every expression")
+        return Plan(find_index(index).name, f"asked for by name; {known}", statistics)
+    return Plan("access", f"exact for every expression and the fastest that is; {known}", statistics)

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tocsin.errors import ExpressionError, RecordError
-from tocsin.language import parse_any, parse_json, to_text
+from tocsin.language import Instance, Templates, parse_any, parse_json, to_text
 from tocsin.model.expression import Expression
-from tocsin.model.subscription import Subscription, checked_id, checked_score, shown
+from tocsin.model.subscription import Subscription, SubscriptionId, checked_id, checked_score, shown
 from tocsin.records.bulk import conjunction_of
+from tocsin.records.subscription_chunk import payload_text
 
 FIELDS: Final = ("id", "where", "predicates", "score", "weights", "payload")
+_FIELDS: Final = frozenset(FIELDS)
+
+
+class Parsed(NamedTuple):
+    """A record that was checked. `where` is a tree, or an instance of a template; `payload` is JSON text."""
+
+    id: SubscriptionId
+    where: Expression | Instance
+    source: str
+    score: float
+    payload: str | None
 
 
 def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
@@ -25,20 +37,41 @@ def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
     """
     if isinstance(record, Subscription):
         return record
+    parsed = parsed_record(record, None)
+    assert not isinstance(parsed.where, Instance)
+    return Subscription(parsed.id, parsed.where, parsed.source, parsed.score, record.get("payload"))
+
+
+def parsed_record(record: Mapping[str, Any] | Subscription, templates: Templates | None) -> Parsed:
+    """Check a record and parse its expression, or find its template; raises `RecordError`."""
+    if isinstance(record, Subscription):
+        return Parsed(record.id, record.where, record.source, record.score, _payload(record.payload))
     if not isinstance(record, Mapping):
         raise RecordError(f"a subscription is an object with id and where, not a {type(record).__name__}")
-    unknown = [key for key in record if key not in FIELDS]
-    if unknown:
-        raise RecordError(f"a subscription has no field {unknown[0]!r}; it has {', '.join(FIELDS)}", str(unknown[0]))
+    if not record.keys() <= _FIELDS:
+        unknown = next(key for key in record if key not in _FIELDS)
+        raise RecordError(f"a subscription has no field {unknown!r}; it has {', '.join(FIELDS)}", str(unknown))
     name = checked_id(record.get("id"))
-    tree, source = _expression_of(record)
-    _check_weights(record.get("weights"))
-    return Subscription(name, tree, source, checked_score(record.get("score")), record.get("payload"))
+    where, source = _expression_of(record, templates)
+    if record.get("weights") is not None:
+        _check_weights(record["weights"])
+    return Parsed(name, where, source, checked_score(record.get("score")), _payload(record.get("payload")))
 
 
-def _expression_of(record: Mapping[str, Any]) -> tuple[Expression, str]:
-    """The tree and the text of a record's `where` or, in the bulk form, of its `predicates`."""
+def _payload(payload: Any) -> str | None:
+    try:
+        return payload_text(payload)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RecordError(f"the payload is no JSON: {error}", "payload") from None
+
+
+def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tuple[Expression | Instance, str]:
+    """The expression of a record's `where` or, in the bulk form, of its `predicates`, and its text."""
     where, predicates = record.get("where"), record.get("predicates")
+    if isinstance(where, str) and predicates is None and templates is not None:
+        instance = templates.instance(where)
+        if instance is not None:
+            return instance, where
     if predicates is not None and where is None:
         tree = conjunction_of(predicates)
         return tree, to_text(tree)
@@ -57,8 +90,6 @@ def _expression_of(record: Mapping[str, Any]) -> tuple[Expression, str]:
 
 def _check_weights(weights: object) -> None:
     """Weights map attributes to numbers: a mapping, or a list of pairs as Arrow gives a map."""
-    if weights is None:
-        return
     if isinstance(weights, list | tuple) and all(isinstance(w, list | tuple) and len(w) == 2 for w in weights):
         items = [(name, weight) for name, weight in weights]
     elif isinstance(weights, Mapping):

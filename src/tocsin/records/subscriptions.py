@@ -3,43 +3,72 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from tocsin.errors import InvalidInput, RecordError
+from tocsin.language import Templates
 from tocsin.model.subscription import Reject, Subscription
 from tocsin.records.bulk import Conjunctions
 from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk, pieces
+from tocsin.records.conjunctions import is_plain, read_conjunctions
 from tocsin.records.csv_files import read_csv
 from tocsin.records.events import read_events
 from tocsin.records.files import format_of
 from tocsin.records.json_lines import as_records
-from tocsin.records.subscription_record import FIELDS, subscription_of
+from tocsin.records.subscription_chunk import SubscriptionChunk
+from tocsin.records.subscription_record import FIELDS, Parsed, parsed_record
 from tocsin.records.tables import parquet_columns
 
-_PIECE_ROWS: Final = 1024
+_PIECE_ROWS: Final = 8192
 """Subscriptions parsed before progress is told."""
 
 
-def read_subscriptions(source: Any) -> Iterator[tuple[list[tuple[int, Subscription]], list[Reject], float | None]]:
-    """Read subscriptions chunk by chunk: what could be read (with rows), what could not, the share of the source done.
+def read_subscriptions(source: Any, templates: Templates | None = None) -> Iterator[SubscriptionChunk]:
+    """Read subscriptions chunk by chunk; texts of one template (of those that the caller keeps) are parsed once.
 
     Duplicate ids are not looked for here. Raises `InvalidInput` when the source as a whole cannot be read, or is a
     table without the columns `id` and `where`.
     """
+    templates = Templates() if templates is None else templates
+    if isinstance(source, Conjunctions) and is_plain(source):
+        yield from read_conjunctions(source)
+        return
     for given in pieces(_chunks(source), lambda: _PIECE_ROWS):
         chunk = as_records(given)
-        accepted: list[tuple[int, Subscription]] = []
         rejects = [reject for reject in chunk.rejects if not reject.field or reject.field in FIELDS]
-        refused = {reject.row for reject in rejects}
-        for row, record in _records(chunk):
-            try:
-                if row not in refused:
-                    accepted.append((row, subscription_of(record)))
-            except RecordError as error:
-                rejects.append(Reject(row, _id_or_none(record), error.field, error.reason))
-        yield accepted, rejects, chunk.done
+        yield chunk_of(_records(chunk), templates, rejects, chunk.done)
+
+
+def chunk_of(
+    records: Iterable[tuple[int, Mapping[str, Any] | Subscription]],
+    templates: Templates,
+    rejects: list[Reject],
+    done: float | None = None,
+) -> SubscriptionChunk:
+    """A chunk of (row, record) pairs. Rows that have a reject already are left out."""
+    refused = {reject.row for reject in rejects}
+    taken: list[tuple[int, Parsed]] = []
+    for row, record in records:
+        try:
+            if row not in refused:
+                taken.append((row, parsed_record(record, templates)))
+        except RecordError as error:
+            rejects.append(Reject(row, _id_or_none(record), error.field, error.reason))
+    payloads = [one.payload for _, one in taken]
+    return SubscriptionChunk(
+        np.array([row for row, _ in taken], np.int64),
+        [one.id for _, one in taken],
+        [one.where for _, one in taken],
+        [one.source for _, one in taken],
+        np.array([one.score for _, one in taken], np.float64),
+        payloads if any(payload is not None for payload in payloads) else None,
+        rejects,
+        done,
+    )
 
 
 def _chunks(source: Any) -> Iterator[Chunk]:

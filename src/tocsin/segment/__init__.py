@@ -1,7 +1,8 @@
 """What lies on disk? Immutable sets of subscriptions as memory-mapped arrays with a manifest, and folders of them."""
 
+from tocsin.segment.builder import SegmentBuilder, build_segment
 from tocsin.segment.folder import IndexFolder, open_index, write_index
-from tocsin.segment.segment import Segment, build_segment
+from tocsin.segment.segment import Segment
 from tocsin.segment.segment_set import Ranked, SegmentSet
 from tocsin.segment.storage import open_segment, write_segment
 
@@ -9,6 +10,7 @@ __all__ = [
     "IndexFolder",
     "Ranked",
     "Segment",
+    "SegmentBuilder",
     "SegmentSet",
     "build_segment",
     "open_index",

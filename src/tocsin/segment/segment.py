@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.compiled import compile_expressions
-from tocsin.errors import InvalidInput
-from tocsin.index import Matcher, Plan, find_index
-from tocsin.model.subscription import Subscription, SubscriptionId
+from tocsin.columns.arrays import Texts
+from tocsin.index import Matcher, Plan
+from tocsin.kernels.strings import locate
+from tocsin.model.subscription import SubscriptionId
 
 Ids: TypeAlias = Texts | NDArray[np.int64]
 
@@ -30,32 +28,31 @@ class Segment:
     sources: Texts
     plan: Plan
     matcher: Matcher
+    payloads: Texts | None = None  # JSON texts, empty for none
 
     def __len__(self) -> int:
         return len(self.scores)
 
+    def id_of(self, number: int) -> SubscriptionId:
+        """The id of a subscription."""
+        return self.ids.text(number) if isinstance(self.ids, Texts) else int(self.ids[number])
 
-def build_segment(subscriptions: Iterable[Subscription], plan: Plan) -> Segment:
-    """Build a segment in memory. Ids must be distinct and all strings or all integers. Cost: O(n log n)."""
-    ordered = sorted(subscriptions, key=_by_id)
-    compiled = compile_expressions(s.where for s in ordered)
-    return Segment(
-        ids_of([s.id for s in ordered]),
-        frozen(np.array([s.score for s in ordered], np.float64), np.float64),
-        Texts.of([s.source for s in ordered]),
-        plan,
-        find_index(plan.index).builder().build(compiled, plan.statistics),
-    )
+    def number_of(self, name: SubscriptionId) -> int | None:
+        """The number of the subscription with an id, None where there is none. Cost: logarithmic."""
+        code = rank_code(self.ids, name)
+        return code >> 1 if code & 1 else None
 
 
-def ids_of(ids: list[SubscriptionId]) -> Ids:
-    """Ids as an array; raises `InvalidInput` when they mix strings and integers."""
-    if all(isinstance(i, str) for i in ids):
-        return Texts.of([str(i) for i in ids])
-    if all(isinstance(i, int) for i in ids):
-        return frozen(np.array(ids, np.int64), np.int64)
-    raise InvalidInput("ids mix strings and integers; use one kind in one engine")
-
-
-def _by_id(subscription: Subscription) -> tuple[bool, SubscriptionId]:
-    return isinstance(subscription.id, str), subscription.id
+def rank_code(ids: Ids, name: SubscriptionId) -> int:
+    """An id's place among ids in order: 2 r + 1 where it is the r-th of them, 2 r where it lies just before that."""
+    if isinstance(ids, Texts):
+        if not isinstance(name, str):
+            return 0
+        text = np.frombuffer(name.encode(), np.uint8)
+        code = np.empty(1, np.int32)
+        locate(ids.starts, ids.data, np.array([0, len(text)]), text, code)
+        return int(code[0])
+    if not isinstance(name, int):
+        return 0
+    place = int(np.searchsorted(ids, name))
+    return 2 * place + int(place < len(ids) and ids[place] == name)

@@ -146,6 +146,7 @@ def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {"scores": segment.scores}
     arrays |= stored_texts("sources", segment.sources)
     arrays |= stored_texts("ids", segment.ids) if isinstance(segment.ids, Texts) else {"ids": segment.ids}
+    arrays |= {} if segment.payloads is None else stored_texts("payloads", segment.payloads)
     arrays |= {"index." + name: array for name, array in segment.matcher.arrays().items()}
     return arrays
 
@@ -161,4 +162,5 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     plan = Plan(manifest["index"], manifest["reason"])
     own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
     matcher = find_index(plan.index).builder().load(own)
-    return Segment(ids, arrays["scores"], restored_texts("sources", arrays), plan, matcher)
+    payloads = restored_texts("payloads", arrays) if "payloads.starts" in arrays else None
+    return Segment(ids, arrays["scores"], restored_texts("sources", arrays), plan, matcher, payloads)

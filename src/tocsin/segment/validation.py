@@ -12,5 +12,6 @@ def check_segment(segment: Segment) -> None:
     """Raise `ValueError` unless ids, scores, texts and index tell of the same subscriptions."""
     count = len(segment.scores)
     require(len(segment.matcher) == count == len(segment.sources) == len(segment.ids), "its parts differ in length")
+    require(segment.payloads is None or len(segment.payloads) == count, "its payloads are too many or too few")
     require(np.isfinite(segment.scores).all(), "a score is not finite")
     require(ascending(segment.ids), "its ids are not in order")

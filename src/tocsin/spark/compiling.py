@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tocsin.errors import InvalidInput, RecordError
+from tocsin.columns.arrays import Texts
+from tocsin.errors import InvalidInput
 from tocsin.index import Plan
-from tocsin.model.subscription import Reject, Subscription
+from tocsin.language import Templates
+from tocsin.model.subscription import Reject
 from tocsin.planner import choose
-from tocsin.records import subscription_of
-from tocsin.segment import build_segment
+from tocsin.records import chunk_of
+from tocsin.segment import SegmentBuilder
 from tocsin.segment.folder import new_version, part_name, publish, version_folder, write_part
 from tocsin.spark.schemas import COMPILED, PARTITION, SUBSCRIPTION_FIELDS
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _REJECTS = "rejects"
+_PIECE_ROWS = 8192
 _REJECT_SCHEMA = pa.schema([("id", pa.string()), ("field", pa.string()), ("reason", pa.string())])
 
 
@@ -107,30 +110,26 @@ def _writer(folder: Path, version: str, plan: Plan) -> Callable[[Iterable[pa.Rec
 def compile_partition(table: pa.Table, folder: Path, version: str, plan: Plan) -> pa.RecordBatch:
     """Compile one partition's subscriptions into its segment; returns a row of COMPILED."""
     number = table[PARTITION][0].as_py()
-    accepted, rejects = _accept(table.drop_columns([PARTITION]).to_pylist())
-    if accepted:
-        write_part(folder, version, number, build_segment(accepted, plan))
-    if rejects:
-        _write_rejects(rejects, folder / version_folder(version) / _REJECTS, number)
-    kind = "int64" if accepted and isinstance(accepted[0].id, int) else "string"
-    columns = [pa.array([number], pa.int32()), pa.array([len(accepted)]), pa.array([len(rejects)]), pa.array([kind])]
+    ordered = in_order(table.drop_columns([PARTITION]))
+    builder, templates = SegmentBuilder(), Templates()
+    for first in range(0, ordered.num_rows, _PIECE_ROWS):
+        records = ordered.slice(first, _PIECE_ROWS).to_pylist()
+        builder.add(chunk_of(enumerate(records, first), templates, []))
+    segment = builder.finish(plan)
+    if len(segment):
+        write_part(folder, version, number, segment)
+    if builder.rejects:
+        _write_rejects(builder.rejects, folder / version_folder(version) / _REJECTS, number)
+    kind = "string" if isinstance(segment.ids, Texts) else "int64"
+    counts = (len(segment), len(builder.rejects))
+    columns = [pa.array([number], pa.int32()), *(pa.array([count]) for count in counts), pa.array([kind])]
     return pa.RecordBatch.from_arrays(columns, names=COMPILED.names)
 
 
-def _accept(records: list[dict[str, object]]) -> tuple[list[Subscription], list[Reject]]:
-    """The subscriptions of one partition, and those that cannot be taken; independent of the order of rows."""
-    accepted: dict[object, Subscription] = {}
-    rejects: list[Reject] = []
-    for row, record in enumerate(sorted(records, key=lambda r: (str(r["id"]), str(r.get("where")), repr(r)))):
-        try:
-            subscription = subscription_of(record)
-            if subscription.id in accepted:
-                raise RecordError(f"a subscription {subscription.id!r} exists already", "id")
-            accepted[subscription.id] = subscription
-        except RecordError as error:
-            name = record["id"]
-            rejects.append(Reject(row, name if isinstance(name, str | int) else None, error.field, error.reason))
-    return list(accepted.values()), rejects
+def in_order(table: pa.Table) -> pa.Table:
+    """The rows in an order that does not depend on how Spark laid them: of equal ids the first text is kept."""
+    keys = [(name, "ascending") for name in ("id", "where", "score") if name in table.column_names]
+    return table.sort_by(keys)
 
 
 def _write_rejects(rejects: list[Reject], folder: Path, number: int) -> None:

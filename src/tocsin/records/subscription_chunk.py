@@ -1,0 +1,51 @@
+"""What is a chunk of subscriptions? Columns of ids, expressions, texts and scores, with what could not be taken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.language import Instance
+from tocsin.model.expression import Expression
+from tocsin.model.subscription import Reject, SubscriptionId
+
+
+class ConjunctionColumns(NamedTuple):
+    """ANDs of comparisons of attributes with numbers, in CSR form. S conjunctions, P predicates."""
+
+    names: list[str]
+    starts: NDArray[np.int64]  # (S + 1,)
+    attributes: NDArray[np.int32]  # (P,) number among the names
+    operations: NDArray[np.uint8]  # (P,) number among `COMPARISONS`
+    values: NDArray[np.float64]  # (P,) finite
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionChunk:
+    """Subscriptions in columns: `rows[i]` of the source has `ids[i]`, and so on. Nothing is known of doubles yet.
+
+    `done` is the share of the source read so far, None where its size is unknown.
+    """
+
+    rows: NDArray[np.int64]
+    ids: pa.Array | list[SubscriptionId]
+    where: Sequence[Expression | Instance] | ConjunctionColumns
+    sources: pa.Array | list[str]
+    scores: NDArray[np.float64]
+    payloads: list[str | None] | None  # JSON texts; None where no subscription has any
+    rejects: list[Reject] = field(default_factory=list)
+    done: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def payload_text(payload: Any) -> str | None:
+    """A payload as it is kept: JSON text, None for none; raises `TypeError` or `ValueError` for what is no JSON."""
+    return None if payload is None else json.dumps(payload, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,198 @@
+"""How do chunks of subscriptions become a segment? Compiled as they come; at the end, doubles out and ids in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.conjunctions import Comparisons, compile_conjunctions
+from tocsin.columns.instances import RecipeBook, compile_instances
+from tocsin.columns.joining import joined
+from tocsin.errors import InvalidInput
+from tocsin.index import Plan, find_index
+from tocsin.language import Templates
+from tocsin.model.subscription import Reject, Subscription, shown
+from tocsin.records import ConjunctionColumns, SubscriptionChunk, chunk_of
+from tocsin.segment.segment import Segment
+
+_STRING, _INTEGER = pa.large_string(), pa.int64()
+_KIND_NAMES: Final = {_STRING: ("strings", "a string"), _INTEGER: ("integers", "an integer")}
+
+Taken = Callable[[pa.Array], "NDArray[np.bool_]"]
+"""Which of some ids are taken already."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Subscriptions with ids of one kind."""
+
+    rows: NDArray[np.int64]
+    ids: pa.Array
+    compiled: CompiledExpressions
+    sources: pa.Array
+    scores: NDArray[np.float64]
+    payloads: pa.Array
+
+
+class SegmentBuilder:
+    """Collects subscriptions and builds one segment of them."""
+
+    def __init__(self) -> None:
+        self.rejects: list[Reject] = []
+        self._parts: list[_Part] = []
+        self._book = RecipeBook()
+
+    def add(self, chunk: SubscriptionChunk) -> None:
+        """Compile a chunk; its rejects are kept."""
+        self.rejects.extend(chunk.rejects)
+        if not len(chunk):
+            return
+        for kind, places in _kinds(chunk.ids):
+            if len(places):
+                whole = len(places) == len(chunk)
+                self._parts.append(_part(chunk if whole else _some(chunk, places), kind, self._book))
+
+    def kind(self) -> pa.DataType:
+        """The kind that most ids have; strings on a tie."""
+        strings = sum(len(part.ids) for part in self._parts if part.ids.type == _STRING)
+        return _STRING if 2 * strings >= sum(len(part.ids) for part in self._parts) else _INTEGER
+
+    def finish(
+        self, plan: Plan, *, kind: pa.DataType | None = None, keep_last: bool = False, taken: Taken | None = None
+    ) -> Segment:
+        """The segment of all that could be taken; `rejects` says what was not. Cost: O(n log n).
+
+        Ids of another kind than `kind` (or most) are rejected, as are ids that are `taken`, and all but the first of
+        equal ones (`keep_last`: the last replaces those before it, and nothing is rejected).
+        """
+        kind = self.kind() if kind is None else kind
+        parts = self._of_kind(kind)
+        ids = pa.concat_arrays([part.ids for part in parts]) if parts else pa.array([], kind)
+        rows = np.concatenate([part.rows for part in parts]) if parts else np.empty(0, np.int64)
+        order = self._distinct(ids, rows, keep_last=keep_last, taken=taken)
+        compiled = joined([part.compiled for part in parts], order) if parts else compile_expressions([])
+        chosen = pa.array(order)
+        scores = np.concatenate([part.scores for part in parts])[order] if parts else np.empty(0)
+        return Segment(
+            _as_ids(ids.take(chosen)),
+            frozen(scores, np.float64),
+            Texts.of_arrow(_concatenated([part.sources for part in parts], chosen)),
+            plan,
+            find_index(plan.index).builder().build(compiled, plan.statistics),
+            _payloads(_concatenated([part.payloads for part in parts], chosen)),
+        )
+
+    def _of_kind(self, kind: pa.DataType) -> list[_Part]:
+        """The parts of one kind of ids; the others are rejected."""
+        parts, self._parts = self._parts, []
+        for part in parts:
+            if part.ids.type != kind:
+                most, this = _KIND_NAMES[kind][0], _KIND_NAMES[part.ids.type][1]
+                self._reject(part.rows, part.ids, f"most ids are {most}, this one is {this}; use one kind")
+        return [part for part in parts if part.ids.type == kind]
+
+    def _distinct(
+        self, ids: pa.Array, rows: NDArray[np.int64], *, keep_last: bool, taken: Taken | None
+    ) -> NDArray[np.int64]:
+        """The places of the ids that are kept, in the order of the ids."""
+        by_row = np.argsort(-rows if keep_last else rows, kind="stable")
+        ranked = ids.take(pa.array(by_row))
+        order = by_row[_stable_order(ranked)]
+        in_order = ids.take(pa.array(order))
+        again = np.zeros(len(order), bool)
+        again[1:] = pc.equal(in_order[1:], in_order[:-1]).to_numpy(zero_copy_only=False) if len(order) > 1 else False
+        if not keep_last:
+            doubles = order[again]
+            self._reject(rows[doubles], ids.take(pa.array(doubles)), "exists already; the first one is kept")
+        order = order[~again]
+        if taken is not None and len(order):
+            is_taken = taken(ids.take(pa.array(order)))
+            self._reject(rows[order[is_taken]], ids.take(pa.array(order[is_taken])), "exists already")
+            order = order[~is_taken]
+        return order
+
+    def _reject(self, rows: NDArray[np.int64], ids: pa.Array, reason: str) -> None:
+        for row, name in zip(rows.tolist(), ids.to_pylist(), strict=True):
+            words = f"a subscription {shown(name)} {reason}" if reason.startswith("exists") else reason
+            self.rejects.append(Reject(row, name, "id", words))
+
+
+def _stable_order(ids: pa.Array) -> NDArray[np.int64]:
+    """Places in the order of the ids, equal ones as they come."""
+    if ids.type == _INTEGER:
+        return np.argsort(ids.to_numpy(), kind="stable")
+    order: NDArray[np.int64] = pc.sort_indices(ids).to_numpy().astype(np.int64)  # stable, as Arrow documents
+    return order
+
+
+def _kinds(ids: pa.Array | list[Any]) -> list[tuple[pa.DataType, NDArray[np.int64]]]:
+    """The places of the strings, and of the integers."""
+    if isinstance(ids, pa.Array):
+        return [(ids.type, np.arange(len(ids)))]
+    strings = np.fromiter((isinstance(name, str) for name in ids), bool, len(ids))
+    return [(_STRING, np.flatnonzero(strings)), (_INTEGER, np.flatnonzero(~strings))]
+
+
+def _some(chunk: SubscriptionChunk, places: NDArray[np.int64]) -> SubscriptionChunk:
+    """Some subscriptions of a chunk of lists."""
+
+    def chosen(values: Any) -> Any:
+        return [values[place] for place in places.tolist()]
+
+    return replace(
+        chunk,
+        rows=chunk.rows[places],
+        ids=chosen(chunk.ids),
+        where=chosen(chunk.where),
+        sources=chosen(chunk.sources),
+        scores=chunk.scores[places],
+        payloads=None if chunk.payloads is None else chosen(chunk.payloads),
+    )
+
+
+def _part(chunk: SubscriptionChunk, kind: pa.DataType, book: RecipeBook) -> _Part:
+    where = chunk.where
+    if isinstance(where, ConjunctionColumns):
+        compiled = compile_conjunctions(where.names, Comparisons(*where[1:]))
+    else:
+        compiled = compile_instances(where, book)
+    payloads: Sequence[str | None] = chunk.payloads or [None] * len(chunk)
+    return _Part(
+        chunk.rows,
+        chunk.ids if isinstance(chunk.ids, pa.Array) else pa.array(chunk.ids, kind),
+        compiled,
+        chunk.sources if isinstance(chunk.sources, pa.Array) else pa.array(chunk.sources, _STRING),
+        chunk.scores,
+        pa.array(payloads, _STRING),
+    )
+
+
+def _concatenated(arrays: list[pa.Array], chosen: pa.Array) -> pa.Array:
+    return pa.concat_arrays(arrays).take(chosen) if arrays else pa.array([], _STRING)
+
+
+def _as_ids(ids: pa.Array) -> Texts | NDArray[np.int64]:
+    return frozen(ids.to_numpy(), np.int64) if ids.type == _INTEGER else Texts.of_arrow(ids)
+
+
+def _payloads(payloads: pa.Array) -> Texts | None:
+    """Payloads as JSON texts, empty for none; None where nobody has any."""
+    return None if payloads.null_count == len(payloads) else Texts.of_arrow(pc.fill_null(payloads, ""))
+
+
+def build_segment(subscriptions: Iterable[Subscription], plan: Plan) -> Segment:
+    """Build a segment of subscriptions with distinct ids of one kind; raises `InvalidInput` otherwise."""
+    builder = SegmentBuilder()
+    builder.add(chunk_of(enumerate(subscriptions), Templates(), []))
+    segment = builder.finish(plan)
+    if builder.rejects:
+        raise InvalidInput(builder.rejects[0].reason)
+    return segment
