@@ -24,7 +24,9 @@ def frozen(values: Any, dtype: DTypeLike) -> NDArray[Any]:
 def starts_of(lengths: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.int64]:
     """The CSR offsets of runs with these lengths."""
     starts = np.zeros(count + 1, np.int64)
-    np.cumsum(np.fromiter(lengths, np.int64, count), out=starts[1:])
+    if not isinstance(lengths, np.ndarray):
+        lengths = np.fromiter(lengths, np.int64, count)
+    np.cumsum(lengths, out=starts[1:])
     starts.flags.writeable = False
     return starts
 

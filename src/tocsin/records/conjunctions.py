@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.errors import RecordError
-from tocsin.language import to_text
-from tocsin.model.expression import COMPARISONS, Attribute
+from tocsin.language.canonical import name_text
+from tocsin.model.expression import COMPARISONS
 from tocsin.model.subscription import Reject, checked_id, checked_score
 from tocsin.model.values import LARGEST_INTEGER
 from tocsin.records.bulk import Conjunctions, conjunction_of
@@ -141,7 +141,7 @@ def _columns(lists: pa.Array) -> tuple[ConjunctionColumns, pa.Array]:
         np.array(known, np.uint8)[operators.indices.to_numpy(zero_copy_only=False)],
         numbers.to_numpy(zero_copy_only=False),
     )
-    spelled = pa.array([to_text(Attribute(name)) for name in of_names], _TEXT).take(names.indices)
+    spelled = pa.array([name_text(name) for name in of_names], _TEXT).take(names.indices)
     texts = pc.binary_join_element_wise(spelled, _plain(items.field("op")), _plain(numbers), pa.scalar(" ", _TEXT))
     joined = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(starts), texts), pa.scalar(" AND ", _TEXT))
     return columns, joined
