@@ -6,7 +6,7 @@ number of compiled expressions: `bind` maps both onto each of them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -44,10 +44,18 @@ class Wanted:
     """
 
     def __init__(self, names: Iterable[str] | None = None) -> None:
-        self.names: frozenset[str] | None = None if names is None else frozenset(names)
-        self._prefixes: Container[str] = frozenset(
-            name[:at] for name in self.names or () for at, letter in enumerate(name) if letter == "."
-        )
+        self.names: set[str] | None = None if names is None else set()
+        self._prefixes: set[str] = set()
+        self.add(names or ())
+
+    def add(self, names: Iterable[str]) -> None:
+        """Want some more; others may be asking meanwhile."""
+        if self.names is None:
+            return
+        for name in names:
+            if name not in self.names:
+                self._prefixes.update(name[:at] for at, letter in enumerate(name) if letter == ".")
+                self.names.add(name)
 
     def __contains__(self, name: str) -> bool:
         return self.names is None or name in self.names

@@ -6,6 +6,8 @@ LIKE is, an order among the batch's strings where two attributes are compared, a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -20,11 +22,19 @@ from tocsin.kernels.strings import locate
 
 
 class Binder:
-    """Binds batches to one set of compiled expressions. Many threads may use it."""
+    """Binds batches to one set of compiled expressions. Many threads may use it.
 
-    def __init__(self, compiled: CompiledExpressions) -> None:
+    `numbers` may give the attributes' numbers, if the caller has them already; those from `count` on are not known yet.
+    """
+
+    def __init__(
+        self, compiled: CompiledExpressions, numbers: Mapping[str, int] | None = None, count: int | None = None
+    ) -> None:
         self._compiled = compiled
-        self._attributes = {name: number for number, name in enumerate(compiled.attributes)}
+        self._attributes = (
+            {name: number for number, name in enumerate(compiled.attributes)} if numbers is None else numbers
+        )
+        self._count = len(compiled.attributes) if count is None else count
         kinds = compiled.arrays.leaf_kinds
         self._needs_orders = bool((kinds == codes.COMPARE).any())
 
@@ -43,13 +53,19 @@ class Binder:
                 ranks.reshape(-1),
             )
         return Bound(
-            attributes=frozen([self._attributes.get(name, -1) for name in batch.attributes], np.int32),
+            attributes=frozen(self._numbers(batch.attributes), np.int32),
             ranks=frozen(ranks, np.int32),
             orders=frozen(_orders(texts) if self._needs_orders else np.zeros_like(ranks), np.int32),
             text_starts=all_texts.starts,
             text_bytes=all_texts.data,
             regex_found=self._found(texts, count),
         )
+
+    def _numbers(self, names: list[str]) -> NDArray[np.int32]:
+        known = self._attributes
+        numbers = np.array([known.get(name, -1) for name in names], np.int32)
+        numbers[numbers >= self._count] = -1
+        return numbers
 
     def _found(self, texts: list[list[str]], count: int) -> NDArray[np.uint8]:
         found = np.zeros((len(self._compiled.regexes), count), np.uint8)

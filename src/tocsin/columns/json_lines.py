@@ -28,7 +28,7 @@ def encode_lines(
     slow = np.zeros(len(starts), np.uint8)
     if wanted.names is None:
         return _empty(), np.arange(len(starts))
-    table, names = _names(wanted.names)
+    table, names = _names(frozenset(wanted.names))
     entries = _room(text, len(starts))
     seen = np.full(table.wanted, -1, np.int64)
     data = np.frombuffer(text, np.uint8)

@@ -7,10 +7,13 @@ flipping all but the sign bit of a negative one mends that. Neighbouring floats 
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 from numpy.typing import NDArray
 
 _FLIP = np.int64(0x7FFFFFFFFFFFFFFF)
+_NUMBER, _BITS = struct.Struct("<d"), struct.Struct("<q")
 
 
 def keys_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -30,4 +33,5 @@ def numbers_of(keys: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def key_of(number: float) -> int:
     """The sortable integer of one float."""
-    return int(keys_of(np.array([number]))[0])
+    bits: int = _BITS.unpack(_NUMBER.pack(number + 0.0))[0]
+    return bits if bits >= 0 else bits ^ int(_FLIP)

@@ -6,6 +6,7 @@ The rank code of an operand string is known only when all of them are: until the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -30,6 +31,11 @@ class Pool(Generic[Item]):
     def __init__(self) -> None:
         self.items: list[Item] = []
         self._numbers: dict[Item, int] = {}
+
+    @property
+    def numbers(self) -> Mapping[Item, int]:
+        """The number of each item."""
+        return self._numbers
 
     def number(self, item: Item) -> int:
         number = self._numbers.setdefault(item, len(self.items))

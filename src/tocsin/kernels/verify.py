@@ -181,10 +181,10 @@ def match_all(
         found = find_hits(leaves, first + 1, block, events, bound, memo, lanes, hits, found_lanes)
         clear_eager(leaves.eager_starts, block.touched, touched, memo.masks)
         clear_block(block, touched)
-        needed = _count_lanes(found_lanes, found, places)
+        needed = count_lanes(found_lanes, found, places)
         if written + needed > len(out):
             return (first, written) if written else (-1 - needed, np.int64(0))
-        _write_hits(hits, found_lanes, found, places, out[written:])
+        write_hits(hits, found_lanes, found, places, out[written:])
         ends[first:stop] = written + places[: stop - first]
         written += needed
         first = stop
@@ -192,7 +192,7 @@ def match_all(
 
 
 @kernel
-def _count_lanes(masks: NDArray[np.uint64], found: int, places: NDArray[np.int64]) -> int:
+def count_lanes(masks: NDArray[np.uint64], found: int, places: NDArray[np.int64]) -> int:
     """Count the set bits of each lane; write the running sum to `places` and return the total."""
     places[:] = 0
     for i in range(found):
@@ -209,7 +209,7 @@ def _count_lanes(masks: NDArray[np.uint64], found: int, places: NDArray[np.int64
 
 
 @kernel
-def _write_hits(
+def write_hits(
     hits: NDArray[np.int32],
     masks: NDArray[np.uint64],
     found: int,

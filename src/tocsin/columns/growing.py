@@ -1,0 +1,55 @@
+"""How does an array grow while others read it? Append-only: what a reader has seen never moves nor changes."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+Kind = TypeVar("Kind", bound=np.generic)
+
+
+class Growing(Generic[Kind]):
+    """An array with room behind its end. `view()` is read-only, of its length now, and stays as it is."""
+
+    __slots__ = ("_buffer", "_length", "_view")
+
+    def __init__(self, dtype: DTypeLike, width: int = 0) -> None:
+        self._buffer: NDArray[Any] = np.empty((64, width) if width else 64, dtype)
+        self._length = 0
+        self._view: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return self._length
+
+    def extend(self, values: Any) -> None:
+        """Append values; amortised cost: linear in them."""
+        end = self._length + len(values)
+        if end > len(self._buffer):
+            larger = np.empty((max(2 * len(self._buffer), end), *self._buffer.shape[1:]), self._buffer.dtype)
+            larger[: self._length] = self._buffer[: self._length]
+            self._buffer = larger
+        self._buffer[self._length : end] = values
+        self._length = end
+        self._view = None
+
+    def append(self, value: Any) -> None:
+        """Append one value."""
+        if self._length < len(self._buffer):
+            self._buffer[self._length] = value
+            self._length += 1
+            self._view = None
+        else:
+            self.extend([value])
+
+    def put(self, place: int, value: Any) -> None:
+        """Change a value in place; readers of a view may see it, or not."""
+        self._buffer[place] = value
+
+    def view(self) -> NDArray[Any]:
+        """The values so far, read-only."""
+        if self._view is None:
+            self._view = self._buffer[: self._length]
+            self._view.flags.writeable = False
+        return self._view
