@@ -8,7 +8,7 @@ A subscription is a stored query, an event the data that queries it:
     [{'event': 0, 'subscription': 's1'}]
 """
 
-from tocsin.engine import Answer, Stats, explain, match
+from tocsin.engine import Answer, Engine, EngineStats, Matches, Stats, explain, match
 from tocsin.errors import (
     DuplicateSubscription,
     ExpressionError,
@@ -18,8 +18,10 @@ from tocsin.errors import (
     SegmentError,
     TocsinError,
     UnknownIndex,
+    UnknownSubscription,
     UnsupportedError,
 )
+from tocsin.index import Statistics
 from tocsin.language import parse, parse_json, to_json, to_text
 from tocsin.model.ranking import Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
@@ -31,20 +33,25 @@ __all__ = [
     "Answer",
     "Conjunctions",
     "DuplicateSubscription",
+    "Engine",
+    "EngineStats",
     "ExpressionError",
     "InvalidInput",
     "Match",
+    "Matches",
     "MissingExtra",
     "RecordError",
     "Reject",
     "Report",
     "SegmentError",
     "SparseEvents",
+    "Statistics",
     "Stats",
     "Subscription",
     "TocsinError",
     "Top",
     "UnknownIndex",
+    "UnknownSubscription",
     "UnsupportedError",
     "explain",
     "match",

@@ -7,6 +7,7 @@
     │   ├── RecordError             a record (event or subscription) cannot be used: row, id, field, reason
     │   ├── DuplicateSubscription   the id is taken
     │   └── UnknownIndex            no registered index has that name
+    ├── UnknownSubscription     (also a KeyError) no subscription has that id
     ├── SegmentError            files of an index are missing, damaged or of another version
     └── MissingExtra            (also an ImportError) an optional dependency is not installed
 
@@ -67,6 +68,13 @@ class RecordError(InvalidInput):
 
 class DuplicateSubscription(InvalidInput):
     """A subscription of that id exists already."""
+
+
+class UnknownSubscription(TocsinError, KeyError):
+    """No subscription has that id."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError would show it in quotes
 
 
 class UnknownIndex(InvalidInput):

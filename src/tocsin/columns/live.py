@@ -98,10 +98,10 @@ class LiveExpressions:
     def _leaf(self, row: Row, values: Any) -> Leaf:
         pools = self.pools
         other = 0
-        if row.elements:
+        if row.kind in (codes.IN_SET, codes.ARRAY_SET):
             elements = {(kind, self._payload(operand, values)) for kind, operand in row.elements}
             other = pools.sets.number(tuple(sorted(elements)))
-        elif row.edges:
+        elif row.kind == codes.INTERSECTS:
             edges = [values[e.value] if e.source != NEGATED_SLOT else -values[e.value] for e in row.edges]
             other = pools.boxes.number((edges[0] + 0.0, edges[1] + 0.0, edges[2] + 0.0, edges[3] + 0.0))
         return Leaf(

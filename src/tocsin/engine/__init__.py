@@ -1,8 +1,26 @@
-"""How are subscriptions held and matched? Today in one call with nothing kept; the changing engine comes next."""
+"""How are subscriptions held and matched? In an `Engine` that changes, or in one call with nothing kept.
+
+`store` holds the sources (segments and a delta) and serialises changes, `merging` keeps them few, `ordering` and
+`answering` make one answer of their matches, `saving` writes them; `matching` feeds any source of events through.
+"""
 
 from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.answering import Matches
+from tocsin.engine.engine import Engine, EngineStats
 from tocsin.engine.explaining import explain
 from tocsin.engine.loading import load_segments
 from tocsin.engine.matching import Matched, empty_table, match, match_chunks
 
-__all__ = ["Answer", "Matched", "Stats", "empty_table", "explain", "load_segments", "match", "match_chunks"]
+__all__ = [
+    "Answer",
+    "Engine",
+    "EngineStats",
+    "Matched",
+    "Matches",
+    "Stats",
+    "empty_table",
+    "explain",
+    "load_segments",
+    "match",
+    "match_chunks",
+]

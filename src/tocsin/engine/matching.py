@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,20 @@ from tocsin.model.ranking import Ranking, checked_ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
-from tocsin.segment import SegmentSet
+from tocsin.segment import Answered
+
+
+class Answerer(Protocol):
+    """What a source of events is matched against."""
+
+    wanted: Wanted
+
+    def __len__(self) -> int: ...
+
+    @property
+    def id_type(self) -> pa.DataType: ...
+
+    def answer(self, batch: EventBatch, ranking: Ranking | None) -> Answered: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +71,31 @@ def match(
     stats = Stats()
     ranking = checked_ranking(ranking)
     begun = time.perf_counter()
+    segments: Answerer
     segments, rejects = load_segments(subscriptions, index, strict=strict)
     stats.add_time("compile", time.perf_counter() - begun)
+    return answer_of(segments, events, stats, rejects, ranking=ranking, lists=lists, strict=strict, schema=schema)
+
+
+def answer_of(
+    segments: Answerer,
+    events: Any,
+    stats: Stats,
+    rejects: list[Reject],
+    *,
+    ranking: Ranking | None,
+    lists: bool,
+    strict: bool,
+    schema: Mapping[str, Any] | None,
+) -> Answer:
+    """The whole answer to a source of events; `rejects` are the subscriptions'."""
     parts = list(match_chunks(segments, events, stats, ranking=ranking, lists=lists, strict=strict, schema=schema))
     table = pa.concat_tables([empty_table(segments, ranking, lists=lists), *(part.table for part in parts)])
     return Answer(table, [r for part in parts for r in part.rejects], rejects, stats)
 
 
 def match_chunks(
-    segments: SegmentSet,
+    segments: Answerer,
     events: Any,
     stats: Stats,
     *,
@@ -123,24 +152,22 @@ def encode_chunk(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[R
     return batches, parsed.rejects
 
 
-def _match_batches(segments: SegmentSet, batches: list[EventBatch], ranking: Ranking | None, stats: Stats) -> pa.Table:
+def _match_batches(segments: Answerer, batches: list[EventBatch], ranking: Ranking | None, stats: Stats) -> pa.Table:
     """The matches of a chunk's batches as one table, by event."""
-    events, numbers = [], []
+    tables = []
     for batch in batches:
-        found = segments.match(batch, ranking)
-        events.append(batch.rows[found.events])
-        numbers.append(found.numbers)
+        found = segments.answer(batch, ranking)
+        columns = [pa.array(batch.rows[found.events]), found.ids]
+        if found.scores is not None:
+            columns.append(pa.array(found.scores))
+        tables.append(pa.Table.from_arrays(columns, schema=_schema(segments, ranking, lists=False)))
         stats.matches += len(found.events)
         stats.candidates_examined += found.candidates_examined
         stats.verified += found.verified
-    rows, places = np.concatenate(events), np.concatenate(numbers)
-    if len(batches) > 1:
-        order = np.argsort(rows, kind="stable")
-        rows, places = rows[order], places[order]
-    columns = [rows, segments.ids.take(pa.array(places))]
-    if ranking is not None:
-        columns.append(segments.scores[places])
-    return pa.Table.from_arrays([pa.array(c) for c in columns], schema=_schema(segments, ranking, lists=False))
+    if len(tables) == 1:
+        return tables[0]
+    table = pa.concat_tables(tables)
+    return table.take(pa.array(np.argsort(table["event"].to_numpy(), kind="stable")))
 
 
 def _lap(stats: Stats, phase: str, since: float) -> float:
@@ -149,17 +176,17 @@ def _lap(stats: Stats, phase: str, since: float) -> float:
     return now
 
 
-def _schema(segments: SegmentSet, ranking: Ranking | None, lists: bool) -> pa.Schema:
+def _schema(segments: Answerer, ranking: Ranking | None, lists: bool) -> pa.Schema:
     def column(kind: pa.DataType) -> pa.DataType:
         return pa.list_(kind) if lists else kind
 
-    fields = [("event", pa.int64()), ("subscription", column(segments.ids.type))]
+    fields = [("event", pa.int64()), ("subscription", column(segments.id_type))]
     if ranking is not None:
         fields.append(("score", column(pa.float64())))
     return pa.schema(fields)
 
 
-def empty_table(segments: SegmentSet, ranking: Ranking | None, *, lists: bool) -> pa.Table:
+def empty_table(segments: Answerer, ranking: Ranking | None, *, lists: bool) -> pa.Table:
     """The table of an answer without events."""
     return _schema(segments, ranking, lists).empty_table()
 

@@ -55,6 +55,9 @@ class Matcher(Protocol):
     def sizes(self) -> Mapping[str, int]:
         """Bytes by what they are for: `structure`, `dictionaries`."""
 
+    def places(self) -> Mapping[str, int]:
+        """How many subscriptions lie where, in words for the user."""
+
 
 class Builder(Protocol):
     """Makes a `Matcher`: from compiled expressions, and from saved arrays."""

@@ -3,10 +3,11 @@
 from tocsin.segment.builder import SegmentBuilder, build_segment
 from tocsin.segment.folder import IndexFolder, open_index, write_index
 from tocsin.segment.segment import Segment
-from tocsin.segment.segment_set import Ranked, SegmentSet
+from tocsin.segment.segment_set import Answered, Ranked, SegmentSet, top
 from tocsin.segment.storage import open_segment, write_segment
 
 __all__ = [
+    "Answered",
     "IndexFolder",
     "Ranked",
     "Segment",
@@ -15,6 +16,7 @@ __all__ = [
     "build_segment",
     "open_index",
     "open_segment",
+    "top",
     "write_index",
     "write_segment",
 ]

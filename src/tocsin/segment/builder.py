@@ -21,13 +21,13 @@ from tocsin.index import Plan, find_index
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject, Subscription, shown
 from tocsin.records import ConjunctionColumns, SubscriptionChunk, chunk_of
-from tocsin.segment.segment import Segment
+from tocsin.segment.segment import Ids, Segment
 
 _STRING, _INTEGER = pa.large_string(), pa.int64()
 _KIND_NAMES: Final = {_STRING: ("strings", "a string"), _INTEGER: ("integers", "an integer")}
 
-Taken = Callable[[pa.Array], "NDArray[np.bool_]"]
-"""Which of some ids are taken already."""
+Taken = Callable[[Ids], "NDArray[np.bool_]"]
+"""Which of some ids, in order, are taken already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class SegmentBuilder:
             self._reject(rows[doubles], ids.take(pa.array(doubles)), "exists already; the first one is kept")
         order = order[~again]
         if taken is not None and len(order):
-            is_taken = taken(ids.take(pa.array(order)))
+            is_taken = taken(_as_ids(ids.take(pa.array(order))))
             self._reject(rows[order[is_taken]], ids.take(pa.array(order[is_taken])), "exists already")
             order = order[~is_taken]
         return order
@@ -179,7 +179,7 @@ def _concatenated(arrays: list[pa.Array], chosen: pa.Array) -> pa.Array:
     return pa.concat_arrays(arrays).take(chosen) if arrays else pa.array([], _STRING)
 
 
-def _as_ids(ids: pa.Array) -> Texts | NDArray[np.int64]:
+def _as_ids(ids: pa.Array) -> Ids:
     return frozen(ids.to_numpy(), np.int64) if ids.type == _INTEGER else Texts.of_arrow(ids)
 
 

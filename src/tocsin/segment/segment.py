@@ -29,9 +29,14 @@ class Segment:
     plan: Plan
     matcher: Matcher
     payloads: Texts | None = None  # JSON texts, empty for none
+    alive: NDArray[np.uint64] | None = None  # a bit each, low bits first, 0 for one that is gone; None: all are alive
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def living(self) -> int:
+        """How many subscriptions are alive."""
+        return len(self) if self.alive is None else count_alive(self.alive, len(self))
 
     def id_of(self, number: int) -> SubscriptionId:
         """The id of a subscription."""
@@ -41,6 +46,26 @@ class Segment:
         """The number of the subscription with an id, None where there is none. Cost: logarithmic."""
         code = rank_code(self.ids, name)
         return code >> 1 if code & 1 else None
+
+
+def count_alive(alive: NDArray[np.uint64], count: int) -> int:
+    """How many of the first `count` bits are set."""
+    return int(np.unpackbits(alive.view(np.uint8), bitorder="little")[:count].sum())
+
+
+def rank_codes(ids: Ids, others: Ids) -> NDArray[np.int64]:
+    """`rank_code` of each of the others."""
+    if isinstance(ids, Texts) and isinstance(others, Texts):
+        codes = np.empty(len(others), np.int32)
+        locate(ids.starts, ids.data, others.starts, others.data, codes)
+        return codes.astype(np.int64)
+    if isinstance(ids, Texts) or isinstance(others, Texts):
+        return np.zeros(len(others), np.int64)
+    places = np.searchsorted(ids, others).astype(np.int64)
+    found = np.zeros(len(others), np.int64)
+    inside = places < len(ids)
+    found[inside] = ids[places[inside]] == others[inside]
+    return 2 * places + found
 
 
 def rank_code(ids: Ids, name: SubscriptionId) -> int:

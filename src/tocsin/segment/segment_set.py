@@ -27,6 +27,17 @@ class Ranked:
     verified: int
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The matches of a batch with what they are to be reported as, in the answer's order. M matches."""
+
+    events: NDArray[np.int64]  # (M,) place in the batch
+    ids: pa.Array  # (M,)
+    scores: NDArray[np.float64] | None  # (M,) when ranked
+    candidates_examined: int
+    verified: int
+
+
 class SegmentSet:
     """Segments with distinct ids. Immutable; many threads may match."""
 
@@ -43,7 +54,19 @@ class SegmentSet:
         self.wanted = Wanted(name for s in self.segments for name in s.matcher.attributes)
 
     def __len__(self) -> int:
-        return len(self._ranks)
+        return sum(segment.living() for segment in self.segments)
+
+    @property
+    def id_type(self) -> pa.DataType:
+        """int64, or large_string."""
+        return self.ids.type
+
+    def answer(self, batch: EventBatch, ranking: Ranking | None = None) -> Answered:
+        """All matches of a batch, or the best of them, by id."""
+        found = self.match(batch, ranking)
+        scores = None if ranking is None else self.scores[found.numbers]
+        ids = self.ids.take(pa.array(found.numbers))
+        return Answered(found.events, ids, scores, found.candidates_examined, found.verified)
 
     def match(self, batch: EventBatch, ranking: Ranking | None = None) -> Ranked:
         """All matches of a batch, or the best of them; exact."""
@@ -51,7 +74,7 @@ class SegmentSet:
         numbers: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         examined = verified = first = 0
         for segment in self.segments:
-            found = segment.matcher.match(batch)
+            found = segment.matcher.match(batch, segment.alive)
             events.append(found.events)
             numbers.append(self._ranks[first + found.subscriptions.astype(np.int64)])
             examined += found.candidates_examined
@@ -60,7 +83,7 @@ class SegmentSet:
         ranked = Ranked(np.concatenate(events), np.concatenate(numbers), examined, verified)
         if ranking is not None:
             return top(ranked, self.scores, ranking.k)
-        return _ordered(ranked, len(self)) if len(self.segments) > 1 else ranked
+        return _ordered(ranked, len(self._ranks)) if len(self.segments) > 1 else ranked
 
 
 def _ordered(found: Ranked, count: int) -> Ranked:

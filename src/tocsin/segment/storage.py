@@ -147,6 +147,7 @@ def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
     arrays |= stored_texts("sources", segment.sources)
     arrays |= stored_texts("ids", segment.ids) if isinstance(segment.ids, Texts) else {"ids": segment.ids}
     arrays |= {} if segment.payloads is None else stored_texts("payloads", segment.payloads)
+    arrays |= {} if segment.alive is None else {"alive": segment.alive}
     arrays |= {"index." + name: array for name, array in segment.matcher.arrays().items()}
     return arrays
 
@@ -163,4 +164,7 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
     matcher = find_index(plan.index).builder().load(own)
     payloads = restored_texts("payloads", arrays) if "payloads.starts" in arrays else None
-    return Segment(ids, arrays["scores"], restored_texts("sources", arrays), plan, matcher, payloads)
+    if "alive" in arrays:
+        require_type("alive", arrays["alive"], np.dtype(np.uint64), 1)
+    sources = restored_texts("sources", arrays)
+    return Segment(ids, arrays["scores"], sources, plan, matcher, payloads, arrays.get("alive"))

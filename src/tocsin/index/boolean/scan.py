@@ -52,6 +52,9 @@ class Scan:
     def sizes(self) -> dict[str, int]:
         return expression_sizes(self._compiled)
 
+    def places(self) -> dict[str, int]:
+        return {"tested on every event": len(self)}
+
     def expressions(self) -> CompiledExpressions:
         return self._compiled
 

@@ -75,6 +75,16 @@ class Access:
             "dictionaries": sizes["dictionaries"] + operands,
         }
 
+    def places(self) -> dict[str, int]:
+        lists = self._layout.lists
+        found = {
+            "one range": len(lists.singles.owners),
+            "conjunctions of ranges": len(lists.conjunctions.owners),
+            "other expressions": len(lists.programs.owners) - len(lists.programs.uncovered),
+            "verified on every event": len(lists.programs.uncovered),
+        }
+        return found | {"never satisfied": len(self) - sum(found.values())}
+
     def expressions(self) -> CompiledExpressions:
         return decoded(self._layout)
 

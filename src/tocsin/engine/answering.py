@@ -1,0 +1,109 @@
+"""How does an engine answer at one moment? Its sources are matched, put in order of id, and given their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.columns.batch import EventBatch
+from tocsin.engine.ordering import Located, in_order
+from tocsin.engine.sources import Root
+from tocsin.engine.store import Store
+from tocsin.model.ranking import Ranking
+from tocsin.model.subscription import Match, Reject
+from tocsin.segment import Answered, Ranked, top
+
+_NUMBER_MASK = np.int64(0xFFFFFFFF)
+
+
+class Moment:
+    """An engine's subscriptions at one moment, to match any number of batches against."""
+
+    def __init__(self, store: Store, root: Root) -> None:
+        self.wanted = store.wanted
+        self._store = store
+        self._root = root
+
+    def __len__(self) -> int:
+        return sum(len(one.source.holder) - one.source.dead for one in self._root.snapshots)
+
+    @property
+    def id_type(self) -> pa.DataType:
+        return pa.int64() if self._root.kind is int else pa.large_string()
+
+    def located(self, batch: EventBatch) -> tuple[Located, int, int]:
+        """Where the matches of a batch are, by event, then id; candidates examined, and verified."""
+        found = [one.match(batch) for one in self._root.snapshots]
+        examined, verified = sum(one.candidates_examined for one in found), sum(one.verified for one in found)
+        return in_order(self._root, found), examined, verified
+
+    def answer(self, batch: EventBatch, ranking: Ranking | None) -> Answered:
+        """All matches of a batch, or the best of them."""
+        located, examined, verified = self.located(batch)
+        events = np.repeat(np.arange(len(batch)), np.diff(located.starts))
+        places, scores = located.places, None
+        if ranking is not None:
+            scores = self.scores(places)
+            best = top(Ranked(events, np.arange(len(places)), examined, verified), scores, ranking.k)
+            events, places, scores = best.events, places[best.numbers], scores[best.numbers]
+        return Answered(events, self.ids(places), scores, examined, verified)
+
+    def scores(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The scores of matches, as they were at this moment."""
+        return self._store.scores_of(self._root, places)
+
+    def ids(self, places: NDArray[np.int64]) -> pa.Array:
+        """The ids of matches."""
+        which, numbers = places >> 32, places & _NUMBER_MASK
+        snapshots = self._root.snapshots
+        given = [place for place in range(len(snapshots)) if (which == place).any()]
+        if not given:
+            return pa.array([], self.id_type)
+        if len(given) == 1:
+            return snapshots[given[0]].ids_of(numbers)
+        chosen = [np.flatnonzero(which == place) for place in given]
+        ids = pa.concat_arrays([snapshots[p].ids_of(numbers[at]) for p, at in zip(given, chosen, strict=True)])
+        back = np.empty(len(places), np.int64)
+        back[np.concatenate(chosen)] = np.arange(len(places))
+        return ids.take(pa.array(back))
+
+
+class Matches(Sequence[Match]):
+    """The matches of one event, in order. `errors` lists values of the event that could not be taken."""
+
+    def __init__(self, ids: pa.Array, scores: NDArray[np.float64], errors: list[Reject]) -> None:
+        self._ids = ids
+        self._scores = scores
+        self.errors = errors
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    @overload
+    def __getitem__(self, place: int) -> Match: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Match]: ...
+
+    def __getitem__(self, place: int | slice) -> Match | list[Match]:
+        if isinstance(place, slice):
+            return list(self)[place]
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"there are {len(self)} matches; there is no {place}")
+        place %= len(self)
+        return Match(self._ids[place].as_py(), float(self._scores[place]))
+
+    def __iter__(self) -> Iterator[Match]:
+        return map(Match, self._ids.to_pylist(), self._scores.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))

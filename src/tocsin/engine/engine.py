@@ -1,0 +1,285 @@
+"""What holds subscriptions that come, change and go? An engine: changes are seen by the next match, in microseconds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import pyarrow as pa
+
+from tocsin.columns.arrays import Texts
+from tocsin.columns.objects import encode_objects
+from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.answering import Matches, Moment
+from tocsin.engine.explaining import explain
+from tocsin.engine.loading import raise_first
+from tocsin.engine.matching import answer_of
+from tocsin.engine.merging import Merger
+from tocsin.engine.saving import open_sources, save_sources
+from tocsin.engine.sources import Source
+from tocsin.engine.store import Store
+from tocsin.errors import InvalidInput, RecordError
+from tocsin.index import Plan, Statistics
+from tocsin.language import Explanation, Templates
+from tocsin.model.ranking import Ranking, checked_ranking
+from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
+from tocsin.planner import choose
+from tocsin.records import Parsed, parsed_record, read_subscriptions
+from tocsin.segment import Segment, SegmentBuilder
+
+_DELTA_LIMIT: Final = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStats:
+    """One segment, or the delta. Bytes are by what they are for."""
+
+    subscriptions: int
+    gone: int
+    index: str
+    reason: str
+    bytes: Mapping[str, int]
+    places: Mapping[str, int]  # how many subscriptions lie in which kind of list
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStats:
+    """What an engine holds at a moment."""
+
+    subscriptions: int
+    delta: int
+    segments: list[SourceStats] = field(default_factory=list)
+    plan: Plan = field(default_factory=choose)
+    is_merging: bool = False
+    merge_error: str | None = None
+
+
+class Engine:
+    """Subscriptions in memory, matched by many threads while one at a time changes them.
+
+    A match sees one state from start to end, and every change that was made before it began. `delta_limit` changes are
+    kept apart before they become a segment, in the background. `statistics` say how often events have each attribute
+    (`tocsin.Statistics`); without them that is estimated from the subscriptions.
+
+    >>> engine = Engine()
+    >>> engine.subscribe("s1", "model = 'iphone5s' AND price <= 580", score=2.0)
+    >>> engine.match({"model": "iphone5s", "price": 550})
+    [Match(subscription='s1', score=2.0)]
+    >>> engine.unsubscribe("s1")
+    >>> engine.match({"model": "iphone5s", "price": 550})
+    []
+    """
+
+    def __init__(
+        self, index: str = "auto", *, statistics: Statistics | None = None, delta_limit: int = _DELTA_LIMIT
+    ) -> None:
+        if isinstance(delta_limit, bool) or not isinstance(delta_limit, int) or not 1 <= delta_limit <= 1 << 20:
+            raise InvalidInput(f"delta_limit is {delta_limit!r}; it must be an integer from 1 to {1 << 20}")
+        self._plan = choose(index, statistics)
+        self._templates = Templates()
+        self._delta_limit = delta_limit
+        self._begin(Store())
+
+    def _begin(self, store: Store) -> None:
+        self._store = store
+        self._merger = Merger(store, self._plan, self._delta_limit)
+
+    # Changes
+
+    def subscribe(
+        self,
+        id: SubscriptionId,
+        where: str | Mapping[str, Any] | bool,
+        *,
+        score: float | None = None,
+        payload: Any = None,
+        weights: Mapping[str, float] | None = None,
+        replace: bool = False,
+    ) -> None:
+        """Take a subscription: CQL2 text or JSON, a finite score (1.0), a payload of JSON values.
+
+        Raises `RecordError` for what cannot be used, and `DuplicateSubscription` where the id is taken.
+        """
+        record = {"id": id, "where": where, "score": score, "payload": payload, "weights": weights}
+        self._add(parsed_record(record, self._templates), replace=replace)
+
+    def subscribe_many(
+        self,
+        source: Any,
+        *,
+        replace: bool = False,
+        strict: bool = False,
+        progress: Callable[[float | None], None] | None = None,
+    ) -> Report:
+        """Take all subscriptions of a source (whatever `tocsin.match` takes); says how many, and what was wrong.
+
+        A bad record costs itself alone (`strict`: raises `RecordError` at the first one, and takes nothing). Of several
+        with one id the first is kept, and one that exists already stays; with `replace` the last takes their place.
+        """
+        builder = SegmentBuilder()
+        for chunk in read_subscriptions(source, self._templates):
+            builder.add(chunk)
+            if strict and builder.rejects:
+                raise_first(builder.rejects, "subscription")
+            if progress is not None:
+                progress(chunk.done)
+        return self._take(builder, replace=replace, strict=strict)
+
+    def _take(self, builder: SegmentBuilder, *, replace: bool, strict: bool) -> Report:
+        with self._store.structure:
+            kind = self._store.kind
+            arrow = None if kind is None else pa.int64() if kind is int else pa.large_string()
+            segment = builder.finish(
+                self._plan, kind=arrow, keep_last=replace, taken=None if replace else self._store.taken
+            )
+            if strict and builder.rejects:
+                raise_first(builder.rejects, "subscription")
+            if len(segment):
+                own = str if isinstance(segment.ids, Texts) else int
+                self._store.add_segment(segment, own, replace=replace)
+        self._merger.wake()
+        return Report(len(segment), sorted(builder.rejects, key=lambda reject: reject.row))
+
+    def unsubscribe(self, id: SubscriptionId) -> None:
+        """Take a subscription out; raises `UnknownSubscription`."""
+        self._store.remove(id)
+
+    def rescore(self, id: SubscriptionId, score: float) -> None:
+        """Change a score; raises `UnknownSubscription`, or `RecordError` for what is no finite number."""
+        if score is None:
+            raise RecordError("a score is a number, not None", "score")
+        self._store.rescore(id, checked_score(score))
+
+    def _add(self, parsed: Parsed, *, replace: bool) -> None:
+        if self._store.add(parsed, replace=replace) >= self._delta_limit:
+            self._merger.wake()
+
+    def merge(self) -> None:
+        """Make everything one segment, here and now. Answers do not change; matches go on meanwhile."""
+        self._merger.merge_all()
+
+    # Questions
+
+    def match(self, event: Mapping[str, Any], *, ranking: Ranking | None = None) -> Matches:
+        """The subscriptions that an event satisfies, by id, or the best of them; a bad event raises `RecordError`."""
+        ranking = checked_ranking(ranking)
+        if not isinstance(event, Mapping):
+            raise RecordError(f"an event is an object of names and values, not {shown(event)}")
+        with self._store.reading() as root:
+            moment = Moment(self._store, root)
+            batch = encode_objects([(0, event)], moment.wanted)
+            if not len(batch):
+                raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
+            if ranking is not None:
+                answered = moment.answer(batch, ranking)
+                assert answered.scores is not None
+                return Matches(answered.ids, answered.scores, batch.rejects)
+            located, _, _ = moment.located(batch)
+            return Matches(moment.ids(located.places), moment.scores(located.places), batch.rejects)
+
+    def match_batch(
+        self,
+        events: Any,
+        *,
+        ranking: Ranking | None = None,
+        lists: bool = False,
+        strict: bool = False,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """The matches of a source of events, as `tocsin.match` gives them. All see one state of the subscriptions."""
+        ranking = checked_ranking(ranking)
+        with self._store.reading() as root:
+            return answer_of(
+                Moment(self._store, root),
+                events,
+                Stats(),
+                [],
+                ranking=ranking,
+                lists=lists,
+                strict=strict,
+                schema=schema,
+            )
+
+    def explain(self, id: SubscriptionId, event: Mapping[str, Any]) -> Explanation:
+        """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`."""
+        source, number = self._store.find(id)
+        texts = source.holder.sources
+        return explain(texts.text(number) if isinstance(texts, Texts) else texts[number], event)
+
+    def payload(self, id: SubscriptionId) -> Any:
+        """The payload of a subscription, None where none was given; raises `UnknownSubscription`."""
+        source, number = self._store.find(id)
+        texts = source.holder.payloads
+        text = None if texts is None else texts.text(number) if isinstance(texts, Texts) else texts[number]
+        return json.loads(text) if text else None
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str | int) and not isinstance(id, bool) and self._store.has(id)
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    @property
+    def stats(self) -> EngineStats:
+        """What the engine holds now."""
+        segments = [_source_stats(source) for source in self._store.segments]
+        waiting = [self._store.delta, *self._store.sealed]
+        error = self._merger.error
+        return EngineStats(
+            len(self),
+            sum(len(source) for source in waiting),
+            segments,
+            self._plan,
+            self._merger.is_running,
+            None if error is None else repr(error),
+        )
+
+    # On disk
+
+    def save(self, folder: str | Path) -> None:
+        """Write the engine into a folder, whole or not at all; an earlier version in it is replaced at once.
+
+        `Engine.load`, `tocsin.match` and Spark read it. What is on disk does not change with the engine.
+        """
+        save_sources(folder, self._store, self._plan)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, index: str | None = None, delta_limit: int = _DELTA_LIMIT) -> Engine:
+        """Open what `save` or `tocsin compile` wrote. Its files are mapped, so that processes share their pages.
+
+        What comes later is held by the same index, unless `index` names another.
+        Raises `SegmentError` for what is missing, damaged or of another version.
+        """
+        sources = open_sources(folder)
+        used = [source.holder.plan.index for source in sources if isinstance(source.holder, Segment)]
+        engine = cls(index or (used[0] if used else "auto"), delta_limit=delta_limit)
+        engine._begin(Store(sources))
+        return engine
+
+    def close(self) -> None:
+        """Wait for the merge that is going on, if any, and begin no more. The engine goes on answering."""
+        self._merger.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Engine({len(self):,} subscriptions, {len(self._store.segments)} segments)"
+
+
+def _source_stats(source: Source) -> SourceStats:
+    holder = source.holder
+    assert isinstance(holder, Segment)
+    matcher = holder.matcher
+    return SourceStats(
+        len(source), source.dead, holder.plan.index, holder.plan.reason, dict(matcher.sizes()), dict(matcher.places())
+    )

@@ -1,0 +1,139 @@
+"""Where are an engine's subscriptions? In sources: each a segment or a delta, with what has gone from it since.
+
+Numbers and ids of a source never change; which of its subscriptions are alive does, and their scores. A reader holds a
+`Root`: the sources as they were at one moment. Bits of the living are copied before they change if a root has them;
+scores change in place, and what they were is noted for the readers of an older moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts
+from tocsin.columns.batch import EventBatch
+from tocsin.engine.delta import Delta
+from tocsin.index import Found
+from tocsin.index.boolean.chains import ChainedView
+from tocsin.model.subscription import SubscriptionId
+from tocsin.segment import Segment
+from tocsin.segment.segment import count_alive
+
+
+class Source:
+    """A segment or a delta and what has changed in it. Its owner serialises changes."""
+
+    def __init__(self, holder: Segment | Delta) -> None:
+        self.holder = holder
+        saved = holder.alive if isinstance(holder, Segment) else None
+        self.alive = _ones(len(holder)) if saved is None else saved
+        self.dead = 0 if saved is None else len(holder) - count_alive(saved, len(holder))
+        self.is_shared = saved is not None
+        self._own_scores: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        """How many are alive."""
+        return len(self.holder) - self.dead
+
+    def number_of(self, name: SubscriptionId) -> int | None:
+        """The number of the living subscription with an id."""
+        number = self.holder.number_of(name)
+        return number if number is not None and self.is_alive(number) else None
+
+    def is_alive(self, number: int) -> bool:
+        return bool(int(self.alive[number >> 6]) >> (number & 63) & 1)
+
+    def bury(self, number: int) -> None:
+        """Take a subscription out."""
+        self._set(number, False)
+        self.dead += 1
+
+    def make_room(self, number: int) -> None:
+        """Have a bit for a subscription that was added; new bits are set."""
+        if number >> 6 >= len(self.alive):
+            self.alive = np.concatenate([self.alive, np.full(len(self.alive), ~np.uint64(0))])
+            self.is_shared = False
+
+    def _set(self, number: int, value: bool) -> None:
+        if self.is_shared:
+            self.alive = self.alive.copy()
+            self.is_shared = False
+        bit = np.uint64(1) << np.uint64(number & 63)
+        if value:
+            self.alive[number >> 6] |= bit
+        else:
+            self.alive[number >> 6] &= ~bit
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        return self.holder.scores if self._own_scores is None else self._own_scores
+
+    def put_score(self, number: int, score: float) -> None:
+        if isinstance(self.holder, Delta):
+            self.holder.put_score(number, score)
+            return
+        if self._own_scores is None:
+            self._own_scores = self.holder.scores.copy()
+        self._own_scores[number] = score
+
+    def living(self) -> NDArray[np.int64]:
+        """The numbers of the living."""
+        bits = np.unpackbits(self.alive.view(np.uint8), bitorder="little")
+        return np.flatnonzero(bits[: len(self.holder)])
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A source at one moment, as readers hold it."""
+
+    source: Source
+    view: ChainedView | None  # of a delta
+    alive: NDArray[np.uint64] | None  # None where nobody has gone
+    scores: NDArray[np.float64]  # in place: may be newer than the moment
+
+    def living(self) -> NDArray[np.int64]:
+        """The numbers of the living."""
+        count = len(self.source.holder) if self.view is None else len(self.view)
+        if self.alive is None:
+            return np.arange(count)
+        return np.flatnonzero(np.unpackbits(self.alive.view(np.uint8), bitorder="little")[:count])
+
+    def match(self, batch: EventBatch) -> Found:
+        """The matches by number; a delta's are in the order of subscription, a segment's in that of the ids."""
+        if self.view is not None:
+            assert self.alive is not None
+            return self.view.match(batch, self.alive)
+        assert isinstance(self.source.holder, Segment)
+        return self.source.holder.matcher.match(batch, self.alive)
+
+    def ids_of(self, numbers: NDArray[np.int64]) -> pa.Array:
+        holder = self.source.holder
+        if isinstance(holder, Delta):
+            return holder.ids_of(numbers)
+        ids = holder.ids.arrow() if isinstance(holder.ids, Texts) else pa.array(holder.ids)
+        return ids.take(pa.array(numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """All sources at one moment. `ranks` are the segments' subscriptions' places among the ids of all segments."""
+
+    moment: int
+    kind: type | None  # of the ids: str, int, or None where there are none yet
+    snapshots: tuple[Snapshot, ...]
+    ranks: tuple[NDArray[np.int32] | None, ...] = field(repr=False)
+
+
+def snapshot(source: Source) -> Snapshot:
+    """Freeze a source; its bits are copied before they next change."""
+    source.is_shared = True
+    if isinstance(source.holder, Delta):
+        return Snapshot(source, source.holder.view(), source.alive, source.scores)
+    return Snapshot(source, None, source.alive if source.dead else None, source.scores)
+
+
+def _ones(count: int) -> NDArray[np.uint64]:
+    return np.full(count // 64 + 1, ~np.uint64(0))

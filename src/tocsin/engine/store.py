@@ -1,0 +1,280 @@
+"""How does an engine change while others read it? One lock for what takes microseconds, one root for every reader.
+
+A change of membership or score is a moment. Readers hold the root of a moment; writers never wait for them. What takes
+long (building and merging segments) is done on sources that nobody changes but by taking subscriptions out or scoring
+them anew; those changes are noted in a journal, and made again on the result when it is installed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts
+from tocsin.columns.batch import Wanted
+from tocsin.columns.instances import RecipeBook
+from tocsin.engine.delta import Delta
+from tocsin.engine.ordering import ranks_of
+from tocsin.engine.sources import Root, Snapshot, Source, snapshot
+from tocsin.errors import DuplicateSubscription, RecordError, UnknownSubscription
+from tocsin.model.subscription import SubscriptionId, shown
+from tocsin.records import Parsed
+from tocsin.segment import Segment
+from tocsin.segment.segment import rank_code, rank_codes
+
+
+class Store:
+    """The sources of an engine. Every public method may be called by any thread."""
+
+    def __init__(self, segments: Sequence[Source] = ()) -> None:
+        self.lock = threading.Lock()
+        self.structure = threading.RLock()  # held by who changes the list of segments, or reads it to do so
+        self.book = RecipeBook()
+        self.wanted = Wanted(name for source in segments for name in _matcher_names(source))
+        self.segments: list[Source] = list(segments)
+        self.sealed: list[Source] = []
+        self.delta = Source(Delta(self.book))
+        self.kind: type | None = _kind_of(segments)
+        self._ranks = ranks_of([_segment(source) for source in self.segments])
+        self._moment = 0
+        self._root: Root | None = None
+        self._readers: Counter[int] = Counter()
+        self._undo: list[tuple[int, Source, int, float]] = []
+        self._journal: list[tuple[Source, int]] | None = None  # what changed since a merge began
+
+    def __len__(self) -> int:
+        with self.lock:
+            return sum(len(source) for source in self._sources())
+
+    def _sources(self) -> list[Source]:
+        return [*self.segments, *self.sealed, self.delta]
+
+    # Changes
+
+    def add(self, parsed: Parsed, *, replace: bool) -> int:
+        """Take a subscription; returns how many the delta holds."""
+        with self.lock:
+            self._check_kind(parsed.id)
+            before = self._find(parsed.id)
+            if before is not None and not replace:
+                raise DuplicateSubscription(
+                    f"a subscription {shown(parsed.id)} exists already; give replace=True to put this one in its place"
+                )
+            assert isinstance(self.delta.holder, Delta)
+            number, names = self.delta.holder.add(parsed)
+            self.delta.make_room(number)
+            self.wanted.add(names)
+            if before is not None:
+                self._bury(*before)
+            self.kind = type(parsed.id)
+            self._changed()
+            return len(self.delta.holder)
+
+    def remove(self, name: SubscriptionId) -> None:
+        """Take a subscription out; raises `UnknownSubscription`."""
+        with self.lock:
+            self._bury(*self._known(name))
+            self._changed()
+
+    def rescore(self, name: SubscriptionId, score: float) -> None:
+        """Change a score; raises `UnknownSubscription`."""
+        with self.lock:
+            source, number = self._known(name)
+            self._moment += 1
+            self._root = None
+            if self._readers:
+                self._undo.append((self._moment, source, number, float(source.scores[number])))
+            source.put_score(number, score)
+            self._note(source, number)
+
+    def add_segment(self, segment: Segment, kind: type, *, replace: bool) -> None:
+        """Take the subscriptions of a segment; `replace` takes out those that they replace.
+
+        Without it none of their ids may be known: see `taken`.
+        """
+        with self.structure:
+            ranks = ranks_of([*map(_segment, self.segments), segment])
+            with self.lock:
+                for other in self._sources() if replace else ():
+                    for number in _living_with_ids_of(segment, other).tolist():
+                        self._bury(other, number)
+                self.segments.append(Source(segment))
+                self._ranks = ranks
+                self.wanted.add(segment.matcher.attributes)
+                self.kind = kind
+                self._changed()
+
+    def taken(self, ids: Texts | NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of some ids, in order, are those of living subscriptions."""
+        mask = np.zeros(len(ids), bool)
+        with self.lock:
+            for source in self._sources():
+                mask |= _living(source, ids)[1]
+        return mask
+
+    def _bury(self, source: Source, number: int) -> None:
+        source.bury(number)
+        self._note(source, number)
+
+    def _note(self, source: Source, number: int) -> None:
+        if self._journal is not None:
+            self._journal.append((source, number))
+
+    def _changed(self) -> None:
+        self._moment += 1
+        self._root = None
+
+    # Questions
+
+    def find(self, name: SubscriptionId) -> tuple[Source, int]:
+        """Where a subscription is; raises `UnknownSubscription`."""
+        with self.lock:
+            return self._known(name)
+
+    def has(self, name: SubscriptionId) -> bool:
+        """Whether there is a subscription with an id."""
+        with self.lock:
+            return self._find(name) is not None
+
+    def _find(self, name: SubscriptionId) -> tuple[Source, int] | None:
+        if type(name) is not self.kind:
+            return None
+        for source in reversed(self._sources()):
+            number = source.number_of(name)
+            if number is not None:
+                return source, number
+        return None
+
+    def _known(self, name: SubscriptionId) -> tuple[Source, int]:
+        found = self._find(name)
+        if found is None:
+            raise UnknownSubscription(f"there is no subscription {shown(name)}")
+        return found
+
+    def _check_kind(self, name: SubscriptionId) -> None:
+        if self.kind is not None and type(name) is not self.kind:
+            mine, other = ("strings", "an integer") if self.kind is str else ("integers", "a string")
+            raise RecordError(f"the engine's ids are {mine}, this one is {other}; use one kind", "id")
+
+    # Reading
+
+    @contextmanager
+    def reading(self) -> Iterator[Root]:
+        """The root of this moment, until the reader is done with it."""
+        with self.lock:
+            if self._root is None:
+                snapshots = tuple(snapshot(source) for source in self._sources())
+                self._root = Root(self._moment, self.kind, snapshots, self._ranks)
+            root = self._root
+            self._readers[root.moment] += 1
+        try:
+            yield root
+        finally:
+            with self.lock:
+                self._readers[root.moment] -= 1
+                if not self._readers[root.moment]:
+                    del self._readers[root.moment]
+                if not self._readers:
+                    self._undo.clear()
+
+    def scores_of(self, root: Root, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The scores that matches (source << 32 | number) had at the root's moment."""
+        scores = np.empty(len(places))
+        which = places >> 32
+        for place, one in enumerate(root.snapshots):
+            mine = which == place
+            scores[mine] = one.scores[places[mine] & 0xFFFFFFFF]
+        with self.lock:
+            undo = [entry for entry in self._undo if entry[0] > root.moment]
+        numbers = {id(one.source): place for place, one in enumerate(root.snapshots)}
+        before: dict[int, float] = {}
+        for _, source, number, score in undo:
+            if id(source) in numbers:
+                before.setdefault(numbers[id(source)] << 32 | number, score)
+        if before:
+            known = np.array(sorted(before), np.int64)
+            at = np.minimum(np.searchsorted(known, places), len(known) - 1)
+            changed = known[at] == places
+            scores[changed] = np.array([before[place] for place in known.tolist()])[at[changed]]
+        return scores
+
+    # Merging
+
+    def seal(self) -> None:
+        """Begin a new delta; the one before waits to become a segment."""
+        with self.lock:
+            if len(self.delta.holder):
+                self.sealed.append(self.delta)
+                self.delta = Source(Delta(self.book))
+                self._changed()
+
+    def begin_merge(self, chosen: Sequence[Source]) -> list[Snapshot]:
+        """The chosen sources as they are; what changes from now on is made again by `install`."""
+        with self.lock:
+            self._journal = []
+            return [snapshot(source) for source in chosen]
+
+    def install(self, old: Sequence[Source], segment: Segment, origins: Sequence[NDArray[np.int64]]) -> None:
+        """Put a segment in the place of the sources that it was made of, and end the merge.
+
+        `origins[i]` has, for each subscription of old[i], its number in the segment, or -1.
+        """
+        rest = [source for source in self.segments if source not in old]
+        made = [segment] if len(segment) else []
+        ranks = ranks_of([*map(_segment, rest), *made])
+        new = Source(segment)
+        numbers = {id(source): origin for source, origin in zip(old, origins, strict=True)}
+        with self.lock:
+            for source, number in self._journal or ():
+                to = int(numbers[id(source)][number]) if id(source) in numbers else -1
+                if to >= 0 and source.is_alive(number):
+                    new.put_score(to, float(source.scores[number]))
+                elif to >= 0 and new.is_alive(to):
+                    new.bury(to)
+            self._journal = None
+            self.segments = [*rest, *(new for _ in made)]
+            self.sealed = [source for source in self.sealed if source not in old]
+            self._ranks = ranks
+            self._changed()
+
+
+def _living(source: Source, ids: Texts | NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The number that each of some ids, in order, has in a source, and whether it has one that is alive."""
+    holder = source.holder
+    if isinstance(holder, Segment):
+        codes = rank_codes(holder.ids, ids)
+        numbers, known = codes >> 1, (codes & 1).astype(bool)
+    else:
+        numbers, known = np.zeros(len(ids), np.int64), np.zeros(len(ids), bool)
+        for number in source.living().tolist():
+            at = rank_code(ids, holder.id_of(number))
+            if at & 1:
+                numbers[at >> 1], known[at >> 1] = number, True
+    bits = source.alive[np.where(known, numbers, 0) >> 6] >> (numbers & 63).astype(np.uint64) & np.uint64(1)
+    return numbers, known & (bits != 0)
+
+
+def _living_with_ids_of(segment: Segment, source: Source) -> NDArray[np.int64]:
+    numbers, alive = _living(source, segment.ids)
+    return numbers[alive]
+
+
+def _segment(source: Source) -> Segment:
+    assert isinstance(source.holder, Segment)
+    return source.holder
+
+
+def _matcher_names(source: Source) -> Sequence[str]:
+    return _segment(source).matcher.attributes
+
+
+def _kind_of(segments: Sequence[Source]) -> type | None:
+    for source in segments:
+        if len(source.holder):
+            return type(source.holder.id_of(0))
+    return None
