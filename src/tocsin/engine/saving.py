@@ -27,7 +27,7 @@ def save_sources(folder: str | Path, store: Store, plan: Plan) -> None:
         for number, segment in enumerate(segments):
             write_part(path, version, number, segment)
     living = sum(segment.living() for segment in segments)
-        ids = "int64" if root.kind is int else "string"
+    ids = "int64" if root.kind is int else "string"
     publish(path, version, [part_name(number) for number in range(len(segments))], living, ids)
 
 
