@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,8 @@ class Wanted:
 
     def __init__(self, names: Iterable[str] | None = None) -> None:
         self.names: set[str] | None = None if names is None else set()
+        self.ordered: list[str] = []  # the wanted names, in a numbering that only grows
+        self.numbers: dict[str, int] = {}
         self._prefixes: set[str] = set()
         self.add(names or ())
 
@@ -55,6 +57,8 @@ class Wanted:
         for name in names:
             if name not in self.names:
                 self._prefixes.update(name[:at] for at, letter in enumerate(name) if letter == ".")
+                self.ordered.append(name)
+                self.numbers[name] = len(self.ordered) - 1
                 self.names.add(name)
 
     def __contains__(self, name: str) -> bool:
@@ -134,14 +138,29 @@ def build_events(
     store: ValueStore,
 ) -> Events:
     """Freeze the arrays of a batch."""
-    return Events(
+    entries = (
         frozen(starts, np.int64),
         frozen(attributes, np.int32),
         frozen(types, np.uint8),
         frozen(payloads, np.int64),
+    )
+    if not store.list_lengths and not store.boxes:
+        return Events(*entries, *_NOTHING_STORED)
+    return Events(
+        *entries,
         starts_of(store.list_lengths, len(store.list_lengths)),
         frozen(np.array(store.list_types, np.uint8), np.uint8),
         frozen(np.array(store.list_payloads, np.int64), np.int64),
         frozen(np.array(store.list_boxes, np.int32), np.int32),
         frozen(np.array(store.boxes, np.float64).reshape(-1, 4), np.float64),
     )
+
+
+_NOTHING_STORED: Final = (
+    frozen(np.zeros(1), np.int64),
+    frozen(np.empty(0), np.uint8),
+    frozen(np.empty(0), np.int64),
+    frozen(np.empty(0), np.int32),
+    frozen(np.empty((0, 4)), np.float64),
+)
+"""The arrays of lists and boxes of a batch that has none."""

@@ -25,10 +25,15 @@ class Binder:
     """Binds batches to one set of compiled expressions. Many threads may use it.
 
     `numbers` may give the attributes' numbers, if the caller has them already; those from `count` on are not known yet.
+    `places` may say where each attribute is in a list that the batches' readers share.
     """
 
     def __init__(
-        self, compiled: CompiledExpressions, numbers: Mapping[str, int] | None = None, count: int | None = None
+        self,
+        compiled: CompiledExpressions,
+        numbers: Mapping[str, int] | None = None,
+        count: int | None = None,
+        places: tuple[list[str], NDArray[np.int32]] | None = None,
     ) -> None:
         self._compiled = compiled
         self._attributes = (
@@ -37,11 +42,20 @@ class Binder:
         self._count = len(compiled.attributes) if count is None else count
         kinds = compiled.arrays.leaf_kinds
         self._needs_orders = bool((kinds == codes.COMPARE).any())
+        self._places = places
+        self._seen: tuple[list[str], NDArray[np.int32]] = [], np.empty(0, np.int32)
+        self._without_strings = self._bind([], np.empty(0, np.int32))
 
     def bind(self, batch: EventBatch) -> Bound:
         """Map a batch's attributes and strings. Cost: linear in its distinct strings, logarithmic in the operands."""
-        texts = [[transformed(s, t) for s in batch.strings] if t else batch.strings for t in self._compiled.transforms]
-        count = len(batch.strings)
+        numbers = self._numbers(batch.attributes)
+        if not batch.strings:
+            return self._without_strings._replace(attributes=numbers)
+        return self._bind(batch.strings, numbers)
+
+    def _bind(self, strings: list[str], numbers: NDArray[np.int32]) -> Bound:
+        texts = [[transformed(s, t) for s in strings] if t else strings for t in self._compiled.transforms]
+        count = len(strings)
         all_texts = Texts.of([text for variant in texts for text in variant])
         ranks = np.zeros((len(texts), count), np.int32)
         if len(self._compiled.vocabulary):
@@ -53,7 +67,7 @@ class Binder:
                 ranks.reshape(-1),
             )
         return Bound(
-            attributes=frozen(self._numbers(batch.attributes), np.int32),
+            attributes=numbers,
             ranks=frozen(ranks, np.int32),
             orders=frozen(_orders(texts) if self._needs_orders else np.zeros_like(ranks), np.int32),
             text_starts=all_texts.starts,
@@ -62,10 +76,23 @@ class Binder:
         )
 
     def _numbers(self, names: list[str]) -> NDArray[np.int32]:
+        """The numbers of a batch's attributes. Batches of one reader share a list, which only grows."""
+        seen, before = self._seen
+        count = len(names)
+        if seen is names and len(before) == count:
+            return before
+        if self._places is not None and self._places[0] is names:
+            whole = np.full(count, -1, np.int32)
+            whole[self._places[1]] = np.arange(len(self._places[1]))
+            self._seen = names, frozen(whole, np.int32)
+            return self._seen[1]
+        first = len(before) if seen is names and len(before) < count else 0
         known = self._attributes
-        numbers = np.array([known.get(name, -1) for name in names], np.int32)
+        numbers = np.array([known.get(name, -1) for name in names[first:count]], np.int32)
         numbers[numbers >= self._count] = -1
-        return numbers
+        whole = frozen(np.concatenate([before[:first], numbers]), np.int32)
+        self._seen = names, whole
+        return whole
 
     def _found(self, texts: list[list[str]], count: int) -> NDArray[np.uint8]:
         found = np.zeros((len(self._compiled.regexes), count), np.uint8)

@@ -47,6 +47,10 @@ class Growing(Generic[Kind]):
         """Change a value in place; readers of a view may see it, or not."""
         self._buffer[place] = value
 
+    def get(self, place: int) -> Any:
+        """A value."""
+        return self._buffer[place]
+
     def view(self) -> NDArray[Any]:
         """The values so far, read-only."""
         if self._view is None:

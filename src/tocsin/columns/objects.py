@@ -36,7 +36,8 @@ class _ObjectEncoder:
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
         self.store = ValueStore()
-        self.attribute_numbers: dict[str, int] = {}
+        self.shares_numbers = wanted.names is not None
+        self.attribute_numbers = wanted.numbers if self.shares_numbers else {}
         self.unwanted: set[str] = set()
         self.rows: list[int] = []
         self.ends: list[int] = [0]
@@ -94,6 +95,8 @@ class _ObjectEncoder:
         if name not in self.wanted:
             self.unwanted.add(name)
             return -1
+        if self.shares_numbers:
+            return self.wanted.numbers[name]
         return self.attribute_numbers.setdefault(name, len(self.attribute_numbers))
 
     def _add_flattened(self, row: int, record: Mapping[str, Any]) -> None:
@@ -118,16 +121,18 @@ class _ObjectEncoder:
 
     def finish(self) -> EventBatch:
         types = np.array(self.types, np.uint8)
-        is_number = types == codes.NUMBER
-        payloads = np.empty(len(types), np.int64)
-        payloads[is_number] = keys_of(np.array(self.numbers, np.float64))
-        payloads[~is_number] = self.payloads
+        payloads = keys_of(np.array(self.numbers, np.float64))
+        if self.payloads:
+            is_number = types == codes.NUMBER
+            keys, payloads = payloads, np.empty(len(types), np.int64)
+            payloads[is_number] = keys
+            payloads[~is_number] = self.payloads
         arrays = build_events(
             np.array(self.ends, np.int64), np.array(self.attributes, np.int32), types, payloads, self.store
         )
         return EventBatch(
             arrays,
-            list(self.attribute_numbers),
+            self.wanted.ordered if self.shares_numbers else list(self.attribute_numbers),
             list(self.store.dictionary.numbers),
             np.array(self.rows, np.int64),
             self.rejects,

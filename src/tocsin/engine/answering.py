@@ -52,19 +52,27 @@ class Moment:
             events, places, scores = best.events, places[best.numbers], scores[best.numbers]
         return Answered(events, self.ids(places), scores, examined, verified)
 
+    def best(self, batch: EventBatch, ranking: Ranking) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Where the best matches of a batch of one event are, best first, and their scores."""
+        located, examined, verified = self.located(batch)
+        scores = self.scores(located.places)
+        numbers = np.arange(len(scores))
+        chosen = top(Ranked(np.zeros_like(numbers), numbers, examined, verified), scores, ranking.k).numbers
+        return located.places[chosen], scores[chosen]
+
     def scores(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """The scores of matches, as they were at this moment."""
         return self._store.scores_of(self._root, places)
 
     def ids(self, places: NDArray[np.int64]) -> pa.Array:
         """The ids of matches."""
-        which, numbers = places >> 32, places & _NUMBER_MASK
-        snapshots = self._root.snapshots
-        given = [place for place in range(len(snapshots)) if (which == place).any()]
-        if not given:
+        if not len(places):
             return pa.array([], self.id_type)
-        if len(given) == 1:
-            return snapshots[given[0]].ids_of(numbers)
+        snapshots = self._root.snapshots
+        which, numbers = places >> 32, places & _NUMBER_MASK
+        if len(snapshots) == 1 or (which == which[0]).all():
+            return snapshots[which[0]].ids_of(numbers)
+        given = np.flatnonzero(np.bincount(which)).tolist()
         chosen = [np.flatnonzero(which == place) for place in given]
         ids = pa.concat_arrays([snapshots[p].ids_of(numbers[at]) for p, at in zip(given, chosen, strict=True)])
         back = np.empty(len(places), np.int64)
@@ -73,10 +81,16 @@ class Moment:
 
 
 class Matches(Sequence[Match]):
-    """The matches of one event, in order. `errors` lists values of the event that could not be taken."""
+    """The matches of one event, in order; ids are looked up when they are asked for.
 
-    def __init__(self, ids: pa.Array, scores: NDArray[np.float64], errors: list[Reject]) -> None:
-        self._ids = ids
+    `errors` lists values of the event that could not be taken.
+    """
+
+    def __init__(
+        self, moment: Moment, places: NDArray[np.int64], scores: NDArray[np.float64], errors: list[Reject]
+    ) -> None:
+        self._moment = moment
+        self._places = places
         self._scores = scores
         self.errors = errors
 
@@ -95,10 +109,10 @@ class Matches(Sequence[Match]):
         if not -len(self) <= place < len(self):
             raise IndexError(f"there are {len(self)} matches; there is no {place}")
         place %= len(self)
-        return Match(self._ids[place].as_py(), float(self._scores[place]))
+        return Match(self._moment.ids(self._places[place : place + 1])[0].as_py(), float(self._scores[place]))
 
     def __iter__(self) -> Iterator[Match]:
-        return map(Match, self._ids.to_pylist(), self._scores.tolist())
+        return map(Match, self._moment.ids(self._places).to_pylist(), self._scores.tolist())
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.batch import Wanted
 from tocsin.columns.growing import Growing
 from tocsin.columns.instances import RecipeBook
 from tocsin.columns.joining import joined
@@ -22,29 +23,26 @@ from tocsin.segment import Segment
 class Delta:
     """The subscriptions that no segment has yet, numbered as they came. One writer."""
 
-    def __init__(self, book: RecipeBook) -> None:
+    def __init__(self, book: RecipeBook, wanted: Wanted) -> None:
         self.ids: list[SubscriptionId] = []
         self.sources: list[str] = []
         self.payloads: list[str | None] = []
         self._scores: Growing[np.float64] = Growing(np.float64)
         self._numbers: dict[SubscriptionId, int] = {}
-        self._chains = ChainedExpressions(book)
-        self._named = 0
+        self._chains = ChainedExpressions(book, wanted)
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def add(self, parsed: Parsed) -> tuple[int, list[str]]:
-        """Take a subscription; returns its number, and the attributes that it is the first to look at."""
+    def add(self, parsed: Parsed) -> int:
+        """Take a subscription; returns its number."""
         number = self._chains.add(parsed.where)
         self.ids.append(parsed.id)
         self.sources.append(parsed.source)
         self.payloads.append(parsed.payload)
         self._scores.append(parsed.score)
         self._numbers[parsed.id] = number
-        names = self._chains.attributes(self._named)
-        self._named += len(names)
-        return number, names
+        return number
 
     def number_of(self, name: SubscriptionId) -> int | None:
         """The latest subscription with an id, gone or not."""

@@ -175,11 +175,10 @@ class Engine:
             if not len(batch):
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
             if ranking is not None:
-                answered = moment.answer(batch, ranking)
-                assert answered.scores is not None
-                return Matches(answered.ids, answered.scores, batch.rejects)
+                places, scores = moment.best(batch, ranking)
+                return Matches(moment, places, scores, batch.rejects)
             located, _, _ = moment.located(batch)
-            return Matches(moment.ids(located.places), moment.scores(located.places), batch.rejects)
+            return Matches(moment, located.places, moment.scores(located.places), batch.rejects)
 
     def match_batch(
         self,

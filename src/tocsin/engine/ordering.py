@@ -30,7 +30,7 @@ class Located(NamedTuple):
     """Matches in CSR form. E events, M matches."""
 
     starts: NDArray[np.int64]  # (E + 1,)
-    keys: NDArray[np.int64]  # (M,) sort like the ids
+    keys: NDArray[np.int64]  # (M,) sort like the ids; empty where one segment has all
     places: NDArray[np.int64]  # (M,) source << 32 | number
 
 
@@ -58,9 +58,12 @@ def in_order(root: Root, found: Sequence[Found]) -> Located:
     if not given:
         events = len(found[0].starts) if found else 1
         return Located(np.zeros(events, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
-    delta_keys = _delta_keys(root, {place: np.unique(found[place].subscriptions) for place in given})
+    if len(given) == 1 and isinstance(root.snapshots[given[0]].source.holder, Segment):
+        one = found[given[0]]
+        return Located(one.starts, np.empty(0, np.int64), one.subscriptions | np.int64(given[0] << 32))
+    delta_keys = _delta_keys(root, given, found)
     located = [_located(root, place, found[place], delta_keys) for place in given]
-    return reduce(_merged, sorted(located, key=lambda one: len(one.keys)))
+    return reduce(_merged, sorted(located, key=lambda one: len(one.places)))
 
 
 def _merged(left: Located, right: Located) -> Located:
@@ -87,16 +90,16 @@ def _located(root: Root, place: int, found: Found, delta_keys: dict[int, _Keyed]
 _Keyed: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int64]]"
 
 
-def _delta_keys(root: Root, matched: dict[int, NDArray[np.int32]]) -> dict[int, _Keyed]:
+def _delta_keys(root: Root, given: Sequence[int], found: Sequence[Found]) -> dict[int, _Keyed]:
     """A key for each matched subscription of each delta: twice how many ids of segments are less, then their order."""
     ids: list[SubscriptionId] = []
-    ends: dict[int, tuple[int, int]] = {}
-    for place, numbers in matched.items():
+    matched: dict[int, tuple[NDArray[np.int32], int]] = {}
+    for place in given:
         holder = root.snapshots[place].source.holder
         if isinstance(holder, Delta):
-            first = len(ids)
+            numbers = np.unique(found[place].subscriptions)
+            matched[place] = numbers, len(ids)
             ids.extend(holder.ids[number] for number in numbers.tolist())
-            ends[place] = (first, len(ids))
     if not ids:
         return {}
     keys = np.empty(len(ids), np.int64)
@@ -105,4 +108,4 @@ def _delta_keys(root: Root, matched: dict[int, NDArray[np.int32]]) -> dict[int, 
     for snapshot in root.snapshots:
         if isinstance(snapshot.source.holder, Segment):
             keys += 2 * _GAP * (rank_codes(snapshot.source.holder.ids, others) >> 1)
-    return {place: (matched[place], keys[first:stop]) for place, (first, stop) in ends.items()}
+    return {place: (numbers, keys[first : first + len(numbers)]) for place, (numbers, first) in matched.items()}

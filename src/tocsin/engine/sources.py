@@ -32,6 +32,7 @@ class Source:
         self.alive = _ones(len(holder)) if saved is None else saved
         self.dead = 0 if saved is None else len(holder) - count_alive(saved, len(holder))
         self.is_shared = saved is not None
+        self.arrow_ids: pa.Array = _arrow_ids(holder) if isinstance(holder, Segment) else None
         self._own_scores: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
@@ -113,8 +114,7 @@ class Snapshot:
         holder = self.source.holder
         if isinstance(holder, Delta):
             return holder.ids_of(numbers)
-        ids = holder.ids.arrow() if isinstance(holder.ids, Texts) else pa.array(holder.ids)
-        return ids.take(pa.array(numbers))
+        return self.source.arrow_ids.take(pa.array(numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,10 @@ def snapshot(source: Source) -> Snapshot:
     if isinstance(source.holder, Delta):
         return Snapshot(source, source.holder.view(), source.alive, source.scores)
     return Snapshot(source, None, source.alive if source.dead else None, source.scores)
+
+
+def _arrow_ids(segment: Segment) -> pa.Array:
+    return segment.ids.arrow() if isinstance(segment.ids, Texts) else pa.array(segment.ids)
 
 
 def _ones(count: int) -> NDArray[np.uint64]:

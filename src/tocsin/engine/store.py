@@ -38,7 +38,7 @@ class Store:
         self.wanted = Wanted(name for source in segments for name in _matcher_names(source))
         self.segments: list[Source] = list(segments)
         self.sealed: list[Source] = []
-        self.delta = Source(Delta(self.book))
+        self.delta = Source(Delta(self.book, self.wanted))
         self.kind: type | None = _kind_of(segments)
         self._ranks = ranks_of([_segment(source) for source in self.segments])
         self._moment = 0
@@ -66,9 +66,7 @@ class Store:
                     f"a subscription {shown(parsed.id)} exists already; give replace=True to put this one in its place"
                 )
             assert isinstance(self.delta.holder, Delta)
-            number, names = self.delta.holder.add(parsed)
-            self.delta.make_room(number)
-            self.wanted.add(names)
+            self.delta.make_room(self.delta.holder.add(parsed))
             if before is not None:
                 self._bury(*before)
             self.kind = type(parsed.id)
@@ -184,11 +182,18 @@ class Store:
 
     def scores_of(self, root: Root, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """The scores that matches (source << 32 | number) had at the root's moment."""
-        scores = np.empty(len(places))
-        which = places >> 32
-        for place, one in enumerate(root.snapshots):
-            mine = which == place
-            scores[mine] = one.scores[places[mine] & 0xFFFFFFFF]
+        which, numbers = places >> 32, places & 0xFFFFFFFF
+        if len(places) and (which == which[0]).all():
+            scores = root.snapshots[which[0]].scores[numbers]
+        else:
+            scores = np.empty(len(places))
+            for place in np.flatnonzero(np.bincount(which)).tolist():
+                mine = which == place
+                scores[mine] = root.snapshots[place].scores[numbers[mine]]
+        return self._as_they_were(root, places, scores) if self._undo else scores
+
+    def _as_they_were(self, root: Root, places: NDArray[np.int64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores without the changes that came after the root's moment."""
         with self.lock:
             undo = [entry for entry in self._undo if entry[0] > root.moment]
         numbers = {id(one.source): place for place, one in enumerate(root.snapshots)}
@@ -210,7 +215,7 @@ class Store:
         with self.lock:
             if len(self.delta.holder):
                 self.sealed.append(self.delta)
-                self.delta = Source(Delta(self.book))
+                self.delta = Source(Delta(self.book, self.wanted))
                 self._changed()
 
     def begin_merge(self, chosen: Sequence[Source]) -> list[Snapshot]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.batch import EventBatch
+from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.columns.binding import Binder
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.growing import Growing
@@ -40,30 +40,34 @@ _SELECTIVITY = {codes.IN_SET: 0.05, codes.ARRAY_SET: 0.05, codes.INTERSECTS: 0.2
 
 
 class ChainedExpressions:
-    """Expressions under chains of access predicates. One writer; what `frozen` gives may be used by many threads."""
+    """Expressions under chains of access predicates. One writer; what `frozen` gives may be used by many threads.
 
-    def __init__(self, book: RecipeBook) -> None:
+    `wanted` is told of every attribute that they look at.
+    """
+
+    def __init__(self, book: RecipeBook, wanted: Wanted) -> None:
         self._live = LiveExpressions(book)
-        self._heads: list[int] = []
+        self._heads: Growing[Any] = Growing(np.int32)
         self._following: Growing[Any] = Growing(np.int32)
         self._literals: Growing[Any] = Growing(np.int32)
         self._owners: Growing[Any] = Growing(np.int32)
         self._uncovered: Growing[Any] = Growing(np.int32)
         self._named: Counter[int] = Counter()
+        self._wanted = wanted
+        self._places: Growing[Any] = Growing(np.int32)  # where each attribute is among the wanted
         self._kept: ChainedView | None = None
 
     def __len__(self) -> int:
         return len(self._live)
 
-    def attributes(self, since: int = 0) -> list[str]:
-        """The attributes that the expressions look at, from the n-th on."""
-        return self._live.pools.attributes.items[since:]
-
     def add(self, where: Expression | Instance) -> int:
         """Add an expression; returns its number, which counts from 0."""
         number = len(self._live)
         program = self._live.add(where)
-        self._heads.extend([-1] * (len(self._live.pools.attributes.items) - len(self._heads)))
+        names = self._live.pools.attributes.items[len(self._heads) :]
+        self._heads.extend([-1] * len(names))
+        self._wanted.add(names)
+        self._places.extend([self._wanted.numbers[name] for name in names])
         for literal in self._cover(program):
             self._hang(literal, number)
         self._kept = None
@@ -73,22 +77,28 @@ class ChainedExpressions:
         """The expressions so far; later ones do not change it."""
         if self._kept is None:
             chains = Chains(
-                frozen(self._heads, np.int32),
+                frozen(self._heads.view().copy(), np.int32),
                 self._following.view(),
                 self._literals.view(),
                 self._owners.view(),
                 self._uncovered.view(),
             )
-            self._kept = ChainedView(self._live.compiled(), self._live.pools.attributes.numbers, chains)
+            binder = Binder(
+                self._live.compiled(),
+                self._live.pools.attributes.numbers,
+                len(self._heads),
+                (self._wanted.ordered, self._places.view()),
+            )
+            self._kept = ChainedView(self._live.compiled(), binder, chains)
         return self._kept
 
     def _hang(self, literal: int, number: int) -> None:
         attribute = self._attribute(self._live.leaves()[literal >> 1])
         self._named[attribute] += 1
-        self._following.append(self._heads[attribute])
+        self._following.append(self._heads.get(attribute))
         self._literals.append(literal)
         self._owners.append(number)
-        self._heads[attribute] = len(self._owners) - 1
+        self._heads.put(attribute, len(self._owners) - 1)
 
     def _cover(self, program: NDArray[np.int32]) -> list[int]:
         """The literals to hang an expression on; none where it never holds. Notes those without a cover."""
@@ -149,10 +159,10 @@ class ChainedExpressions:
 class ChainedView:
     """What was added up to some moment. Immutable, safe to share between threads."""
 
-    def __init__(self, compiled: CompiledExpressions, numbers: Any, chains: Chains) -> None:
+    def __init__(self, compiled: CompiledExpressions, binder: Binder, chains: Chains) -> None:
         self._compiled = compiled
         self._chains = chains
-        self._binder = Binder(compiled, numbers, len(chains.heads))
+        self._binder = binder
 
     def __len__(self) -> int:
         return len(self._compiled)

@@ -36,6 +36,9 @@ from tocsin.kernels.codes import LANES
 from tocsin.kernels.layouts import Bound
 from tocsin.kernels.verify import new_memo
 
+_FEW = 1024
+"""Room for the entries of a small batch, which is so made without counting them."""
+
 
 class Access:
     """The Matcher over access keys."""
@@ -46,6 +49,7 @@ class Access:
         self._everyone = np.full(layout.subscriptions // 64 + 1, ~np.uint64(0))
         self._everyone.flags.writeable = False
         self._threads = threading.local()
+        self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
 
     @classmethod
     def build(cls, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Access:
@@ -104,12 +108,14 @@ class Access:
 
     def _scratch(self, batch: EventBatch, bound: Bound) -> tuple[Scratch, Verifier]:
         """This thread's memory, with room for what the events of a block activate."""
+        kept = getattr(self._threads, "kept", None)
+        if kept is not None and self._surely_fits(batch, kept[0], kept[1]):
+            return kept  # type: ignore[no-any-return]
         # Twice, because a block begins where the output of the one before was full, and lies across two of these.
         pairs = 2 * widest_activation(self._layout.lists.fields, batch.arrays, bound.attributes, LANES)
         entries = 2 * widest_block(batch.arrays.starts, LANES) if len(self._layout.lists.programs.owners) else 0
-        kept = getattr(self._threads, "kept", None)
         if kept is None:
-            kept = (self._new_scratch(pairs), self._new_verifier(entries))
+            kept = (self._new_scratch(max(pairs, _FEW)), self._new_verifier(max(entries, _FEW)))
         scratch, verifier = kept
         if len(scratch.fields) < pairs:
             scratch = scratch._replace(fields=np.empty(pairs, np.int32), codes=np.empty(pairs, np.int32))
@@ -117,6 +123,15 @@ class Access:
             verifier = verifier._replace(block=new_block(len(self.attributes), entries))
         self._threads.kept = (scratch, verifier)
         return scratch, verifier
+
+    def _surely_fits(self, batch: EventBatch, scratch: Scratch, verifier: Verifier) -> bool:
+        """Whether a batch without lists is so small that nothing needs to be counted."""
+        entries = len(batch.arrays.attributes)
+        return (
+            not len(batch.arrays.list_types)
+            and entries < len(verifier.block.lanes)
+            and entries * self._most_fields <= len(scratch.fields)
+        )
 
     def _new_scratch(self, pairs: int) -> Scratch:
         lists = self._layout.lists
