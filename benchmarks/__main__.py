@@ -5,27 +5,35 @@ from __future__ import annotations
 import argparse
 import platform
 import sys
+from collections.abc import Callable, Iterator
 
-from benchmarks import b1
+from benchmarks import b1, bulk, changes
 from benchmarks.calibration import calibrate
+from benchmarks.rows import HEADER, Row
+
+PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
+    "b1": lambda given: b1.rows(given.subscriptions, given.events),
+    "changes": lambda given: changes.rows(given.subscriptions),
+    "bulk": lambda given: bulk.rows(given.subscriptions),
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--subscriptions", type=int, default=100_000, metavar="N", help="default: 100000")
-    parser.add_argument("--events", type=int, default=8_192, metavar="N", help="default: 8192")
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--subscriptions", type=int, default=1_000_000, metavar="N", help="default: 1000000")
+    parser.add_argument("--events", type=int, default=16_384, metavar="N", help="in a batch; default: 16384")
     given = parser.parse_args()
+    unknown = [part for part in given.parts if part not in PARTS]
+    if unknown or not 64 <= given.events <= 16_384:
+        parser.error(f"there is no part {unknown[0]!r}" if unknown else "events are 64 to 16384")
     before = calibrate()
-    print(f"Python {platform.python_version()}, {platform.machine()}; one thread, CPU time, median of 3")
-    print(f"B1: boolean matching, {given.subscriptions:,} subscriptions, {given.events:,} events")
-    print(f"{'index':8} {'load':5} {'events from':12} {'events/s':>10} {'x calib.':>9} {'matches':>8}  where")
-    for row in b1.rows(given.subscriptions, given.events):
-        # Events a second for a million steps a second of the fixed loop: a figure that other machines can compare.
-        print(
-            f"{row.index:8} {row.workload:5} {row.source:12} {row.events_per_second:10,.0f} "
-            f"{row.events_per_second / before:9,.1f} {row.matches_per_event:8,.1f}  {row.note}",
-            flush=True,
-        )
+    print(f"Python {platform.python_version()}, {platform.machine()}; one thread, CPU time unless wall time is said")
+    print(f"{given.subscriptions:,} subscriptions, batches of {given.events:,} events (zipf: a sixteenth)")
+    print(HEADER)
+    for part in given.parts or PARTS:
+        for row in PARTS[part](given):
+            print(row.text(before), flush=True)
     after = calibrate()
     print(f"calibration loop: {before:,.0f} M steps/s before, {after:,.0f} after")
     return 0

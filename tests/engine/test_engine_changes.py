@@ -124,7 +124,7 @@ class Changes(RuleBasedStateMachine):
         first=st.lists(trees, max_size=6),
     )
     def start(self, ids: tuple[Any, ...], index: str, delta_limit: int, first: list[Expression]) -> None:
-        self.ids = ids
+        self.ids, self.delta_limit = ids, delta_limit
         self.engine = tocsin.Engine(index, delta_limit=delta_limit)
         for place, tree in enumerate(first):
             self.subscribe(place, tree, False, None, None, False)
@@ -228,7 +228,7 @@ class Changes(RuleBasedStateMachine):
     @rule(place=st.integers(0, 1), go_on=st.booleans())
     def save_and_load(self, place: int, go_on: bool) -> None:
         self.engine.save(self.folder / str(place))
-        loaded = tocsin.Engine.load(self.folder / str(place))
+        loaded = tocsin.Engine.load(self.folder / str(place), delta_limit=self.delta_limit)
 
         assert listed(loaded, self.seen, EVERYTHING) == expected(self.reference, self.seen, EVERYTHING)
         if go_on:
@@ -280,8 +280,9 @@ TEMPLATES: Final[tuple[Callable[[random.Random], str], ...]] = (
 class Soak:
     """Cheap random changes to an engine and its reference; `dice` decides everything."""
 
-    def __init__(self, dice: random.Random, names: Sequence[Any], engine: Any, folder: Path) -> None:
-        self.dice, self.names, self.engine, self.folder = dice, names, engine, folder
+    def __init__(self, dice: random.Random, names: Sequence[Any], index: str, delta_limit: int, folder: Path) -> None:
+        self.dice, self.names, self.folder, self.delta_limit = dice, names, folder, delta_limit
+        self.engine: Any = tocsin.Engine(index, delta_limit=delta_limit)
         self.reference = Reference()
 
     def step(self) -> None:
@@ -318,7 +319,7 @@ class Soak:
     def save_and_load(self) -> None:
         self.engine.save(self.folder)
         self.engine.close()
-        self.engine = tocsin.Engine.load(self.folder)
+        self.engine = tocsin.Engine.load(self.folder, delta_limit=self.delta_limit)
 
     def fields(self) -> dict[str, Any]:
         where = self.dice.choice(TEMPLATES)(self.dice)
@@ -350,7 +351,7 @@ def test_a_long_life_of_small_changes_is_answered_like_the_reference(
 ) -> None:
     """Thousands of changes of every kind, and after every ten the answers, payloads and ids are the reference's."""
     dice = random.Random(f"{index} {delta_limit}")
-    soak = Soak(dice, names, tocsin.Engine(index, delta_limit=delta_limit), tmp_path / "saved")
+    soak = Soak(dice, names, index, delta_limit, tmp_path / "saved")
 
     for count in range(1, 2001):
         soak.step()

@@ -15,9 +15,9 @@ import pytest
 import tocsin
 
 WINDOW: Final = 20
-CHANGES: Final = 300
+CHANGES: Final = 250
 MOST_CHANGES: Final = 20_000
-ROUNDS: Final = 40
+ROUNDS: Final = 25
 READERS: Final = 3
 BATCH: Final = [{"n": 1}] * 1200  # more than one piece of events
 DEADLOCK_S: Final = 300
@@ -32,7 +32,7 @@ def frequent_switches() -> Iterator[None]:
     sys.setswitchinterval(usual)
 
 
-@pytest.fixture(params=["auto", "access"])
+@pytest.fixture(params=["auto", "scan"])
 def engine(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A delta of a few changes, so that segments are made and merged all the time."""
     with tocsin.Engine(request.param, delta_limit=16) as engine:
@@ -141,6 +141,7 @@ def one_of_all(answer: tocsin.Answer) -> tuple[np.ndarray, np.ndarray]:
     """Ids and scores that every event of the batch has, the same for all."""
     count, odd = divmod(len(answer), len(BATCH))
     assert not odd, "some events have more matches than others"
+    assert answer.stats.subscriptions == count, "every subscription matches every event here"
     columns = [answer.table[name].to_numpy().reshape(len(BATCH), count) for name in answer.table.column_names]
     assert (columns[0] == np.arange(len(BATCH))[:, None]).all()
     assert all((column == column[0]).all() for column in columns[1:]), "one batch saw two states"
@@ -235,21 +236,26 @@ def test_scores_are_of_one_state_too(engine: Any) -> None:
 def test_a_replaced_subscription_is_never_missing_nor_double(engine: Any) -> None:
     """Who matches while ids are replaced sees each exactly once, old or new."""
     for number in range(WINDOW):
-        engine.subscribe(number, where(number), score=0)
+        engine.subscribe(number, where(number), payload=0)
     crew = Crew()
 
     def replace() -> None:
         for turn in crew.turns():
             number = turn * 7 % WINDOW
-            engine.subscribe(number, where(turn), score=turn, replace=True)
+            engine.subscribe(number, where(turn), payload=turn, replace=True)
             if turn % 20 == 0:
-                records = [{"id": i, "where": where(turn + i), "score": turn} for i in range(WINDOW)]
+                records = [{"id": i, "where": where(turn + i), "payload": turn} for i in range(WINDOW)]
                 assert engine.subscribe_many(records, replace=True).errors == []
 
     def read() -> None:
         assert one_of_all(engine.match_batch(BATCH))[0].tolist() == list(range(WINDOW))
         assert [match.subscription for match in engine.match({"n": 1})] == list(range(WINDOW))
         assert len(engine) == engine.stats.subscriptions == WINDOW
+        for number in range(WINDOW):
+            before = engine.payload(number)
+            assert number in engine
+            assert engine.explain(number, {"n": 1}).matched
+            assert before <= engine.payload(number)
 
     crew.repeat(read, READERS)
     crew.wait_for(crew.start(replace))
@@ -272,7 +278,27 @@ def test_an_event_source_that_changes_the_engine_does_not_change_its_own_batch(e
     answer = engine.match_batch(events())
 
     assert answer.table["subscription"].to_numpy().reshape(-1, 3).tolist() == [[0, 1, 2]] * 40_000
+    assert answer.stats.subscriptions == 3
     assert [match.subscription for match in engine.match({"n": 1})] == [0, 1, 2, 39_003]
+
+
+@pytest.mark.parametrize("name", ["text", 7])
+def test_the_first_subscription_of_all_does_not_reach_a_batch_that_has_begun(engine: Any, name: Any) -> None:
+    """It decides the kind of ids, and still the batch is that of an empty engine from start to end."""
+
+    def events() -> Iterator[dict[str, int]]:
+        for number in range(40_000):
+            if number == 10:
+                engine.subscribe(name, "TRUE")
+            yield {"n": 1}
+
+    empty = tocsin.match([], [{}], ranking=tocsin.Top(1)).table
+
+    answer = engine.match_batch(events(), ranking=tocsin.Top(1))
+
+    assert answer.table == empty
+    assert (answer.stats.subscriptions, answer.stats.events) == (0, 40_000)
+    assert list(engine.match({})) == [tocsin.Match(name, 1.0)]
 
 
 def own_changes(engine: Any, first: int) -> None:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen, starts_of
-from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.pools import HIGHEST, LOWEST, Pool
 from tocsin.kernels import codes
 from tocsin.kernels.layouts import Expressions
@@ -32,6 +32,8 @@ def joined(parts: Sequence[CompiledExpressions], order: NDArray[np.int64] | None
 
     Expressions that `order` leaves out are dropped; their leaves stay. Cost: linear, and a sort of the strings.
     """
+    if not parts:
+        return compile_expressions([])
     names = _Names(parts)
     tables = [_renumbered(part, names, before) for part, before in zip(parts, _lengths_before(parts), strict=True)]
     merged: dict[str, Any] = {}

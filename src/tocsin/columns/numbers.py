@@ -23,7 +23,8 @@ def keys_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     [0, 0, 1]
     """
     bits = (np.ascontiguousarray(numbers, np.float64) + 0.0).view(np.int64)  # + 0.0 makes -0.0 into 0.0
-    return np.where(bits >= 0, bits, bits ^ _FLIP)
+    keys: NDArray[np.int64] = bits ^ ((bits >> 63) & _FLIP)  # a negative one's shifted bits are all ones
+    return keys
 
 
 def numbers_of(keys: NDArray[np.int64]) -> NDArray[np.float64]:

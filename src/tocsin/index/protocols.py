@@ -16,7 +16,7 @@ from tocsin.index.statistics import Statistics
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Question: TypeAlias = Literal["all matches"]
 Alive: TypeAlias = "NDArray[np.uint64] | None"
-"""A bit a subscription, low bits first, 0 for one that is gone; None where none is."""
+"""(S // 64 + 1,) a bit a subscription, low bits first, 0 for one that is gone; None where none is."""
 
 
 class Found(NamedTuple):

@@ -35,6 +35,7 @@ class Keys(NamedTuple):
     fields: NDArray[np.int32]  # (K,)
     lows: NDArray[np.int32]  # (K,) codes
     highs: NDArray[np.int32]  # (K,)
+    weights: NDArray[np.float64]  # (O,) the share of its field that each operand has
     present: NDArray[np.int32]  # (F,) the field whose presence a leaf needs, -1 for none
 
 
@@ -126,8 +127,33 @@ def key_codes(
 
 
 @kernel
-def key_cost(field: int, low: int, high: int, operand_starts: NDArray[np.int64], shares: NDArray[np.float64]) -> float:
+def operand_weights(
+    fields: NDArray[np.int32], lows: NDArray[np.int32], highs: NDArray[np.int32], operand_starts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The share of each operand among the equalities of its field, all of them thought to be asked for once more."""
+    weights = np.ones(operand_starts[-1], np.float64)
+    totals = (operand_starts[1:] - operand_starts[:-1]).astype(np.float64) + 1.0
+    for k in range(len(fields)):
+        if lows[k] == highs[k]:
+            weights[operand_starts[fields[k]] + (lows[k] >> 1)] += 1.0
+            totals[fields[k]] += 1.0
+    for field in range(len(totals)):
+        weights[operand_starts[field] : operand_starts[field + 1]] /= totals[field]
+    return weights
+
+
+@kernel
+def key_cost(
+    field: int,
+    low: int,
+    high: int,
+    operand_starts: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    shares: NDArray[np.float64],
+) -> float:
     """The expected share of events that have a key: the field's share, times that of its operands in the range."""
+    if low == high:
+        return shares[field] * weights[operand_starts[field] + (low >> 1)]
     operands = operand_starts[field + 1] - operand_starts[field]
     inside = (min(np.int64(high), 2 * operands) - low) // 2 + 1
     return shares[field] * (inside / (operands + 1))
@@ -147,6 +173,7 @@ def literal_costs(
     lows = keys.lows
     highs = keys.highs
     needed = keys.present
+    weights = keys.weights
     costs = np.empty(2 * len(kinds), np.float64)
     for leaf in range(len(kinds)):
         kind = kinds[leaf]
@@ -155,7 +182,7 @@ def literal_costs(
         failed = present
         if kind == codes.RANGE:  # nearly all, and a call costs more than the work
             at = starts[leaf]
-            cost = key_cost(fields[at], lows[at], highs[at], operand_starts, shares)
+            cost = key_cost(fields[at], lows[at], highs[at], operand_starts, weights, shares)
             held = NEVER if lows[at] > highs[at] else cost
         elif starts[leaf + 1] > starts[leaf]:
             held = _own_cost(leaves, leaf, keys, operand_starts, shares)
@@ -185,7 +212,7 @@ def _own_cost(
     total = 0.0
     least = ALWAYS
     for k in range(keys.starts[leaf], keys.starts[leaf + 1]):
-        cost = key_cost(keys.fields[k], keys.lows[k], keys.highs[k], operand_starts, shares)
+        cost = key_cost(keys.fields[k], keys.lows[k], keys.highs[k], operand_starts, keys.weights, shares)
         total += cost
         least = min(least, cost)
     return least if needs_all(leaves, leaf) else total
@@ -197,7 +224,7 @@ def cheapest_key(leaf: int, keys: Keys, operand_starts: NDArray[np.int64], share
     best = keys.starts[leaf]
     least = ALWAYS
     for k in range(keys.starts[leaf], keys.starts[leaf + 1]):
-        cost = key_cost(keys.fields[k], keys.lows[k], keys.highs[k], operand_starts, shares)
+        cost = key_cost(keys.fields[k], keys.lows[k], keys.highs[k], operand_starts, keys.weights, shares)
         if cost < least:
             least = cost
             best = k

@@ -94,7 +94,7 @@ def _prefetch_operands(fields: Fields, attributes: NDArray[np.int32], numbers: N
     operands = fields.operands
     for i in range(len(attributes)):
         attribute = numbers[attributes[i]]
-        if attribute >= 0:
+        if attribute >= 0 and starts[attribute] < starts[attribute + 1]:
             field = starts[attribute]
             low = operand_starts[field]
             quarter = (operand_starts[field + 1] - low) >> 2

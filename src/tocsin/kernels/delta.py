@@ -69,6 +69,7 @@ def match_chains(
     hits = np.empty(len(leaves.program_starts), np.int32)
     places = np.empty(codes.LANES, np.int64)
     written = np.int64(0)
+    begun = first
     while first < total:
         stop = min(first + codes.LANES, total)
         lanes = ~_NONE >> np.uint64(codes.LANES - (stop - first))
@@ -84,7 +85,7 @@ def match_chains(
             found_lanes[hits[i]] = _NONE
         needed = count_lanes(masks, found, places)
         if written + needed > len(out):
-            return (first, written) if written else (-1 - needed, np.int64(0))
+            return (first, written) if first > begun else (-1 - needed, np.int64(0))
         write_hits(hits, masks, found, places, out[written:])
         ends[first:stop] = written + places[: stop - first]
         counts[0] += examined

@@ -14,22 +14,35 @@ from tocsin.kernels.layouts import Expressions
 
 @kernel
 def named_attributes(leaves: Expressions, attributes: int) -> NDArray[np.int64]:
-    """How many literals of the programs name each attribute; those of terms count once each."""
+    """How many literals of the programs name each attribute."""
     counts = np.zeros(attributes, np.int64)
     program = leaves.program
+    kinds = leaves.leaf_kinds
+    firsts = leaves.leaf_attributes
+    seconds = leaves.leaf_others
     i = 0
     while i < len(program):
         if program[i] < 0:
             i += 2
             continue
         leaf = program[i] >> 1
-        if leaves.leaf_kinds[leaf] < codes.COMPARE:
-            counts[leaves.leaf_attributes[leaf]] += 1
         i += 1
-    for i in range(len(leaves.term_codes)):
+        if kinds[leaf] < codes.COMPARE:
+            counts[firsts[leaf]] += 1
+            if kinds[leaf] == codes.ARRAY_PAIR or kinds[leaf] == codes.INTERSECTS_PAIR:
+                counts[seconds[leaf]] += 1
+        elif kinds[leaf] <= codes.TERM_IS_NULL:
+            _count_in_term(leaves, firsts[leaf], counts)
+            if kinds[leaf] == codes.COMPARE:
+                _count_in_term(leaves, seconds[leaf], counts)
+    return counts
+
+
+@kernel
+def _count_in_term(leaves: Expressions, term: int, counts: NDArray[np.int64]) -> None:
+    for i in range(leaves.term_starts[term], leaves.term_starts[term + 1]):
         if leaves.term_codes[i] == codes.TERM_ATTRIBUTE:
             counts[leaves.term_arguments[i]] += 1
-    return counts
 
 
 @kernel

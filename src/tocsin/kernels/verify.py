@@ -173,6 +173,7 @@ def match_all(
     found_lanes = np.empty(len(hits), np.uint64)
     places = np.empty(codes.LANES, np.int64)
     written = np.int64(0)
+    begun = first
     while first < total:
         stop = min(first + codes.LANES, total)
         lanes = ~NONE >> np.uint64(codes.LANES - (stop - first))
@@ -183,7 +184,7 @@ def match_all(
         clear_block(block, touched)
         needed = count_lanes(found_lanes, found, places)
         if written + needed > len(out):
-            return (first, written) if written else (-1 - needed, np.int64(0))
+            return (first, written) if first > begun else (-1 - needed, np.int64(0))
         write_hits(hits, found_lanes, found, places, out[written:])
         ends[first:stop] = written + places[: stop - first]
         written += needed

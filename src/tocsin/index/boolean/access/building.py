@@ -13,7 +13,7 @@ from tocsin.columns.subsets import subset
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.statistics import Statistics, attribute_shares
 from tocsin.kernels import placing
-from tocsin.kernels.access_keys import Keys, key_codes, literal_costs
+from tocsin.kernels.access_keys import Keys, key_codes, literal_costs, operand_weights
 from tocsin.kernels.access_layouts import (
     HIGHEST_CODE,
     LOWEST_CODE,
@@ -69,7 +69,8 @@ def _costs(compiled: CompiledExpressions, statistics: Statistics | None) -> _Cos
     low_codes, high_codes = np.empty(len(packed), np.int32), np.empty(len(packed), np.int32)
     key_codes(key_fields, lows, operand_starts, operands, low_codes)
     key_codes(key_fields, highs, operand_starts, operands, high_codes)
-    keys = Keys(starts, key_fields, low_codes, high_codes, present_fields)
+    weights = operand_weights(key_fields, low_codes, high_codes, operand_starts)
+    keys = Keys(starts, key_fields, low_codes, high_codes, weights, present_fields)
     owners = distinct >> 24
     fields = Fields(
         frozen(np.searchsorted(owners, np.arange(attributes + 1)), np.int32),

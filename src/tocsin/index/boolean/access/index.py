@@ -23,6 +23,7 @@ from tocsin.columns.binding import Binder
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.sizes import expression_sizes
 from tocsin.index.boolean.access.building import build_layout
+from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.decoding import decoded
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.found import collect
@@ -57,7 +58,9 @@ class Access:
 
     @classmethod
     def load(cls, arrays: Arrays) -> Access:
-        return cls(AccessLayout.restored(arrays))
+        layout = AccessLayout.restored(arrays)
+        check_layout(layout)
+        return cls(layout)
 
     @property
     def attributes(self) -> Sequence[str]:
@@ -93,15 +96,17 @@ class Access:
         return decoded(self._layout)
 
     def match(self, batch: EventBatch, alive: Alive = None) -> Found:
-        lists, leaves = self._layout.lists, self._layout.programs_of.arrays
+        lists = self._layout.lists
+        leaves = self._layout.programs_of.arrays if len(lists.programs.owners) else None
         bound = self._binder.bind(batch)
         scratch, verifier = self._scratch(batch, bound)
         living = self._everyone if alive is None else alive
+        walker = None if leaves is None else verifier
         counts = np.zeros(2, np.int64)
         starts, found = collect(
             len(batch),
             lambda first, ends, out: match_access(
-                lists, leaves, batch.arrays, bound, living, scratch, verifier, first, ends, out, counts
+                lists, leaves, batch.arrays, bound, living, scratch, walker, first, ends, out, counts
             ),
         )
         return Found(starts, found, int(counts[0]), int(counts[1]))

@@ -1,0 +1,62 @@
+"""How fast do subscriptions come in, and a saved engine back? In bulk, from texts and from columns; from disk."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+import tocsin
+from benchmarks.boolean_workload import UNI
+from benchmarks.rows import Row
+
+
+def rows(subscriptions: int) -> Iterator[Row]:
+    """Measure on the uniform workload, whose texts have most templates."""
+    tocsin.Engine().subscribe_many(UNI.conjunctions(100))  # compiles the kernels
+    columns = UNI.conjunctions(subscriptions)
+    engine = tocsin.Engine()
+    seconds = _timed(lambda: engine.subscribe_many(columns))
+    yield Row("engine", "uni", "subscribe_many(columns)", seconds, "s", f"{seconds / subscriptions * 1e6:.1f} us each")
+    records = [{"id": f"s{i:07d}", "where": text} for i, text in enumerate(UNI.texts(subscriptions))]
+    other = tocsin.Engine()
+    seconds = _timed(lambda: other.subscribe_many(records))
+    yield Row("engine", "uni", "subscribe_many(texts)", seconds, "s", f"{seconds / subscriptions * 1e6:.1f} us each")
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = _timed(lambda: engine.save(folder))
+        yield Row("engine", "uni", "save", seconds, "s")
+        seconds = _timed(lambda: tocsin.Engine.load(folder))
+        yield Row("engine", "uni", "load", seconds, "s", "mapped, every checksum and offset checked")
+        private, shared = _memory_of_loader(folder)
+        note = f"{shared:,.0f} MB of its memory are the files' pages, which others share"
+        yield Row("engine", "uni", "memory of a second process", private, "MB", note)
+
+
+_LOADER = """
+import re, sys, tocsin
+before = open("/proc/self/smaps_rollup").read()
+engine = tocsin.Engine.load(sys.argv[1])
+engine.match({"a1": 1})
+after = open("/proc/self/smaps_rollup").read()
+def kb(text, name): return int(re.search(name + r": *(\\d+)", text)[1])
+private = [kb(t, "Private_Dirty") + kb(t, "Private_Clean") for t in (before, after)]
+shared = [kb(t, "Shared_Clean") for t in (before, after)]
+print((private[1] - private[0]) / 1024, (shared[1] - shared[0]) / 1024)
+"""
+
+
+def _memory_of_loader(folder: str) -> tuple[float, float]:
+    """What loading adds to a process's own memory and to what it shares, in MB, while this one has the files mapped."""
+    holder = tocsin.Engine.load(folder)
+    shown = subprocess.run([sys.executable, "-c", _LOADER, folder], capture_output=True, text=True, check=True)
+    del holder
+    private, shared = map(float, shown.stdout.split())
+    return private, shared
+
+
+def _timed(work: object) -> float:
+    begun = time.perf_counter()
+    work()  # type: ignore[operator]
+    return time.perf_counter() - begun

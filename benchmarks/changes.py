@@ -1,0 +1,118 @@
+"""What do changes cost? An engine of many subscriptions, a tenth of whose traffic is changes, and single matches."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+import tocsin
+from benchmarks.boolean_workload import UNI, ZIPF, Workload
+from benchmarks.rows import Row
+from tocsin.columns.batch import EventBatch
+from tocsin.engine.answering import Moment
+from tocsin.engine.matching import encode_chunk
+
+_BATCH = 450
+_CHANGES = 50
+"""One change for nine events: a third subscriptions, a third unsubscriptions, a third new scores."""
+
+
+def rows(subscriptions: int, seconds: float = 8.0) -> Iterator[Row]:
+    """Measure on both workloads."""
+    for workload in (UNI, ZIPF):
+        engine = tocsin.Engine()
+        engine.subscribe_many(workload.conjunctions(subscriptions))
+        gc.collect()
+        gc.freeze()  # as a service would: what is loaded stays, and need not be looked through again and again
+        yield from _single(workload, engine)
+        yield from _churn(workload, engine, subscriptions, seconds)
+        engine.close()
+
+
+def _single(workload: Workload, engine: tocsin.Engine) -> Iterator[Row]:
+    events = [event for event in workload.events(4000) if len(event) == 20]
+    for name, work in (("match(dict)", engine.match), ("list(match(dict))", lambda event: list(engine.match(event)))):
+        times = sorted(_timed(lambda event=event, work=work: work(event)) for event in events)
+        note = f"20 attributes; 99th percentile {times[len(times) * 99 // 100] * 1e6:,.0f} us"
+        yield Row("engine", workload.name, name, statistics.median(times) * 1e6, "us", note)
+
+
+def _churn(workload: Workload, engine: tocsin.Engine, subscriptions: int, seconds: float) -> Iterator[Row]:
+    pause_free = _rate(workload, engine, iter(()), 0, seconds / 4)
+    changes = _Changes(workload, engine, subscriptions)
+    mixed = _rate(workload, engine, iter(changes), _CHANGES, seconds)
+    yield Row("engine", workload.name, "events alone", pause_free.rate, "events/s", f"batches of {_BATCH}")
+    note = f"{mixed.rate / pause_free.rate:.0%} of that; {changes.note()}; {mixed.note}"
+    yield Row("engine", workload.name, "10 % changes", mixed.rate, "ops/s", note)
+
+
+class _Rate:
+    def __init__(self, operations: int, times: list[float]) -> None:
+        self.rate = operations / sum(times)
+        self.note = f"batches' 99.9th percentile {np.percentile(times, 99.9) * 1e3:.1f} ms"
+
+
+def _rate(workload: Workload, engine: tocsin.Engine, changes: Iterator[None], each: int, seconds: float) -> _Rate:
+    """Events and changes a second of wall time, one thread; the engine merges beside it."""
+    times: list[float] = []
+    batches = _batches(workload, engine)
+    operations = 0
+    while sum(times) < seconds:
+        batch = next(batches)
+
+        def work(batch: EventBatch = batch) -> None:
+            with engine._store.reading() as root:
+                Moment(engine._store, root).located(batch)
+            for _ in range(each):
+                next(changes)
+
+        times.append(_timed(work))
+        operations += len(batch) + each
+    return _Rate(operations, times)
+
+
+def _batches(workload: Workload, engine: tocsin.Engine) -> Iterator[EventBatch]:
+    (chunk,) = workload.sparse_events(_BATCH * 32).chunks()
+    while True:
+        for first in range(0, len(chunk), _BATCH):
+            yield encode_chunk(chunk.part(first, first + _BATCH), engine._store.wanted)[0][0]
+
+
+class _Changes:
+    """An endless stream of changes, each timed."""
+
+    def __init__(self, workload: Workload, engine: tocsin.Engine, subscriptions: int) -> None:
+        self._engine = engine
+        self._texts = workload.texts(200_000, seed=7)
+        self._victims = iter(np.random.default_rng(3).permutation(subscriptions).tolist())
+        self._times: list[float] = []
+
+    def __iter__(self) -> Iterator[None]:
+        number = 0
+        while True:
+            text = self._texts[number % len(self._texts)]
+            self._time(lambda n=number, text=text: self._engine.subscribe(f"new{n}", text))
+            yield
+            self._time(lambda: self._engine.unsubscribe(f"s{next(self._victims):07d}"))
+            yield
+            self._time(lambda n=number: self._engine.rescore(f"new{n}", n % 7))
+            yield
+            number += 1
+
+    def _time(self, work: object) -> None:
+        self._times.append(_timed(work))
+
+    def note(self) -> str:
+        """What changes cost."""
+        median, late = np.percentile(self._times, [50, 99.9])
+        return f"a change: median {median * 1e6:.0f} us, 99.9th percentile {late * 1e3:.2f} ms"
+
+
+def _timed(work: object) -> float:
+    begun = time.perf_counter()
+    work()  # type: ignore[operator]
+    return time.perf_counter() - begun

@@ -1,0 +1,139 @@
+"""Do the numbers of an access index stay within its arrays? Kernels check nothing, so all is checked on load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.checks import ascending, check_below, check_starts, require
+from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.kernels import codes
+from tocsin.kernels.access_layouts import (
+    ANY,
+    AT_LEAST,
+    AT_MOST,
+    ELEMENT,
+    HIGHEST_CODE,
+    LOWEST_CODE,
+    Conjunctions,
+    Fields,
+    Lists,
+    Postings,
+    Runs,
+)
+
+
+def check_layout(layout: AccessLayout) -> None:
+    """Raise `ValueError` unless every offset and number is in range, and every entry lies where a search expects it."""
+    lists, names = layout.lists, layout.programs_of
+    programs, subscriptions = lists.programs, layout.subscriptions
+    require(0 <= subscriptions < 2**31, "the number of subscriptions is out of range")
+    _check_fields(lists.fields, len(names.attributes), len(names.transforms))
+    check_below("owner of a single", lists.singles.owners, subscriptions)
+    check_below("owner of a conjunction", lists.conjunctions.owners, subscriptions)
+    check_below("owner of a program", programs.owners, subscriptions)
+    require(len(programs.owners) == len(names), "the programs differ in length")
+    require(ascending(programs.owners) and ascending(programs.uncovered), "the programs are out of order")
+    check_below("program without a cover", programs.uncovered, len(programs.owners))
+    check_below("program of a posting", lists.program_postings.owners, len(programs.owners))
+    _check_postings("singles", lists.fields, lists.single_runs, lists.singles)
+    _check_postings("programs", lists.fields, lists.program_runs, lists.program_postings)
+    _check_conjunctions(lists.fields, lists.conjunction_runs, lists.conjunctions)
+    _check_kinds(lists)
+
+
+def _check_fields(fields: Fields, attributes: int, transforms: int) -> None:
+    count = len(fields.kinds)
+    check_starts("fields", fields.starts, count)
+    require(len(fields.starts) == attributes + 1, "the fields do not fit the attributes")
+    require(len(fields.transforms) == count, "the fields differ in length")
+    check_below("kind of a field", fields.kinds, ELEMENT + codes.LIST)
+    check_below("transform of a field", fields.transforms, transforms)
+    check_starts("operands", fields.operand_starts, len(fields.operands))
+    require(len(fields.operand_starts) == count + 1, "the operands do not fit the fields")
+
+
+def _check_kinds(lists: Lists) -> None:
+    """Only a scalar has ranges; an element of a list has equalities, and no transform."""
+    scalar = lists.fields.kinds <= codes.INSTANT
+    for runs in (lists.single_runs, lists.conjunction_runs):
+        require((np.diff(runs.starts)[~scalar] == 0).all(), "a range is under a field that is no scalar's")
+    elements = lists.fields.kinds >= ELEMENT
+    require((lists.fields.transforms[elements] == 0).all(), "a field of elements has a transform")
+    within = elements[_fields_of(lists.program_runs)]
+    postings = lists.program_postings
+    require((postings.lows == postings.highs)[within].all(), "a key of elements is no equality")
+
+
+def _fields_of(runs: Runs) -> NDArray[np.int64]:
+    return np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
+
+
+def _check_runs(name: str, runs: Runs, fields: int, entries: Sequence[NDArray[Any]]) -> None:
+    require(all(len(array) == len(entries[0]) for array in entries), f"the {name} differ in length")
+    check_starts(name, runs.starts, len(entries[0]))
+    check_starts(f"runs of {name}", runs.run_starts, len(runs.run_stops))
+    require(len(runs.starts) == fields + 1 == len(runs.run_starts), f"the {name} do not fit the fields")
+    require(len(runs.run_widths) == len(runs.run_stops), f"the runs of {name} differ in length")
+    stops = np.concatenate([[0], runs.run_stops])
+    require((stops[1:] >= stops[:-1]).all(), f"the runs of {name} are out of order")
+    require((stops[runs.run_starts] == runs.starts).all(), f"the runs of {name} do not fit their fields")
+
+
+def _check_postings(name: str, fields: Fields, runs: Runs, postings: Postings) -> None:
+    _check_runs(name, runs, len(fields.kinds), postings)
+    owners = _fields_of(runs)
+    _check_ends(name, fields, owners, postings.lows)
+    _check_ends(name, fields, owners, postings.highs)
+    _check_classes(name, runs, postings.lows, postings.highs)
+
+
+def _check_ends(name: str, fields: Fields, owners: NDArray[np.int64], ends: NDArray[np.int32]) -> None:
+    """Every end is an operand's own code, or none."""
+    operands = np.diff(fields.operand_starts)[owners]
+    sound = (ends == LOWEST_CODE) | (ends == HIGHEST_CODE) | ((ends & 1 == 1) & (ends > 0) & (ends < 2 * operands))
+    require(sound.all(), f"an end of the {name} is no operand's code")
+
+
+def _check_classes(name: str, runs: Runs, lows: NDArray[np.int32], highs: NDArray[np.int32]) -> None:
+    """Every entry is of the class of its run, so that what a search finds holds what the search promises."""
+    widths = np.repeat(runs.run_widths, np.diff(np.concatenate([[0], runs.run_stops])))
+    no_low, no_high = lows <= LOWEST_CODE, highs == HIGHEST_CODE
+    own = np.maximum(highs.astype(np.int64) - lows, 0)
+    classes = {
+        ANY: no_low & no_high,
+        AT_MOST: no_low & ~no_high,
+        AT_LEAST: no_high & ~no_low,
+    }
+    sound = (widths >= 0) & ~no_low & ~no_high & (own <= widths)
+    for width, expected in classes.items():
+        sound |= (widths == width) & expected
+    require(sound.all(), f"an entry of the {name} is in a run of another class")
+
+
+def _check_conjunctions(fields: Fields, runs: Runs, conjunctions: Conjunctions) -> None:
+    """Predicates in the order of the conjunctions, the last of each marked; the first one is what the run is about."""
+    _check_runs("conjunctions", runs, len(fields.kinds), conjunctions[:4])
+    require(len(conjunctions.predicates) % 3 == 0, "the predicates are cut short")
+    rows = conjunctions.predicates.reshape(-1, 3)
+    numbers = rows[:, 0] >> 2
+    check_below("field of a predicate", numbers, len(fields.kinds))
+    require((fields.kinds[numbers] <= codes.INSTANT).all(), "a predicate is on a field that is no scalar's")
+    _check_ends("predicates", fields, numbers.astype(np.int64), rows[:, 1])
+    _check_ends("predicates", fields, numbers.astype(np.int64), rows[:, 2])
+    ends = np.flatnonzero(rows[:, 0] & 2) + 1
+    lengths = np.diff(ends, prepend=0)
+    require(len(ends) == len(conjunctions.tails), "the predicates do not fit the conjunctions")
+    require(not len(rows) or ends[-1] == len(rows), "the last conjunction has no end")
+    require((conjunctions.tails == ends - lengths).all(), "the conjunctions are out of order")
+    first = rows[ends - lengths]
+    negated = first[:, 0] & 1 == 1
+    require((negated | (lengths > 1)).all(), "a conjunction of one range is among those of several")
+    require(
+        (first[:, 0] >> 2 == _fields_of(runs)).all(), "a conjunction is under another field than its first predicate"
+    )
+    lows, highs = np.where(negated, LOWEST_CODE, first[:, 1]), np.where(negated, HIGHEST_CODE, first[:, 2])
+    _check_classes("conjunctions", runs, lows, highs)

@@ -1,0 +1,61 @@
+"""How the tests of indexes ask: expressions from text, events from dicts, and `access` held against `scan`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tocsin
+from tocsin.columns.batch import EventBatch, Wanted
+from tocsin.columns.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.objects import encode_objects
+from tocsin.index import Found, Matcher
+from tocsin.index.boolean.access import Access
+from tocsin.index.boolean.scan import Scan
+from tocsin.index.statistics import Statistics
+
+Event = Mapping[str, Any]
+
+
+def compiled(texts: Iterable[str]) -> CompiledExpressions:
+    return _compiled(tuple(texts))
+
+
+@lru_cache(8)  # parsing is most of the time of a test that asks one load several times
+def _compiled(texts: tuple[str, ...]) -> CompiledExpressions:
+    return compile_expressions(map(tocsin.parse, texts))
+
+
+def batch(of: CompiledExpressions | Matcher, events: Sequence[Event]) -> EventBatch:
+    return encode_objects(enumerate(events), Wanted(of.attributes))
+
+
+def pairs(found: Found) -> list[tuple[int, int]]:
+    return list(zip(found.events.tolist(), found.subscriptions.tolist(), strict=True))
+
+
+def asked(texts: Sequence[str], events: Sequence[Event], statistics: Statistics | None = None) -> Found:
+    """What an access index over these subscriptions finds, once it is seen to find what `scan` finds."""
+    expressions = compiled(texts)
+    given = batch(expressions, events)
+    found = Access.build(expressions, statistics).match(given)
+    assert_alike(found, Scan.build(expressions).match(given))
+    return found
+
+
+def assert_alike(found: Found, expected: Found) -> None:
+    assert np.array_equal(found.starts, expected.starts)
+    assert np.array_equal(found.subscriptions, expected.subscriptions)
+
+
+def assert_access_is_scan(
+    expressions: CompiledExpressions, given: EventBatch, alive: NDArray[np.uint64] | None = None
+) -> Found:
+    """Both find the same of a batch; what access found."""
+    found = Access.build(expressions).match(given, alive)
+    assert_alike(found, Scan.build(expressions).match(given, alive))
+    return found
