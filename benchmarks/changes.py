@@ -13,8 +13,8 @@ import tocsin
 from benchmarks.boolean_workload import UNI, ZIPF, Workload
 from benchmarks.rows import Row
 from tocsin.columns.batch import EventBatch
+from tocsin.columns.objects import encode_objects
 from tocsin.engine.answering import Moment
-from tocsin.engine.matching import encode_chunk
 
 _BATCH = 450
 _CHANGES = 50
@@ -24,6 +24,7 @@ _CHANGES = 50
 def rows(subscriptions: int, seconds: float = 8.0) -> Iterator[Row]:
     """Measure on both workloads."""
     for workload in (UNI, ZIPF):
+        _compile_kernels()
         engine = tocsin.Engine()
         engine.subscribe_many(workload.conjunctions(subscriptions))
         gc.collect()
@@ -31,6 +32,18 @@ def rows(subscriptions: int, seconds: float = 8.0) -> Iterator[Row]:
         yield from _single(workload, engine)
         yield from _churn(workload, engine, subscriptions, seconds)
         engine.close()
+
+
+def _compile_kernels() -> None:
+    """Have every kernel compiled that the measurement will call."""
+    with tocsin.Engine(delta_limit=8) as engine:
+        engine.subscribe_many(UNI.conjunctions(100))
+        for number in range(40):
+            engine.subscribe(f"x{number}", "a1 = 1 AND a2 <= 3", replace=True)
+            list(engine.match({"a1": 1, "a2": 2, "a3": 3}))
+            engine.unsubscribe(f"s{number:07d}")
+        engine.merge()
+        list(engine.match({"a1": 1}))
 
 
 def _single(workload: Workload, engine: tocsin.Engine) -> Iterator[Row]:
@@ -76,10 +89,10 @@ def _rate(workload: Workload, engine: tocsin.Engine, changes: Iterator[None], ea
 
 
 def _batches(workload: Workload, engine: tocsin.Engine) -> Iterator[EventBatch]:
-    (chunk,) = workload.sparse_events(_BATCH * 32).chunks()
+    events = list(enumerate(workload.events(_BATCH * 32)))
     while True:
-        for first in range(0, len(chunk), _BATCH):
-            yield encode_chunk(chunk.part(first, first + _BATCH), engine._store.wanted)[0][0]
+        for first in range(0, len(events), _BATCH):
+            yield encode_objects(events[first : first + _BATCH], engine._store.wanted)
 
 
 class _Changes:

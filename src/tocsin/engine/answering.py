@@ -29,7 +29,7 @@ class Moment:
         self._root = root
 
     def __len__(self) -> int:
-        return sum(len(one.source.holder) - one.source.dead for one in self._root.snapshots)
+        return sum(one.count for one in self._root.snapshots)
 
     @property
     def id_type(self) -> pa.DataType:

@@ -94,6 +94,7 @@ class Snapshot:
     view: ChainedView | None  # of a delta
     alive: NDArray[np.uint64] | None  # None where nobody has gone
     scores: NDArray[np.float64]  # in place: may be newer than the moment
+    count: int  # how many are alive
 
     def living(self) -> NDArray[np.int64]:
         """The numbers of the living."""
@@ -131,8 +132,8 @@ def snapshot(source: Source) -> Snapshot:
     """Freeze a source; its bits are copied before they next change."""
     source.is_shared = True
     if isinstance(source.holder, Delta):
-        return Snapshot(source, source.holder.view(), source.alive, source.scores)
-    return Snapshot(source, None, source.alive if source.dead else None, source.scores)
+        return Snapshot(source, source.holder.view(), source.alive, source.scores, len(source))
+    return Snapshot(source, None, source.alive if source.dead else None, source.scores, len(source))
 
 
 def _arrow_ids(segment: Segment) -> pa.Array:

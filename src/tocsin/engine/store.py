@@ -8,7 +8,7 @@ them anew; those changes are noted in a journal, and made again on the result wh
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -44,7 +44,7 @@ class Store:
         self._moment = 0
         self._root: Root | None = None
         self._readers: Counter[int] = Counter()
-        self._undo: list[tuple[int, Source, int, float]] = []
+        self._undo: deque[tuple[int, Source, int, float]] = deque()
         self._journal: list[tuple[Source, int]] | None = None  # what changed since a merge began
 
     def __len__(self) -> int:
@@ -177,8 +177,9 @@ class Store:
                 self._readers[root.moment] -= 1
                 if not self._readers[root.moment]:
                     del self._readers[root.moment]
-                if not self._readers:
-                    self._undo.clear()
+                oldest = min(self._readers, default=self._moment)
+                while self._undo and self._undo[0][0] <= oldest:
+                    self._undo.popleft()
 
     def scores_of(self, root: Root, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """The scores that matches (source << 32 | number) had at the root's moment."""
