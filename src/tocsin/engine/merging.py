@@ -24,7 +24,7 @@ from tocsin.engine.store import Store
 from tocsin.index import Plan, find_index
 from tocsin.segment import Segment, build_segment
 
-_FANOUT: Final = 4
+_FANOUT: Final = 2
 _DEAD_SHARE: Final = 0.25
 
 

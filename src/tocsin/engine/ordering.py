@@ -17,13 +17,16 @@ from tocsin.columns.arrays import Texts
 from tocsin.engine.delta import Delta
 from tocsin.engine.sources import Root
 from tocsin.index import Found
-from tocsin.kernels.merging import merge_two
+from tocsin.kernels.merging import merge_two, segment_keys
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment import Segment
 from tocsin.segment.segment import rank_codes
 
 _GAP = 1 << 24
 """Room between two ranks for the ids of deltas: more than a delta holds."""
+
+
+_NO_RANKS = np.empty(0, np.int32)
 
 
 class Located(NamedTuple):
@@ -74,13 +77,13 @@ def _merged(left: Located, right: Located) -> Located:
 
 
 def _located(root: Root, place: int, found: Found, delta_keys: dict[int, _Keyed]) -> Located:
-    numbers = found.subscriptions.astype(np.int64)
-    places = numbers | (place << 32)
     if place not in delta_keys:
         ranks = root.ranks[place]
-        return Located(
-            found.starts, (2 * (numbers if ranks is None else ranks[numbers].astype(np.int64)) + 1) * _GAP, places
-        )
+        keys, places = np.empty(len(found.subscriptions), np.int64), np.empty(len(found.subscriptions), np.int64)
+        segment_keys(found.subscriptions, _NO_RANKS if ranks is None else ranks, _GAP, place, keys, places)
+        return Located(found.starts, keys, places)
+    numbers = found.subscriptions.astype(np.int64)
+    places = numbers | (place << 32)
     distinct, of_distinct = delta_keys[place]
     keys = of_distinct[np.searchsorted(distinct, numbers)]
     order = np.lexsort((keys, found.events))

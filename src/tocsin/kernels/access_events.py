@@ -6,6 +6,8 @@ computed once, when the first candidate asks for it.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,9 @@ from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Bound, Events, Expressions
 from tocsin.kernels.ordering import SPARE, put_in_order
 from tocsin.kernels.verify import satisfied_lanes
+
+CACHED: Final = 1 << 16
+"""Lists of so many conjunctions lie in the processor's cache as they are, and are not asked for ahead."""
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
@@ -63,10 +68,11 @@ def match_access(
             find_uncovered(lists.programs.uncovered, leaves, stop - first, verifier, events, bound, uncovered)
         for lane in range(stop - first):
             begin, end, following = pair_ends[lane], pair_ends[lane + 1], pair_ends[lane + 2]
-            prefetch_lists(single_starts, single_lows, fields, end, following)
-            prefetch_lists(single_starts, single_highs, fields, end, following)
-            prefetch_lists(single_starts, single_owners, fields, end, following)
-            prefetch_lists(starts, seconds, fields, end, following)
+            if len(owners) > CACHED:
+                prefetch_lists(single_starts, single_lows, fields, end, following)
+                prefetch_lists(single_starts, single_highs, fields, end, following)
+                prefetch_lists(single_starts, single_owners, fields, end, following)
+                prefetch_lists(starts, seconds, fields, end, following)
             singles = take_postings(
                 single_starts,
                 single_run_starts,

@@ -75,9 +75,7 @@ def match_chains(
         lanes = ~_NONE >> np.uint64(codes.LANES - (stop - first))
         verifier.clock[0] += 1
         touched = fill_block(verifier.block, events, bound.attributes, first, stop)
-        found, examined, verified = walk_chains(
-            leaves, chains, verifier, touched, events, bound, alive, lanes, found_lanes, hits
-        )
+        found, examined = walk_chains(leaves, chains, verifier, touched, events, bound, alive, lanes, found_lanes, hits)
         clear_block(verifier.block, touched)
         hits[:found].sort()
         masks = found_lanes[hits[:found]]
@@ -89,7 +87,7 @@ def match_chains(
         write_hits(hits, masks, found, places, out[written:])
         ends[first:stop] = written + places[: stop - first]
         counts[0] += examined
-        counts[1] += verified
+        counts[1] += examined
         written += needed
         first = stop
     return total, written
@@ -107,47 +105,122 @@ def walk_chains(
     lanes: int,
     found_lanes: NDArray[np.uint64],
     hits: NDArray[np.int32],
-) -> tuple[int, int, int]:
+) -> tuple[int, int]:
     """Write the expressions that any event of a block satisfies, and the lanes of each.
 
-    Returns how many, and how many candidates (event and expression) were examined and verified.
+    Returns how many, and how many candidates were examined; all of them were verified.
     """
-    block = verifier.block
-    memo = verifier.memo
-    stamp = verifier.clock[0]
-    heads = chains.heads
-    following = chains.following
-    literals = chains.literals
-    owners = chains.owners
-    stamps = memo.stamps
-    masks = memo.masks
+    block, memo, clock = verifier
+    stamp = clock[0]
+    heads, following, literals, owners, uncovered = chains
+    touched_attributes = block.touched
+    starts, program = leaves.program_starts, leaves.program
+    kinds, types, transforms = leaves.leaf_kinds, leaves.leaf_types, leaves.leaf_transforms
+    attributes, lows, highs = leaves.leaf_attributes, leaves.leaf_lows, leaves.leaf_highs
+    firsts, stops = block.firsts, block.stops
+    lane, entry_types, payloads = block.lanes, block.types, block.payloads
+    ranks = bound.ranks
+    stamps, masks = memo.stamps, memo.masks
     found = 0
     examined = 0
-    verified = 0
     for t in range(touched):
-        entry = heads[block.touched[t]]
+        entry = heads[touched_attributes[t]]
         while entry >= 0:
             literal = literals[entry]
-            if stamps[literal >> 1] < stamp:
-                compute_leaf(leaves, literal >> 1, block, events, bound, memo, ~_NONE)
-                stamps[literal >> 1] = stamp
+            leaf = literal >> 1
             owner = owners[entry]
-            wanted = masks[literal] & lanes & ~found_lanes[owner]
-            if wanted != _NONE and alive[owner >> 6] >> np.uint64(owner & 63) & _ONE:
-                held = satisfied_lanes(leaves, owner, wanted, stamp, block, events, bound, memo)
-                examined += 1
-                verified += 1
-                hits[found] = owner
-                found += held != _NONE and found_lanes[owner] == _NONE
-                found_lanes[owner] |= held
             entry = following[entry]
-    for u in range(len(chains.uncovered)):
-        owner = chains.uncovered[u]
-        if alive[owner >> 6] >> np.uint64(owner & 63) & _ONE:
-            held = satisfied_lanes(leaves, owner, lanes, stamp, block, events, bound, memo)
+            if stamps[leaf] < stamp:
+                stamps[leaf] = stamp
+                if kinds[leaf] == codes.RANGE:
+                    first = firsts[attributes[leaf]]
+                    last = stops[attributes[leaf]]
+                    held, failed = range_masks(
+                        types[leaf],
+                        lows[leaf],
+                        highs[leaf],
+                        transforms[leaf],
+                        lane,
+                        entry_types,
+                        payloads,
+                        ranks,
+                        first,
+                        last,
+                    )
+                    masks[2 * leaf] = held
+                    masks[2 * leaf + 1] = failed
+                else:
+                    compute_leaf(leaves, leaf, block, events, bound, memo, ~_NONE)
+            mask = masks[literal] & lanes & ~found_lanes[owner]
+            if mask == _NONE or alive[owner >> 6] >> np.uint64(owner & 63) & _ONE == _NONE:
+                continue
             examined += 1
-            verified += 1
+            place = starts[owner]
+            stop = starts[owner + 1]
+            while place < stop and mask != _NONE and program[place] >= 0 and kinds[program[place] >> 1] == codes.RANGE:
+                leaf = program[place] >> 1
+                if stamps[leaf] < stamp:
+                    stamps[leaf] = stamp
+                    first = firsts[attributes[leaf]]
+                    last = stops[attributes[leaf]]
+                    held, failed = range_masks(
+                        types[leaf],
+                        lows[leaf],
+                        highs[leaf],
+                        transforms[leaf],
+                        lane,
+                        entry_types,
+                        payloads,
+                        ranks,
+                        first,
+                        last,
+                    )
+                    masks[2 * leaf] = held
+                    masks[2 * leaf + 1] = failed
+                mask &= masks[program[place]]
+                place += 1
+            if place < stop and mask != _NONE:
+                mask = satisfied_lanes(leaves, owner, mask, stamp, block, events, bound, memo)
             hits[found] = owner
-            found += held != _NONE and found_lanes[owner] == _NONE
-            found_lanes[owner] |= held
-    return found, examined, verified
+            found += mask != _NONE and found_lanes[owner] == _NONE
+            found_lanes[owner] |= mask
+    for u in range(len(uncovered)):
+        owner = uncovered[u]
+        if alive[owner >> 6] >> np.uint64(owner & 63) & _ONE:
+            mask = satisfied_lanes(leaves, owner, lanes, stamp, block, events, bound, memo)
+            examined += 1
+            hits[found] = owner
+            found += mask != _NONE and found_lanes[owner] == _NONE
+            found_lanes[owner] |= mask
+    return found, examined
+
+
+@kernel
+def range_masks(
+    wanted: int,
+    low: int,
+    high: int,
+    transform: int,
+    lanes: NDArray[np.uint8],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    ranks: NDArray[np.int32],
+    first: int,
+    last: int,
+) -> tuple[int, int]:
+    """The lanes of entries [first, last) whose values lie in a range, and those of that type where they do not.
+
+    Plain arrays, for most literals are ranges, and a call that passes tuples of them costs twenty times the work.
+    """
+    held = _NONE
+    failed = _NONE
+    for i in range(first, last):
+        if types[i] != wanted:
+            continue
+        key = payloads[i]
+        if wanted == codes.STRING:
+            key = np.int64(ranks[transform, key])
+        inside = np.uint64((key >= low) & (key <= high))
+        held |= inside << np.uint64(lanes[i])
+        failed |= (inside ^ _ONE) << np.uint64(lanes[i])
+    return held, failed

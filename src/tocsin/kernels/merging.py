@@ -9,6 +9,23 @@ from tocsin.kernels.jit import kernel
 
 
 @kernel
+def segment_keys(
+    numbers: NDArray[np.int32],
+    ranks: NDArray[np.int32],
+    gap: int,
+    source: int,
+    keys: NDArray[np.int64],
+    places: NDArray[np.int64],
+) -> None:
+    """Write the key of each match of a segment, `(2 rank + 1) gap`, and its place. No ranks: they are the numbers."""
+    for i in range(len(numbers)):
+        number = np.int64(numbers[i])
+        rank = np.int64(ranks[number]) if len(ranks) else number
+        keys[i] = (2 * rank + 1) * gap
+        places[i] = (source << 32) | number
+
+
+@kernel
 def merge_two(
     left_starts: NDArray[np.int64],
     left_keys: NDArray[np.int64],
