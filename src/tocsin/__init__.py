@@ -8,7 +8,7 @@ A subscription is a stored query, an event the data that queries it:
     [{'event': 0, 'subscription': 's1'}]
 """
 
-from tocsin.engine import Answer, Engine, EngineStats, Matches, Stats, explain, match
+from tocsin.engine import Answer, Engine, EngineStats, Matches, Stats, explain, match, sample
 from tocsin.errors import (
     DuplicateSubscription,
     ExpressionError,
@@ -57,6 +57,7 @@ __all__ = [
     "match",
     "parse",
     "parse_json",
+    "sample",
     "to_json",
     "to_text",
 ]

@@ -49,4 +49,7 @@ def _check_file(given: argparse.Namespace) -> int:
     print(f"{counted(len(segment), 'subscription')} accepted, {len(rejects):,} rejected")
     print(f"{counted(len(names), 'attribute')}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}")
     print(f"index: {segment.plan.index} ({segment.plan.reason})")
+    places = [f"{count:,} {where}" for where, count in segment.matcher.places().items() if count]
+    if places:
+        print(f"placed: {', '.join(places)}")
     return 1 if rejects else 0

@@ -10,6 +10,7 @@ from tocsin.engine.engine import Engine, EngineStats
 from tocsin.engine.explaining import explain
 from tocsin.engine.loading import load_segments
 from tocsin.engine.matching import Matched, empty_table, match, match_chunks
+from tocsin.engine.sampling import sample
 
 __all__ = [
     "Answer",
@@ -23,4 +24,5 @@ __all__ = [
     "load_segments",
     "match",
     "match_chunks",
+    "sample",
 ]

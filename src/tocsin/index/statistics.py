@@ -35,7 +35,7 @@ def sampled(batches: Sequence[EventBatch]) -> Statistics:
         for name, count in zip(batch.attributes, present.tolist(), strict=True):
             counts[name] = counts.get(name, 0) + count
         events += len(batch)
-    shares = {name: count / events for name, count in counts.items()}
+    shares = {name: count / events for name, count in counts.items() if count}
     return Statistics(shares, f"sampled from {events:,} events", max(events, 1))
 
 

@@ -1,0 +1,34 @@
+"""How often do events have each attribute? Counted on some of them, for the planner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tocsin.columns.batch import EventBatch, Wanted
+from tocsin.engine.matching import encode_chunk
+from tocsin.errors import InvalidInput
+from tocsin.index import Statistics, sampled
+from tocsin.records import read_events
+
+_FEW: Final = 10_000
+
+
+def sample(events: Any, *, limit: int = _FEW, schema: Mapping[str, Any] | None = None) -> Statistics:
+    """Statistics of the first events of a source, some `limit` of them; whatever `tocsin.match` takes.
+
+    >>> sample([{"a": 1, "b": 2}, {"a": 3}]).shares
+    {'a': 1.0, 'b': 0.5}
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InvalidInput(f"limit is {limit!r}; it must be an integer of at least 1")
+    batches: list[EventBatch] = []
+    for chunk in read_events(events, schema=schema):
+        left = limit - sum(len(batch) for batch in batches)
+        if left <= 0:
+            break
+        part = chunk if len(chunk) <= left else chunk.part(0, left)
+        batches.extend(encode_chunk(part, Wanted(None))[0])
+    if not any(len(batch) for batch in batches):
+        raise InvalidInput("there is no event to count; without statistics they are estimated from the subscriptions")
+    return sampled(batches)
