@@ -95,7 +95,10 @@ class Scratch(NamedTuple):
     survivors: NDArray[np.uint32]  # (E + 1,) conjunctions that are still in question
     doubtful: NDArray[np.uint32]  # (E + 1,) those of which not even the first predicate is known to hold
     hits: NDArray[np.int32]  # (E + 1,) subscriptions found, in any order, perhaps twice
-    candidates: NDArray[np.int32]  # (E + 1,) programs to verify
+    candidates: NDArray[np.int32]  # (E + 1,) programs that one event's keys lead to, perhaps twice
+    distinct: NDArray[np.int32]  # (Q + 1,) programs to verify for a block, each once
+    program_lanes: NDArray[np.uint64]  # (Q,) the events of the block whose keys lead to each; 0 between blocks
+    program_masks: NDArray[np.uint64]  # (Q + 1,) those that it holds for
     words: NDArray[np.uint64]  # (S / 64 + 1,) a bit for each subscription found; 0 between events
     summary: NDArray[np.uint64]  # (S / 4096 + 1,) a bit for each word that is not 0
 

@@ -19,7 +19,7 @@ from tocsin.kernels.covers import choose_cover, cover_literals
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Bound, Events, Expressions
 from tocsin.kernels.lazy import compute_leaf
-from tocsin.kernels.verify import count_lanes, satisfied_lanes, write_hits
+from tocsin.kernels.verify import count_lanes, range_masks, satisfied_lanes, write_hits
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
@@ -193,34 +193,3 @@ def walk_chains(
             found += mask != _NONE and found_lanes[owner] == _NONE
             found_lanes[owner] |= mask
     return found, examined
-
-
-@kernel
-def range_masks(
-    wanted: int,
-    low: int,
-    high: int,
-    transform: int,
-    lanes: NDArray[np.uint8],
-    types: NDArray[np.uint8],
-    payloads: NDArray[np.int64],
-    ranks: NDArray[np.int32],
-    first: int,
-    last: int,
-) -> tuple[int, int]:
-    """The lanes of entries [first, last) whose values lie in a range, and those of that type where they do not.
-
-    Plain arrays, for most literals are ranges, and a call that passes tuples of them costs twenty times the work.
-    """
-    held = _NONE
-    failed = _NONE
-    for i in range(first, last):
-        if types[i] != wanted:
-            continue
-        key = payloads[i]
-        if wanted == codes.STRING:
-            key = np.int64(ranks[transform, key])
-        inside = np.uint64((key >= low) & (key <= high))
-        held |= inside << np.uint64(lanes[i])
-        failed |= (inside ^ _ONE) << np.uint64(lanes[i])
-    return held, failed

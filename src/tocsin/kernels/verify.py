@@ -225,3 +225,35 @@ def write_hits(
             out[places[lane]] = hits[i]
             places[lane] += 1
             mask &= mask - ONE
+
+
+@kernel
+def range_masks(
+    wanted: int,
+    low: int,
+    high: int,
+    transform: int,
+    lanes: NDArray[np.uint8],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    ranks: NDArray[np.int32],
+    first: int,
+    last: int,
+) -> tuple[int, int]:
+    """The lanes of entries [first, last) whose values lie in a range, and those of that type where they do not.
+
+    Plain arrays, for most literals are ranges, and a call that passes tuples of them costs twenty times the work.
+    """
+    held = NONE
+    known = NONE
+    if wanted == codes.STRING:
+        for i in range(first, last):
+            if types[i] == wanted:
+                key = np.int64(ranks[transform, payloads[i]])
+                known |= ONE << np.uint64(lanes[i])
+                held |= np.uint64((key >= low) & (key <= high)) << np.uint64(lanes[i])
+        return held, known & ~held
+    for i in range(first, last):
+        known |= np.uint64(types[i] == wanted) << np.uint64(lanes[i])
+        held |= np.uint64((payloads[i] >= low) & (payloads[i] <= high)) << np.uint64(lanes[i])
+    return held & known, known & ~held

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.leaf_order import eager_first
 from tocsin.columns.subsets import subset
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.statistics import Statistics, attribute_shares
@@ -48,7 +49,7 @@ def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -
     singles, conjunctions = _singles(leaves, lists, known), _conjunctions(leaves, lists, known)
     runs, postings, programs = _programs(lists, keyed, len(known.shares))
     whole = Lists(known.fields, *singles, *conjunctions, runs, postings, programs)
-    return AccessLayout(len(compiled), whole, subset(compiled, whole.programs.owners))
+    return AccessLayout(len(compiled), whole, eager_first(subset(compiled, whole.programs.owners)))
 
 
 def _costs(compiled: CompiledExpressions, statistics: Statistics | None) -> _Costs:

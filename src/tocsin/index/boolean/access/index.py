@@ -141,7 +141,8 @@ class Access:
     def _new_scratch(self, pairs: int) -> Scratch:
         lists = self._layout.lists
         conjunctions, postings = len(lists.conjunctions.owners), len(lists.program_postings.owners)
-        entries = len(lists.singles.owners) + conjunctions + postings + len(lists.programs.owners)
+        programs = len(lists.programs.owners)
+        entries = len(lists.singles.owners) + conjunctions + programs
         words = self._layout.subscriptions // 64 + 1
         return Scratch(
             np.empty(pairs, np.int32),
@@ -152,6 +153,9 @@ class Access:
             np.empty(conjunctions + 1, np.uint32),
             np.empty(entries + 1, np.int32),
             np.empty(postings + 1, np.int32),
+            np.empty(programs + 1, np.int32),
+            np.zeros(programs, np.uint64),
+            np.empty(programs + 1, np.uint64),
             np.zeros(words, np.uint64),
             np.zeros(words // 64 + 1, np.uint64),
         )
