@@ -54,7 +54,11 @@ def decoded(layout: AccessLayout) -> CompiledExpressions:
     }
     truths = others.truth_arguments + np.where(others.truth_codes == codes.TRUTH_LEAF, count + 1, 0)
     arrays = others._replace(
-        program_starts=new_starts, program=program, truth_arguments=frozen(truths, np.int32), **merged
+        eager_starts=frozen(np.zeros_like(others.eager_starts), np.int64),
+        program_starts=new_starts,
+        program=program,
+        truth_arguments=frozen(truths, np.int32),
+        **merged,
     )
     own = layout.programs_of
     return CompiledExpressions(arrays, own.attributes, own.vocabulary, own.transforms, own.regexes)
