@@ -30,7 +30,7 @@ def rows(subscriptions: int) -> Iterator[Row]:
         seconds = _timed(lambda: tocsin.Engine.load(folder))
         yield Row("engine", "uni", "load", seconds, "s", "mapped, every checksum and offset checked")
         private, shared = _memory_of_loader(folder)
-        note = f"{shared:,.0f} MB of its memory are the files' pages, which others share"
+        note = f"its own; beside it {shared:,.0f} MB of the files' pages, which all who map them share"
         yield Row("engine", "uni", "memory of a second process", private, "MB", note)
 
 
@@ -41,8 +41,8 @@ engine = tocsin.Engine.load(sys.argv[1])
 engine.match({"a1": 1})
 after = open("/proc/self/smaps_rollup").read()
 def kb(text, name): return int(re.search(name + r": *(\\d+)", text)[1])
-private = [kb(t, "Private_Dirty") + kb(t, "Private_Clean") for t in (before, after)]
-shared = [kb(t, "Shared_Clean") for t in (before, after)]
+private = [kb(t, "Private_Dirty") for t in (before, after)]
+shared = [kb(t, "Shared_Clean") + kb(t, "Private_Clean") for t in (before, after)]
 print((private[1] - private[0]) / 1024, (shared[1] - shared[0]) / 1024)
 """
 
