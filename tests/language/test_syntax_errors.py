@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import tocsin
 from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import parse
 
@@ -135,3 +136,14 @@ def test_the_caret_stands_under_the_place() -> None:
         parse("a = 1 AND\nprice == 580")
 
     assert str(caught.value) == ("line 2, column 7: '==' is not understood; write =\n  price == 580\n        ^")
+
+
+@pytest.mark.parametrize("text", ["S_INTERSECTS(a, POINT(1 - -2))", "S_INTERSECTS(a, POINT(--5 1))"])
+def test_a_number_with_two_signs_is_refused_where_it_stands(text: str) -> None:
+    """It is an error of the expression like any other, so that it costs its subscription alone."""
+    with pytest.raises(tocsin.ExpressionError, match="one sign"):
+        tocsin.parse(text)
+
+    answer = tocsin.match([{"id": "bad", "where": text}, {"id": "good", "where": "a = 1"}], [{"a": 1}])
+    assert answer.table["subscription"].to_pylist() == ["good"]
+    assert [reject.id for reject in answer.errors] == ["bad"]

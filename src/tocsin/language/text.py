@@ -204,6 +204,9 @@ class _Nodes(lark.Transformer[Token, Expression]):
     @staticmethod
     def signed_number(c: list[Any]) -> Expression:
         sign, digits = c
+        if digits.value[0] in "+-":
+            here = Constant(False, span=Span(sign.start_pos, digits.end_pos))
+            raise Misplaced("a number has one sign at most", here)
         return _number(sign.value + digits.value, Span(sign.start_pos, digits.end_pos))
 
     @staticmethod
