@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.batch import Wanted
 from tocsin.columns.growing import Growing
 from tocsin.columns.instances import RecipeBook
-from tocsin.columns.joining import joined
-from tocsin.index import Plan, find_index
 from tocsin.index.boolean.chains import ChainedExpressions, ChainedView
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import Parsed
-from tocsin.segment import Segment
+from tocsin.segment import Part
 
 
 class Delta:
@@ -63,27 +58,16 @@ class Delta:
 
     def ids_of(self, numbers: NDArray[np.int64]) -> pa.Array:
         """The ids of some subscriptions."""
-        kind = pa.int64() if isinstance(self.ids[0], int) else pa.large_string()
+        kind = pa.int64() if self.ids and isinstance(self.ids[0], int) else pa.large_string()
         return pa.array([self.ids[number] for number in numbers.tolist()], kind)
 
-    def segment(self, plan: Plan, view: ChainedView, numbers: NDArray[np.int64]) -> tuple[Segment, NDArray[np.int64]]:
-        """A segment of some of a view's subscriptions, and which of them each of its subscriptions was."""
-        order = np.array(sorted(numbers.tolist(), key=self.ids.__getitem__), np.int64)
-        compiled = joined([view.expressions()], order)
-        places: Sequence[int] = order.tolist()
-        payloads = [self.payloads[place] or "" for place in places]
-        segment = Segment(
-            _ids([self.ids[place] for place in places]),
-            frozen(self.scores[order], np.float64),
-            Texts.of([self.sources[place] for place in places]),
-            plan,
-            find_index(plan.index).builder().build(compiled, plan.statistics),
-            Texts.of(payloads) if any(payloads) else None,
+    def part(self, view: ChainedView) -> Part:
+        """A view's subscriptions in columns, as they came."""
+        count = len(view)
+        return Part(
+            self.ids_of(np.arange(count)),
+            view.expressions(),
+            pa.array(self.sources[:count], pa.large_string()),
+            self.scores[:count],
+            pa.array(self.payloads[:count], pa.large_string()),
         )
-        return segment, order
-
-
-def _ids(ids: list[SubscriptionId]) -> Texts | NDArray[np.int64]:
-    if ids and isinstance(ids[0], int):
-        return frozen(np.array(ids, np.int64), np.int64)
-    return Texts.of([str(name) for name in ids])

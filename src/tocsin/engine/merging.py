@@ -1,8 +1,8 @@
 """When and how do an engine's sources become fewer? In the background, by the logarithmic method.
 
-A delta that is full becomes a segment. Segments of about one size (within a factor of four) become one when there are
-four of them, and a segment that has lost a quarter is written anew; so every subscription is merged O(log n) times, and
-a match asks O(log n) segments (Bentley and Saxe 1980).
+A delta that is full becomes a segment. Segments of about one size (within a factor of `_FANOUT`) become one when there
+are so many of them, and a segment that has lost a quarter is written anew; so every subscription is merged O(log n)
+times, and a match asks O(log n) segments (Bentley and Saxe 1980).
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.joining import joined
 from tocsin.engine.delta import Delta
 from tocsin.engine.sources import Snapshot, Source
 from tocsin.engine.store import Store
-from tocsin.index import Plan, find_index
-from tocsin.segment import Segment, build_segment
+from tocsin.index import Plan
+from tocsin.segment import Segment, all_ids, assemble
 
 _FANOUT: Final = 2
 _DEAD_SHARE: Final = 0.25
@@ -104,85 +102,20 @@ class Merger:
 
     def _merge(self, chosen: list[Source]) -> None:
         snapshots = self._store.begin_merge(chosen)
-        living = [one.living() for one in snapshots]
-        parts = [as_segment(one, numbers, self._plan) for one, numbers in zip(snapshots, living, strict=True)]
-        if len(parts) == 1 and isinstance(chosen[0].holder, Delta):
-            segment, _, order, count = parts[0]
-            origins = [_inverse(order, count)]
-        else:
-            segment, origins = merged(parts, self._plan)
-        self._store.install(chosen, segment, origins)
+        self._store.install(chosen, *merged(snapshots, self._plan))
         self.error = None
 
 
-_Part = tuple[Segment, "NDArray[np.int64]", "NDArray[np.int64]", int]
-"""A segment, the numbers in it that are wanted, what they were numbered in their source, and how many that has."""
+def merged(snapshots: Sequence[Snapshot], plan: Plan) -> tuple[Segment, list[NDArray[np.int64]]]:
+    """One segment of the living of several sources, and the number in it of each of theirs, -1 for the dead.
 
-
-def as_segment(one: Snapshot, living: NDArray[np.int64], plan: Plan) -> _Part:
-    holder = one.source.holder
-    if isinstance(holder, Segment):
-        scored = Segment(holder.ids, one.scores, holder.sources, holder.plan, holder.matcher, holder.payloads)
-        return scored, living, living, len(holder)
-    assert one.view is not None
-    segment, order = holder.segment(plan, one.view, living)
-    return segment, np.arange(len(order)), order, len(holder)
-
-
-def merged(parts: Sequence[_Part], plan: Plan) -> tuple[Segment, list[NDArray[np.int64]]]:
-    """One segment of some subscriptions of several, and where those went. Cost: linear, and a sort of the ids."""
-    origins = [np.full(count, -1, np.int64) for *_, count in parts]
-    given = [place for place, (_, numbers, *_) in enumerate(parts) if len(numbers)]
-    if not given:
-        return build_segment([], plan), origins
-    parts = [parts[place] for place in given]
-    ids = pa.concat_arrays([_arrow_ids(segment).take(pa.array(numbers)) for segment, numbers, _, _ in parts])
-    order = pc.sort_indices(ids).to_numpy().astype(np.int64)
-    firsts = np.cumsum([0, *(len(segment) for segment, *_ in parts)])
-    chosen = np.concatenate([first + numbers for first, (_, numbers, *_) in zip(firsts, parts, strict=False)])[order]
-    compiled = joined([segment.matcher.expressions() for segment, *_ in parts], chosen)
-    take = pa.array(order)
-    in_order = ids.take(take)
-    result = Segment(
-        frozen(in_order.to_numpy(), np.int64) if pa.types.is_integer(ids.type) else Texts.of_arrow(in_order),
-        frozen(np.concatenate([s.scores[numbers] for s, numbers, *_ in parts])[order], np.float64),
-        _texts([(segment.sources, numbers) for segment, numbers, *_ in parts], take),
-        plan,
-        find_index(plan.index).builder().build(compiled, plan.statistics),
-        _payloads(parts, take),
-    )
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    first = 0
-    for place, (_, numbers, were, _) in zip(given, parts, strict=True):
-        origins[place][were] = places[first : first + len(numbers)]
-        first += len(numbers)
-    return result, origins
-
-
-def _inverse(order: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    places = np.full(count, -1, np.int64)
-    places[order] = np.arange(len(order))
-    return places
-
-
-def _arrow_ids(segment: Segment) -> pa.Array:
-    return segment.ids.arrow() if isinstance(segment.ids, Texts) else pa.array(segment.ids)
-
-
-def _texts(parts: Sequence[tuple[Texts, NDArray[np.int64]]], order: pa.Array) -> Texts:
-    chosen = [texts.arrow().take(pa.array(numbers)) for texts, numbers in parts]
-    return Texts.of_arrow(pa.concat_arrays(chosen).take(order))
-
-
-def _payloads(parts: Sequence[_Part], order: pa.Array) -> Texts | None:
-    if all(segment.payloads is None for segment, *_ in parts):
-        return None
-    none = Texts.of([""])
-    return _texts(
-        [
-            (none, np.zeros(len(numbers), np.int64)) if segment.payloads is None else (segment.payloads, numbers)
-            for segment, numbers, *_ in parts
-        ],
-        order,
-    )
+    Cost: linear, and a sort of the ids.
+    """
+    firsts = np.cumsum([0, *(len(one) for one in snapshots)])
+    parts = [one.part() for one in snapshots if len(one)]
+    living = np.concatenate([first + one.living() for first, one in zip(firsts, snapshots, strict=False)])
+    ids = all_ids(parts).take(pa.array(living))
+    order = living[pc.sort_indices(ids).to_numpy()]
+    numbers = np.full(firsts[-1], -1, np.int64)
+    numbers[order] = np.arange(len(order))
+    return assemble(parts, order, plan), np.split(numbers, firsts[1:-1])

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tocsin.columns.arrays import frozen
+from tocsin.engine.merging import merged
 from tocsin.engine.sources import Root, Source
 from tocsin.engine.store import Store
 from tocsin.index import Plan
@@ -34,17 +35,14 @@ def save_sources(folder: str | Path, store: Store, plan: Plan) -> None:
 def _frozen(store: Store, root: Root, place: int, plan: Plan) -> Segment:
     """A source of a root as a segment with the scores of that moment; a delta without those that are gone."""
     one = root.snapshots[place]
-    holder, living = one.source.holder, one.living()
+    holder = one.source.holder
     if isinstance(holder, Segment):
-        numbers = np.arange(len(holder), dtype=np.int64)
-        return replace(holder, scores=_scores(store, root, place, numbers), alive=one.alive)
-    assert one.view is not None
-    segment, order = holder.segment(plan, one.view, living)
-    return replace(segment, scores=_scores(store, root, place, order))
-
-
-def _scores(store: Store, root: Root, place: int, numbers: np.ndarray) -> np.ndarray:
-    return frozen(store.scores_of(root, numbers | place << 32), np.float64)
+        segment, alive, numbers = holder, one.alive, np.arange(len(holder))
+    else:
+        segment, (new,) = merged([one], plan)
+        alive, numbers = None, np.argsort(new)[len(new) - len(segment) :]  # the gone, all -1, come before them
+    scores = frozen(store.scores_of(root, numbers | place << 32), np.float64)
+    return replace(segment, scores=scores, alive=alive)
 
 
 def open_sources(folder: str | Path) -> list[Source]:

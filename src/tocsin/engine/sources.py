@@ -13,13 +13,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts
 from tocsin.columns.batch import EventBatch
 from tocsin.engine.delta import Delta
 from tocsin.index import Found
 from tocsin.index.boolean.chains import ChainedView
 from tocsin.model.subscription import SubscriptionId
-from tocsin.segment import Segment
+from tocsin.segment import Part, Segment
 from tocsin.segment.segment import count_alive
 
 
@@ -32,7 +31,7 @@ class Source:
         self.alive = _ones(len(holder)) if saved is None else saved
         self.dead = 0 if saved is None else len(holder) - count_alive(saved, len(holder))
         self.is_shared = saved is not None
-        self.arrow_ids: pa.Array = _arrow_ids(holder) if isinstance(holder, Segment) else None
+        self.arrow_ids: pa.Array = holder.arrow_ids() if isinstance(holder, Segment) else None
         self._own_scores: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
@@ -96,12 +95,26 @@ class Snapshot:
     scores: NDArray[np.float64]  # in place: may be newer than the moment
     count: int  # how many are alive
 
+    def __len__(self) -> int:
+        """How many subscriptions it numbers, those that are gone included."""
+        return len(self.source.holder) if self.view is None else len(self.view)
+
     def living(self) -> NDArray[np.int64]:
         """The numbers of the living."""
-        count = len(self.source.holder) if self.view is None else len(self.view)
+        count = len(self)
         if self.alive is None:
             return np.arange(count)
         return np.flatnonzero(np.unpackbits(self.alive.view(np.uint8), bitorder="little")[:count])
+
+    def part(self) -> Part:
+        """Its subscriptions in columns, those that are gone included; scores as they are now."""
+        holder = self.source.holder
+        if isinstance(holder, Delta):
+            assert self.view is not None
+            return holder.part(self.view)
+        payloads = None if holder.payloads is None else holder.payloads.arrow()
+        ids, compiled = self.source.arrow_ids, holder.matcher.expressions()
+        return Part(ids, compiled, holder.sources.arrow(), self.scores, payloads)
 
     def match(self, batch: EventBatch) -> Found:
         """The matches by number; a delta's are in the order of subscription, a segment's in that of the ids."""
@@ -134,10 +147,6 @@ def snapshot(source: Source) -> Snapshot:
     if isinstance(source.holder, Delta):
         return Snapshot(source, source.holder.view(), source.alive, source.scores, len(source))
     return Snapshot(source, None, source.alive if source.dead else None, source.scores, len(source))
-
-
-def _arrow_ids(segment: Segment) -> pa.Array:
-    return segment.ids.arrow() if isinstance(segment.ids, Texts) else pa.array(segment.ids)
 
 
 def _ones(count: int) -> NDArray[np.uint64]:

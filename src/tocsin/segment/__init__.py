@@ -1,5 +1,6 @@
 """What lies on disk? Immutable sets of subscriptions as memory-mapped arrays with a manifest, and folders of them."""
 
+from tocsin.segment.assembling import Part, all_ids, assemble
 from tocsin.segment.builder import SegmentBuilder, build_segment
 from tocsin.segment.folder import IndexFolder, open_index, write_index
 from tocsin.segment.segment import Segment
@@ -9,10 +10,13 @@ from tocsin.segment.storage import open_segment, write_segment
 __all__ = [
     "Answered",
     "IndexFolder",
+    "Part",
     "Ranked",
     "Segment",
     "SegmentBuilder",
     "SegmentSet",
+    "all_ids",
+    "assemble",
     "build_segment",
     "open_index",
     "open_segment",

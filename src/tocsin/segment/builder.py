@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,16 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.conjunctions import Comparisons, compile_conjunctions
 from tocsin.columns.instances import RecipeBook, compile_instances
-from tocsin.columns.joining import joined
 from tocsin.errors import InvalidInput
-from tocsin.index import Plan, find_index
+from tocsin.index import Plan
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject, Subscription, shown
 from tocsin.records import ConjunctionColumns, SubscriptionChunk, chunk_of
+from tocsin.segment.assembling import Part, all_ids, as_ids, assemble
 from tocsin.segment.segment import Ids, Segment
 
 _STRING, _INTEGER = pa.large_string(), pa.int64()
@@ -30,24 +28,12 @@ Taken = Callable[[Ids], "NDArray[np.bool_]"]
 """Which of some ids, in order, are taken already."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Subscriptions with ids of one kind."""
-
-    rows: NDArray[np.int64]
-    ids: pa.Array
-    compiled: CompiledExpressions
-    sources: pa.Array
-    scores: NDArray[np.float64]
-    payloads: pa.Array
-
-
 class SegmentBuilder:
     """Collects subscriptions and builds one segment of them."""
 
     def __init__(self) -> None:
         self.rejects: list[Reject] = []
-        self._parts: list[_Part] = []
+        self._parts: list[tuple[NDArray[np.int64], Part]] = []  # with their rows
         self._book = RecipeBook()
 
     def add(self, chunk: SubscriptionChunk) -> None:
@@ -58,12 +44,13 @@ class SegmentBuilder:
         for kind, places in _kinds(chunk.ids):
             if len(places):
                 whole = len(places) == len(chunk)
-                self._parts.append(_part(chunk if whole else _some(chunk, places), kind, self._book))
+                taken = chunk if whole else _some(chunk, places)
+                self._parts.append((taken.rows, _part(taken, kind, self._book)))
 
     def kind(self) -> pa.DataType:
         """The kind that most ids have; strings on a tie."""
-        strings = sum(len(part.ids) for part in self._parts if part.ids.type == _STRING)
-        return _STRING if 2 * strings >= sum(len(part.ids) for part in self._parts) else _INTEGER
+        strings = sum(len(part) for _, part in self._parts if part.ids.type == _STRING)
+        return _STRING if 2 * strings >= sum(len(part) for _, part in self._parts) else _INTEGER
 
     def finish(
         self, plan: Plan, *, kind: pa.DataType | None = None, keep_last: bool = False, taken: Taken | None = None
@@ -74,30 +61,20 @@ class SegmentBuilder:
         equal ones (`keep_last`: the last replaces those before it, and nothing is rejected).
         """
         kind = self.kind() if kind is None else kind
-        parts = self._of_kind(kind)
-        ids = pa.concat_arrays([part.ids for part in parts]) if parts else pa.array([], kind)
-        rows = np.concatenate([part.rows for part in parts]) if parts else np.empty(0, np.int64)
-        order = self._distinct(ids, rows, keep_last=keep_last, taken=taken)
-        compiled = joined([part.compiled for part in parts], order) if parts else compile_expressions([])
-        chosen = pa.array(order)
-        scores = np.concatenate([part.scores for part in parts])[order] if parts else np.empty(0)
-        return Segment(
-            _as_ids(ids.take(chosen)),
-            frozen(scores, np.float64),
-            Texts.of_arrow(_concatenated([part.sources for part in parts], chosen)),
-            plan,
-            find_index(plan.index).builder().build(compiled, plan.statistics),
-            _payloads(_concatenated([part.payloads for part in parts], chosen)),
-        )
+        given = self._of_kind(kind)
+        parts = [part for _, part in given]
+        rows = np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in given)])
+        order = self._distinct(all_ids(parts), rows, keep_last=keep_last, taken=taken)
+        return assemble(parts, order, plan)
 
-    def _of_kind(self, kind: pa.DataType) -> list[_Part]:
+    def _of_kind(self, kind: pa.DataType) -> list[tuple[NDArray[np.int64], Part]]:
         """The parts of one kind of ids; the others are rejected."""
-        parts, self._parts = self._parts, []
-        for part in parts:
+        given, self._parts = self._parts, []
+        for rows, part in given:
             if part.ids.type != kind:
                 most, this = _KIND_NAMES[kind][0], _KIND_NAMES[part.ids.type][1]
-                self._reject(part.rows, part.ids, f"most ids are {most}, this one is {this}; use one kind")
-        return [part for part in parts if part.ids.type == kind]
+                self._reject(rows, part.ids, f"most ids are {most}, this one is {this}; use one kind")
+        return [(rows, part) for rows, part in given if part.ids.type == kind]
 
     def _distinct(
         self, ids: pa.Array, rows: NDArray[np.int64], *, keep_last: bool, taken: Taken | None
@@ -114,7 +91,7 @@ class SegmentBuilder:
             self._reject(rows[doubles], ids.take(pa.array(doubles)), "exists already; the first one is kept")
         order = order[~again]
         if taken is not None and len(order):
-            is_taken = taken(_as_ids(ids.take(pa.array(order))))
+            is_taken = taken(as_ids(ids.take(pa.array(order))))
             self._reject(rows[order[is_taken]], ids.take(pa.array(order[is_taken])), "exists already")
             order = order[~is_taken]
         return order
@@ -158,34 +135,19 @@ def _some(chunk: SubscriptionChunk, places: NDArray[np.int64]) -> SubscriptionCh
     )
 
 
-def _part(chunk: SubscriptionChunk, kind: pa.DataType, book: RecipeBook) -> _Part:
+def _part(chunk: SubscriptionChunk, kind: pa.DataType, book: RecipeBook) -> Part:
     where = chunk.where
     if isinstance(where, ConjunctionColumns):
         compiled = compile_conjunctions(where.names, Comparisons(*where[1:]))
     else:
         compiled = compile_instances(where, book)
-    payloads: Sequence[str | None] = chunk.payloads or [None] * len(chunk)
-    return _Part(
-        chunk.rows,
+    return Part(
         chunk.ids if isinstance(chunk.ids, pa.Array) else pa.array(chunk.ids, kind),
         compiled,
         chunk.sources if isinstance(chunk.sources, pa.Array) else pa.array(chunk.sources, _STRING),
         chunk.scores,
-        pa.array(payloads, _STRING),
+        None if chunk.payloads is None else pa.array(chunk.payloads, _STRING),
     )
-
-
-def _concatenated(arrays: list[pa.Array], chosen: pa.Array) -> pa.Array:
-    return pa.concat_arrays(arrays).take(chosen) if arrays else pa.array([], _STRING)
-
-
-def _as_ids(ids: pa.Array) -> Ids:
-    return frozen(ids.to_numpy(), np.int64) if ids.type == _INTEGER else Texts.of_arrow(ids)
-
-
-def _payloads(payloads: pa.Array) -> Texts | None:
-    """Payloads as JSON texts, empty for none; None where nobody has any."""
-    return None if payloads.null_count == len(payloads) else Texts.of_arrow(pc.fill_null(payloads, ""))
 
 
 def build_segment(subscriptions: Iterable[Subscription], plan: Plan) -> Segment:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
@@ -33,6 +34,10 @@ class Segment:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def arrow_ids(self) -> pa.Array:
+        """The ids as an Arrow array over the same memory."""
+        return self.ids.arrow() if isinstance(self.ids, Texts) else pa.array(self.ids)
 
     def living(self) -> int:
         """How many subscriptions are alive."""

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.errors import SegmentError
 from tocsin.model.ranking import Ranking
@@ -103,7 +102,7 @@ def top(found: Ranked, scores: NDArray[np.float64], k: int) -> Ranked:
 
 def _common_ids(segments: Sequence[Segment]) -> pa.Array:
     """All ids, segment after segment."""
-    arrays = [s.ids.arrow() if isinstance(s.ids, Texts) else pa.array(s.ids) for s in segments if len(s)]
+    arrays = [s.arrow_ids() for s in segments if len(s)]
     if len({a.type for a in arrays}) > 1:
         raise SegmentError("segments of one index mix string and integer ids; compile the index again")
     return pa.concat_arrays(arrays) if arrays else pa.array([], pa.large_string())

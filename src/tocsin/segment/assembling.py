@@ -1,0 +1,68 @@
+"""How do subscriptions in columns become a segment? Laid end to end, in one order, under one index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.joining import joined
+from tocsin.index import Plan, find_index
+from tocsin.segment.segment import Ids, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some subscriptions, in any order; their ids are of one kind."""
+
+    ids: pa.Array  # int64, or large_string
+    compiled: CompiledExpressions
+    sources: pa.Array
+    scores: NDArray[np.float64]
+    payloads: pa.Array | None  # JSON texts, null or empty for none; None where nobody has any
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def assemble(parts: Sequence[Part], order: NDArray[np.int64], plan: Plan) -> Segment:
+    """A segment whose i-th subscription is number `order[i]` of the parts laid end to end; ids must come in order."""
+    chosen = pa.array(order)
+    compiled = joined([part.compiled for part in parts], order)
+    scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])[order]
+    return Segment(
+        as_ids(all_ids(parts).take(chosen)),
+        frozen(scores, np.float64),
+        Texts.of_arrow(_concatenated([part.sources for part in parts]).take(chosen)),
+        plan,
+        find_index(plan.index).builder().build(compiled, plan.statistics),
+        _payloads(parts, chosen),
+    )
+
+
+def all_ids(parts: Sequence[Part]) -> pa.Array:
+    """The ids of all parts, end to end."""
+    return _concatenated([part.ids for part in parts])
+
+
+def as_ids(ids: pa.Array) -> Ids:
+    """Ids as a segment keeps them."""
+    return frozen(ids.to_numpy(), np.int64) if pa.types.is_integer(ids.type) else Texts.of_arrow(ids)
+
+
+def _payloads(parts: Sequence[Part], chosen: pa.Array) -> Texts | None:
+    if all(part.payloads is None for part in parts):
+        return None
+    columns = [pa.nulls(len(part), pa.large_string()) if part.payloads is None else part.payloads for part in parts]
+    texts = pc.fill_null(_concatenated(columns), "").take(chosen)
+    return Texts.of_arrow(texts) if pc.any(pc.not_equal(texts, "")).as_py() else None
+
+
+def _concatenated(arrays: Sequence[pa.Array]) -> pa.Array:
+    return pa.concat_arrays(arrays) if arrays else pa.array([], pa.large_string())
