@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,16 @@ from tocsin.model.subscription import Match, Reject
 from tocsin.segment import Answered, Ranked, top
 
 _NUMBER_MASK = np.int64(0xFFFFFFFF)
+
+
+class Placed(NamedTuple):
+    """Matches of a batch. M matches."""
+
+    events: NDArray[np.int64]  # (M,) place in the batch
+    places: NDArray[np.int64]  # (M,) source << 32 | number
+    scores: NDArray[np.float64] | None  # (M,) when ranked
+    candidates_examined: int
+    verified: int
 
 
 class Moment:
@@ -41,24 +51,20 @@ class Moment:
         examined, verified = sum(one.candidates_examined for one in found), sum(one.verified for one in found)
         return in_order(self._root, found), examined, verified
 
-    def answer(self, batch: EventBatch, ranking: Ranking | None) -> Answered:
-        """All matches of a batch, or the best of them."""
+    def find(self, batch: EventBatch, ranking: Ranking | None) -> Placed:
+        """All matches of a batch, by event, then id, or the best of them, best first."""
         located, examined, verified = self.located(batch)
-        events = np.repeat(np.arange(len(batch)), np.diff(located.starts))
-        places, scores = located.places, None
-        if ranking is not None:
-            scores = self.scores(places)
-            best = top(Ranked(events, np.arange(len(places)), examined, verified), scores, ranking.k)
-            events, places, scores = best.events, places[best.numbers], scores[best.numbers]
-        return Answered(events, self.ids(places), scores, examined, verified)
+        events, places = np.repeat(np.arange(len(batch)), np.diff(located.starts)), located.places
+        if ranking is None:
+            return Placed(events, places, None, examined, verified)
+        scores = self.scores(places)
+        best = top(Ranked(events, np.arange(len(places)), examined, verified), scores, ranking.k)
+        return Placed(best.events, places[best.numbers], scores[best.numbers], examined, verified)
 
-    def best(self, batch: EventBatch, ranking: Ranking) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Where the best matches of a batch of one event are, best first, and their scores."""
-        located, examined, verified = self.located(batch)
-        scores = self.scores(located.places)
-        numbers = np.arange(len(scores))
-        chosen = top(Ranked(np.zeros_like(numbers), numbers, examined, verified), scores, ranking.k).numbers
-        return located.places[chosen], scores[chosen]
+    def answer(self, batch: EventBatch, ranking: Ranking | None) -> Answered:
+        """The same, with what they are to be reported as."""
+        found = self.find(batch, ranking)
+        return Answered(found.events, self.ids(found.places), found.scores, found.candidates_examined, found.verified)
 
     def scores(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """The scores of matches, as they were at this moment."""

@@ -16,7 +16,7 @@ from tocsin.columns.objects import encode_objects
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.answering import Matches, Moment
 from tocsin.engine.explaining import explain
-from tocsin.engine.loading import raise_first
+from tocsin.engine.loading import checked_rejects, collect
 from tocsin.engine.matching import answer_of
 from tocsin.engine.merging import Merger
 from tocsin.engine.saving import open_sources, save_sources
@@ -28,8 +28,8 @@ from tocsin.language import Explanation, Templates
 from tocsin.model.ranking import Ranking, checked_ranking
 from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
 from tocsin.planner import choose
-from tocsin.records import Parsed, parsed_record, read_subscriptions
-from tocsin.segment import Segment, SegmentBuilder
+from tocsin.records import parsed_record
+from tocsin.segment import Segment
 
 _DELTA_LIMIT: Final = 8192
 
@@ -105,7 +105,8 @@ class Engine:
         Raises `RecordError` for what cannot be used, and `DuplicateSubscription` where the id is taken.
         """
         record = {"id": id, "where": where, "score": score, "payload": payload, "weights": weights}
-        self._add(parsed_record(record, self._templates), replace=replace)
+        if self._store.add(parsed_record(record, self._templates), replace=replace) >= self._delta_limit:
+            self._merger.wake()
 
     def subscribe_many(
         self,
@@ -120,29 +121,18 @@ class Engine:
         A bad record costs itself alone (`strict`: raises `RecordError` at the first one, and takes nothing). Of several
         with one id the first is kept, and one that exists already stays; with `replace` the last takes their place.
         """
-        builder = SegmentBuilder()
-        for chunk in read_subscriptions(source, self._templates):
-            builder.add(chunk)
-            if strict and builder.rejects:
-                raise_first(builder.rejects, "subscription")
-            if progress is not None:
-                progress(chunk.done)
-        return self._take(builder, replace=replace, strict=strict)
-
-    def _take(self, builder: SegmentBuilder, *, replace: bool, strict: bool) -> Report:
+        builder = collect(source, self._templates, strict=strict, progress=progress)
         with self._store.structure:
             kind = self._store.kind
             arrow = None if kind is None else pa.int64() if kind is int else pa.large_string()
             segment = builder.finish(
                 self._plan, kind=arrow, keep_last=replace, taken=None if replace else self._store.taken
             )
-            if strict and builder.rejects:
-                raise_first(builder.rejects, "subscription")
+            rejects = checked_rejects(builder, strict=strict)
             if len(segment):
-                own = str if isinstance(segment.ids, Texts) else int
-                self._store.add_segment(segment, own, replace=replace)
+                self._store.add_segment(segment, replace=replace)
         self._merger.wake()
-        return Report(len(segment), sorted(builder.rejects, key=lambda reject: reject.row))
+        return Report(len(segment), rejects)
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Take a subscription out; raises `UnknownSubscription`."""
@@ -153,10 +143,6 @@ class Engine:
         if score is None:
             raise RecordError("a score is a number, not None", "score")
         self._store.rescore(id, checked_score(score))
-
-    def _add(self, parsed: Parsed, *, replace: bool) -> None:
-        if self._store.add(parsed, replace=replace) >= self._delta_limit:
-            self._merger.wake()
 
     def merge(self) -> None:
         """Make everything one segment, here and now. Answers do not change; matches go on meanwhile."""
@@ -174,11 +160,9 @@ class Engine:
             batch = encode_objects([(0, event)], moment.wanted)
             if not len(batch):
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
-            if ranking is not None:
-                places, scores = moment.best(batch, ranking)
-                return Matches(moment, places, scores, batch.rejects)
-            located, _, _ = moment.located(batch)
-            return Matches(moment, located.places, moment.scores(located.places), batch.rejects)
+            found = moment.find(batch, ranking)
+            scores = moment.scores(found.places) if found.scores is None else found.scores
+            return Matches(moment, found.places, scores, batch.rejects)
 
     def match_batch(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 from tocsin.errors import RecordError
 from tocsin.index import Plan
+from tocsin.language import Templates
 from tocsin.model.subscription import Reject
 from tocsin.planner import choose
 from tocsin.records import read_subscriptions
@@ -38,17 +39,29 @@ def build_from(
 
     Where strings and integers are mixed, the kind that most of them have is kept, strings on a tie.
     """
+    builder = collect(source, strict=strict, progress=progress)
+    return builder.finish(plan), checked_rejects(builder, strict=strict)
+
+
+def collect(
+    source: Any, templates: Templates | None = None, *, strict: bool = False, progress: Progress | None = None
+) -> SegmentBuilder:
+    """Read and compile all subscriptions of a source; `strict` raises `RecordError` at the first bad record."""
     builder = SegmentBuilder()
-    for chunk in read_subscriptions(source):
+    for chunk in read_subscriptions(source, templates):
         builder.add(chunk)
         if strict and builder.rejects:
             raise_first(builder.rejects, "subscription")
         if progress is not None:
             progress(chunk.done)
-    segment = builder.finish(plan)
+    return builder
+
+
+def checked_rejects(builder: SegmentBuilder, *, strict: bool) -> list[Reject]:
+    """What could not be taken so far, by row; `strict` raises `RecordError` where there is any."""
     if strict and builder.rejects:
         raise_first(builder.rejects, "subscription")
-    return segment, sorted(builder.rejects, key=lambda reject: reject.row)
+    return sorted(builder.rejects, key=lambda reject: reject.row)
 
 
 def raise_first(rejects: list[Reject], what: str) -> None:

@@ -47,4 +47,4 @@ def _frozen(store: Store, root: Root, place: int, plan: Plan) -> Segment:
 
 def open_sources(folder: str | Path) -> list[Source]:
     """The segments of a folder, mapped."""
-    return [Source(segment) for segment in IndexFolder.read(folder).open().segments]
+    return [Source(segment) for segment in IndexFolder.read(folder).segments()]

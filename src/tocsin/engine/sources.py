@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from tocsin.columns.batch import EventBatch
 from tocsin.engine.delta import Delta
 from tocsin.index import Found
+from tocsin.index.alive import everyone, living
 from tocsin.index.boolean.chains import ChainedView
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment import Part, Segment
-from tocsin.segment.segment import count_alive
 
 
 class Source:
@@ -28,8 +28,8 @@ class Source:
     def __init__(self, holder: Segment | Delta) -> None:
         self.holder = holder
         saved = holder.alive if isinstance(holder, Segment) else None
-        self.alive = _ones(len(holder)) if saved is None else saved
-        self.dead = 0 if saved is None else len(holder) - count_alive(saved, len(holder))
+        self.alive = everyone(len(holder)) if saved is None else saved
+        self.dead = 0 if saved is None else len(holder) - len(living(saved, len(holder)))
         self.is_shared = saved is not None
         self.arrow_ids: pa.Array = holder.arrow_ids() if isinstance(holder, Segment) else None
         self._own_scores: NDArray[np.float64] | None = None
@@ -48,24 +48,17 @@ class Source:
 
     def bury(self, number: int) -> None:
         """Take a subscription out."""
-        self._set(number, False)
+        if self.is_shared:
+            self.alive = self.alive.copy()
+            self.is_shared = False
+        self.alive[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
         self.dead += 1
 
     def make_room(self, number: int) -> None:
         """Have a bit for a subscription that was added; new bits are set."""
         if number >> 6 >= len(self.alive):
-            self.alive = np.concatenate([self.alive, np.full(len(self.alive), ~np.uint64(0))])
+            self.alive = np.concatenate([self.alive, np.full_like(self.alive, ~np.uint64(0))])
             self.is_shared = False
-
-    def _set(self, number: int, value: bool) -> None:
-        if self.is_shared:
-            self.alive = self.alive.copy()
-            self.is_shared = False
-        bit = np.uint64(1) << np.uint64(number & 63)
-        if value:
-            self.alive[number >> 6] |= bit
-        else:
-            self.alive[number >> 6] &= ~bit
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -81,8 +74,7 @@ class Source:
 
     def living(self) -> NDArray[np.int64]:
         """The numbers of the living."""
-        bits = np.unpackbits(self.alive.view(np.uint8), bitorder="little")
-        return np.flatnonzero(bits[: len(self.holder)])
+        return living(self.alive, len(self.holder))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +93,7 @@ class Snapshot:
 
     def living(self) -> NDArray[np.int64]:
         """The numbers of the living."""
-        count = len(self)
-        if self.alive is None:
-            return np.arange(count)
-        return np.flatnonzero(np.unpackbits(self.alive.view(np.uint8), bitorder="little")[:count])
+        return living(self.alive, len(self))
 
     def part(self) -> Part:
         """Its subscriptions in columns, those that are gone included; scores as they are now."""
@@ -147,7 +136,3 @@ def snapshot(source: Source) -> Snapshot:
     if isinstance(source.holder, Delta):
         return Snapshot(source, source.holder.view(), source.alive, source.scores, len(source))
     return Snapshot(source, None, source.alive if source.dead else None, source.scores, len(source))
-
-
-def _ones(count: int) -> NDArray[np.uint64]:
-    return np.full(count // 64 + 1, ~np.uint64(0))

@@ -22,6 +22,7 @@ from tocsin.engine.delta import Delta
 from tocsin.engine.ordering import ranks_of
 from tocsin.engine.sources import Root, Snapshot, Source, snapshot
 from tocsin.errors import DuplicateSubscription, RecordError, UnknownSubscription
+from tocsin.index.alive import are_alive
 from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.records import Parsed
 from tocsin.segment import Segment
@@ -83,28 +84,28 @@ class Store:
         """Change a score; raises `UnknownSubscription`."""
         with self.lock:
             source, number = self._known(name)
-            self._moment += 1
-            self._root = None
+            self._changed()
             if self._readers:
                 self._undo.append((self._moment, source, number, float(source.scores[number])))
             source.put_score(number, score)
             self._note(source, number)
 
-    def add_segment(self, segment: Segment, kind: type, *, replace: bool) -> None:
+    def add_segment(self, segment: Segment, *, replace: bool) -> None:
         """Take the subscriptions of a segment; `replace` takes out those that they replace.
 
         Without it none of their ids may be known: see `taken`.
         """
         with self.structure:
+            source = Source(segment)
             ranks = ranks_of([*map(_segment, self.segments), segment])
             with self.lock:
                 for other in self._sources() if replace else ():
                     for number in _living_with_ids_of(segment, other).tolist():
                         self._bury(other, number)
-                self.segments.append(Source(segment))
+                self.segments.append(source)
                 self._ranks = ranks
                 self.wanted.add(segment.matcher.attributes)
-                self.kind = kind
+                self.kind = _kind_of([source])
                 self._changed()
 
     def taken(self, ids: Texts | NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -261,8 +262,7 @@ def _living(source: Source, ids: Texts | NDArray[np.int64]) -> tuple[NDArray[np.
             at = rank_code(ids, holder.id_of(number))
             if at & 1:
                 numbers[at >> 1], known[at >> 1] = number, True
-    bits = source.alive[np.where(known, numbers, 0) >> 6] >> (numbers & 63).astype(np.uint64) & np.uint64(1)
-    return numbers, known & (bits != 0)
+    return numbers, known & are_alive(source.alive, np.where(known, numbers, 0))
 
 
 def _living_with_ids_of(segment: Segment, source: Source) -> NDArray[np.int64]:

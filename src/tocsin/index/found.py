@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.alive import are_alive
 from tocsin.index.protocols import Alive, Found
 
 Step = Callable[[int, "NDArray[np.int64]", "NDArray[np.int32]"], tuple[int, int]]
@@ -42,6 +43,6 @@ def only_alive(found: Found, alive: Alive) -> Found:
     if alive is None:
         return found
     numbers = found.subscriptions
-    keep = (alive[numbers >> 6] >> (numbers & 63).astype(np.uint64) & np.uint64(1)).astype(bool)
+    keep = are_alive(alive, numbers)
     kept = np.concatenate([[0], np.cumsum(keep)])
     return found._replace(starts=kept[found.starts], subscriptions=numbers[keep])

@@ -28,7 +28,7 @@ class SparseEvents:
 
     def __post_init__(self) -> None:
         table = _as_table(self.table, "SparseEvents")
-        _require_lists(table, "names", lambda kind: _is_text(kind), "strings")
+        _require_lists(table, "names", is_text, "strings")
         _require_lists(table, "values", pa.types.is_floating, "doubles")
         object.__setattr__(self, "table", table)
 
@@ -38,7 +38,9 @@ class SparseEvents:
         for first in range(0, total, CHUNK_ROWS):
             part = self.table.slice(first, CHUNK_ROWS).combine_chunks()
             rows = np.arange(first, first + part.num_rows)
-            yield SparseChunk(_array(part["names"]), _array(part["values"]), rows, (first + part.num_rows) / total)
+            yield SparseChunk(
+                one_array(part["names"]), one_array(part["values"]), rows, (first + part.num_rows) / total
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ def _as_table(given: Any, what: str) -> pa.Table:
     raise InvalidInput(f"{what} takes an Arrow table (or what exports one), not a {type(given).__name__}")
 
 
-def _array(column: pa.ChunkedArray) -> pa.Array:
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array."""
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
@@ -109,10 +112,11 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column holds texts, plain or by a dictionary."""
     if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+        return is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _require_lists(table: pa.Table, name: str, accepts: Any, what: str) -> None:

@@ -15,7 +15,7 @@ from tocsin.language.canonical import name_text
 from tocsin.model.expression import COMPARISONS
 from tocsin.model.subscription import Reject, checked_id, checked_score
 from tocsin.model.values import LARGEST_INTEGER
-from tocsin.records.bulk import Conjunctions, conjunction_of
+from tocsin.records.bulk import Conjunctions, conjunction_of, is_text, one_array
 from tocsin.records.subscription_chunk import ConjunctionColumns, SubscriptionChunk
 
 _CHUNK_ROWS: Final = 1 << 17
@@ -38,11 +38,11 @@ def is_plain(given: Conjunctions) -> bool:
     return (
         set(schema.names) <= {"id", "predicates", "score"}
         and {field.name for field in item} == {"attribute", "op", "value"}
-        and (pa.types.is_integer(name) or _is_text(name))
+        and (pa.types.is_integer(name) or is_text(name))
         and _is_number(item.field("value").type)
         and _is_number(score)
-        and _is_text(item.field("attribute").type)
-        and _is_text(item.field("op").type)
+        and is_text(item.field("attribute").type)
+        and is_text(item.field("op").type)
     )
 
 
@@ -50,16 +50,10 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
 def _chunk(table: pa.Table, rows: NDArray[np.int64], done: float) -> SubscriptionChunk:
-    lists = _array(table["predicates"])
+    lists = one_array(table["predicates"])
     scores = _scores(table)
-    ids = _array(table["id"])
+    ids = one_array(table["id"])
     good = _good_rows(lists, ids, scores)
     rejects = [_refusal(table, place, int(rows[place])) for place in np.flatnonzero(~good).tolist()]
     keep = pa.array(good)
@@ -68,15 +62,11 @@ def _chunk(table: pa.Table, rows: NDArray[np.int64], done: float) -> Subscriptio
     return SubscriptionChunk(rows[good], ids, columns, sources, scores[good], None, rejects, done)
 
 
-def _array(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
-
-
 def _scores(table: pa.Table) -> NDArray[np.float64]:
     """The scores, 1.0 where null; infinite where what is given is none, so that the row is looked at by itself."""
     if "score" not in table.column_names:
         return np.ones(table.num_rows)
-    column = _array(table["score"])
+    column = one_array(table["score"])
     scores: NDArray[np.float64] = pc.fill_null(column.cast(pa.float64(), safe=False), 1.0).to_numpy()
     return scores
 

@@ -49,9 +49,13 @@ class IndexFolder:
         except (KeyError, TypeError) as error:
             raise SegmentError(f"{path} is damaged: its manifest lacks {error}. Compile the index again.") from None
 
-    def open(self) -> SegmentSet:
+    def segments(self) -> list[Segment]:
         """Map the segments of this version."""
-        return SegmentSet([open_segment(self.path / version_folder(self.version) / part) for part in self.parts])
+        return [open_segment(self.path / version_folder(self.version) / part) for part in self.parts]
+
+    def open(self) -> SegmentSet:
+        """Map the segments of this version, to be matched as one."""
+        return SegmentSet(self.segments())
 
 
 def open_index(path: str | Path) -> SegmentSet:

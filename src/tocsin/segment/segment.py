@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
 from tocsin.index import Matcher, Plan
+from tocsin.index.alive import living
 from tocsin.kernels.strings import locate
 from tocsin.model.subscription import SubscriptionId
 
@@ -41,7 +42,7 @@ class Segment:
 
     def living(self) -> int:
         """How many subscriptions are alive."""
-        return len(self) if self.alive is None else count_alive(self.alive, len(self))
+        return len(living(self.alive, len(self)))
 
     def id_of(self, number: int) -> SubscriptionId:
         """The id of a subscription."""
@@ -51,11 +52,6 @@ class Segment:
         """The number of the subscription with an id, None where there is none. Cost: logarithmic."""
         code = rank_code(self.ids, name)
         return code >> 1 if code & 1 else None
-
-
-def count_alive(alive: NDArray[np.uint64], count: int) -> int:
-    """How many of the first `count` bits are set."""
-    return int(np.unpackbits(alive.view(np.uint8), bitorder="little")[:count].sum())
 
 
 def rank_codes(ids: Ids, others: Ids) -> NDArray[np.int64]:

@@ -22,6 +22,7 @@ from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.sizes import expression_sizes
+from tocsin.index.alive import everyone
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.decoding import decoded
@@ -47,7 +48,7 @@ class Access:
     def __init__(self, layout: AccessLayout) -> None:
         self._layout = layout
         self._binder = Binder(layout.programs_of)
-        self._everyone = np.full(layout.subscriptions // 64 + 1, ~np.uint64(0))
+        self._everyone = everyone(layout.subscriptions)
         self._everyone.flags.writeable = False
         self._threads = threading.local()
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))

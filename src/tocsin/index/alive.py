@@ -1,0 +1,25 @@
+"""Which subscriptions are still there? A bitmap: a bit each, low bits first, 0 for one that is gone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def everyone(count: int) -> NDArray[np.uint64]:
+    """(count // 64 + 1,) the bitmap of so many, all of them alive; the bits behind them are set, too."""
+    return np.full(count // 64 + 1, ~np.uint64(0))
+
+
+def are_alive(alive: NDArray[np.uint64], numbers: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether each of some subscriptions is alive."""
+    bits = alive[numbers >> 6] >> (numbers & 63).astype(np.uint64) & np.uint64(1)
+    mask: NDArray[np.bool_] = bits.astype(bool)
+    return mask
+
+
+def living(alive: NDArray[np.uint64] | None, count: int) -> NDArray[np.int64]:
+    """The numbers of the living among the first `count`; None: all are."""
+    if alive is None:
+        return np.arange(count)
+    return np.flatnonzero(np.unpackbits(alive.view(np.uint8), bitorder="little")[:count])
