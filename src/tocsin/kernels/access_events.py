@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.access_layouts import Lists, Scratch, Verifier
-from tocsin.kernels.access_match import prefetch_lists, select_conjunctions, take_postings, verify_by_level
+from tocsin.kernels.access_match import prefetch_lists, take_conjunctions, take_postings
 from tocsin.kernels.access_programs import match_programs
-from tocsin.kernels.activation import activate, hide, show
+from tocsin.kernels.activation import activate
 from tocsin.kernels.blocks import clear_block, fill_block
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Bound, Events, Expressions
@@ -27,6 +27,7 @@ CACHED: Final = 1 << 16
 @kernel
 def match_access(
     lists: Lists,
+    lazy: NDArray[np.bool_],
     leaves: Expressions | None,
     events: Events,
     bound: Bound,
@@ -40,6 +41,7 @@ def match_access(
 ) -> tuple[int, int]:
     """Match events from `first` on. Returns like `match_all`; adds to `counts`: candidates examined, and verified.
 
+    `lazy` says which fields' codes can wait until a predicate asks for one.
     `leaves` and `verifier` are None where every expression is a conjunction of ranges: the code for the others is then
     left out, and a call costs 5 us less.
     """
@@ -48,7 +50,8 @@ def match_access(
     program_hits = np.empty(0, np.int32)
     program_counts = np.zeros(codes.LANES, np.int64)
     pair_ends = np.zeros(codes.LANES + 2, np.int64)
-    fields, pair_codes, values, presence, survivors, others, hits, _, _, _, _, words, summary = scratch
+    fields, pair_codes, payloads, values, presence, survivors, others, hits, _, _, _, _, words, summary = scratch
+    operand_starts, operands = lists.fields.operand_starts, lists.fields.operands
     single_starts, single_run_starts, single_run_stops, single_run_widths = lists.single_runs
     single_lows, single_highs, single_owners = lists.singles
     starts, run_starts, run_stops, run_widths = lists.conjunction_runs
@@ -57,7 +60,7 @@ def match_access(
     begun = first
     while first < total:
         stop = min(first + codes.LANES, total)
-        activate(lists.fields, events, bound, first, stop, fields, pair_codes, pair_ends[1:])
+        activate(lists.fields, lazy, events, bound, first, stop, scratch, pair_ends[1:])
         pair_ends[stop - first + 1] = pair_ends[stop - first]
         if leaves is not None and verifier is not None:
             verifier.clock[0] += 1
@@ -97,28 +100,30 @@ def match_access(
                 end,
                 hits,
             )
-            show(fields, pair_codes, begin, end, values, presence)
-            sure, doubtful = select_conjunctions(
+            found, verified = take_conjunctions(
                 starts,
                 run_starts,
                 run_stops,
                 run_widths,
                 bounds,
                 seconds,
-                presence,
+                tails,
+                owners,
+                predicates,
+                operand_starts,
+                operands,
                 fields,
                 pair_codes,
+                payloads,
                 begin,
                 end,
+                values,
+                presence,
                 survivors,
                 others,
+                hits,
+                singles,
             )
-            found = verify_by_level(tails, owners, predicates, others, doubtful, np.uint64(0), values, hits, singles)
-            found = np.int64(
-                verify_by_level(tails, owners, predicates, survivors, sure, np.uint64(1), values, hits, found)
-            )
-            hide(fields, begin, end, values, presence)
-            verified = np.int64(sure + doubtful)
             for i in range(program_ends[lane], program_ends[lane + 1]):
                 hits[found] = program_hits[i]
                 found += 1

@@ -14,8 +14,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.access_layouts import ANY, AT_LEAST, AT_MOST
-from tocsin.kernels.jit import kernel, prefetch
+from tocsin.kernels.access_layouts import ABSENT, ANY, AT_LEAST, AT_MOST, LATER
+from tocsin.kernels.activation import hide, mark, settle, show, unmark
+from tocsin.kernels.jit import inlined, prefetch
 
 SHORT: Final = 48
 """A list of at most so many entries is walked from end to end: cheaper than to search its runs."""
@@ -31,7 +32,7 @@ _SIX = np.uint64(6)
 _LOW_SIX = np.uint64(63)
 
 
-@kernel
+@inlined
 def first_at_least(ends: NDArray[np.int32], low: int, high: int, code: int) -> int:
     """The first place in [low, high) whose end is at least a code."""
     while low < high:
@@ -43,7 +44,7 @@ def first_at_least(ends: NDArray[np.int32], low: int, high: int, code: int) -> i
     return low
 
 
-@kernel
+@inlined
 def run_range(ends: NDArray[np.int32], width: int, start: int, stop: int, code: int) -> tuple[int, int]:
     """The entries of a run whose ranges can hold a code; they do, unless the width is above 0."""
     if width == ANY:
@@ -56,7 +57,7 @@ def run_range(ends: NDArray[np.int32], width: int, start: int, stop: int, code: 
     return first, first_at_least(ends, first, stop, code + 1)
 
 
-@kernel
+@inlined
 def prefetch_lists(
     starts: NDArray[np.int64], array: NDArray[Any], fields: NDArray[np.int32], first: int, stop: int
 ) -> None:
@@ -65,7 +66,7 @@ def prefetch_lists(
         prefetch(array, np.uint64(starts[np.uint64(fields[a])]))
 
 
-@kernel
+@inlined
 def take_postings(
     starts: NDArray[np.int64],
     run_starts: NDArray[np.int32],
@@ -83,8 +84,10 @@ def take_postings(
     """Write the owners of the postings that hold the codes of an event's pairs [first_pair, last_pair); how many."""
     to = _ZERO
     for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
-        field = np.uint64(fields[pair])
         code = codes[pair]
+        if code == LATER:  # no list is looked up by it
+            continue
+        field = np.uint64(fields[pair])
         start = np.uint64(starts[field])
         stop = np.uint64(starts[field + _ONE])
         if stop - start <= np.uint64(SHORT):
@@ -108,7 +111,61 @@ def take_postings(
     return to
 
 
-@kernel
+@inlined
+def take_conjunctions(
+    starts: NDArray[np.int64],
+    run_starts: NDArray[np.int32],
+    run_stops: NDArray[np.int64],
+    run_widths: NDArray[np.int32],
+    bounds: NDArray[np.int32],
+    seconds: NDArray[np.uint16],
+    tails: NDArray[np.uint32],
+    owners: NDArray[np.int32],
+    predicates: NDArray[np.int32],
+    operand_starts: NDArray[np.int64],
+    operands: NDArray[np.int64],
+    fields: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    payloads: NDArray[np.int64],
+    first_pair: int,
+    last_pair: int,
+    values: NDArray[np.int32],
+    presence: NDArray[np.uint64],
+    survivors: NDArray[np.uint32],
+    others: NDArray[np.uint32],
+    out: NDArray[np.int32],
+    to: int,
+) -> tuple[int, int]:
+    """Append the owners of an event's conjunctions that hold; the new count, and how many were verified."""
+    mark(fields, first_pair, last_pair, presence)
+    sure, doubtful = select_conjunctions(
+        starts,
+        run_starts,
+        run_stops,
+        run_widths,
+        bounds,
+        seconds,
+        presence,
+        fields,
+        codes,
+        first_pair,
+        last_pair,
+        survivors,
+        others,
+    )
+    unmark(fields, first_pair, last_pair, presence)
+    if sure + doubtful == _ZERO:
+        return np.int64(to), np.int64(0)
+    show(fields, codes, first_pair, last_pair, values)
+    at = (tails, owners, predicates)
+    numbers = (values, operand_starts, operands, payloads)
+    to = verify_by_level(*at, others, doubtful, _ZERO, *numbers, out, to)
+    to = verify_by_level(*at, survivors, sure, _ONE, *numbers, out, to)
+    hide(fields, first_pair, last_pair, values)
+    return np.int64(to), np.int64(sure + doubtful)
+
+
+@inlined
 def select_conjunctions(
     starts: NDArray[np.int64],
     run_starts: NDArray[np.int32],
@@ -149,7 +206,7 @@ def select_conjunctions(
     return sure, doubtful
 
 
-@kernel
+@inlined
 def select_by_second(
     seconds: NDArray[np.uint16],
     first: int,
@@ -166,7 +223,7 @@ def select_by_second(
     return found
 
 
-@kernel
+@inlined
 def verify_by_level(
     tails: NDArray[np.uint32],
     owners: NDArray[np.int32],
@@ -175,6 +232,9 @@ def verify_by_level(
     found: int,
     level: int,
     values: NDArray[np.int32],
+    operand_starts: NDArray[np.int64],
+    operands: NDArray[np.int64],
+    payloads: NDArray[np.int64],
     out: NDArray[np.int32],
     to: int,
 ) -> int:
@@ -188,6 +248,8 @@ def verify_by_level(
             at = (np.uint64(tails[q]) + level) * _THREE
             field = np.uint64(np.uint32(predicates[at]))
             value = values[field >> _TWO]
+            if value < ABSENT:
+                value = settle(field >> _TWO, values, operand_starts, operands, payloads)
             inside = np.uint64((value >= predicates[at + _ONE]) & (value <= predicates[at + _TWO]))
             holds = (inside ^ (field & _ONE)) & np.uint64(value >= 0)
             is_last = (field >> _ONE) & _ONE

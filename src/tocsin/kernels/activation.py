@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.access_keys import code_of
-from tocsin.kernels.access_layouts import ABSENT, ELEMENT, LIST_PRESENT, PRESENT, Fields
-from tocsin.kernels.jit import kernel, prefetch
+from tocsin.kernels.access_layouts import ABSENT, ELEMENT, LATER, LIST_PRESENT, PRESENT, Fields, Scratch
+from tocsin.kernels.jit import inlined, kernel, prefetch
 from tocsin.kernels.layouts import Bound, Events
 
 _ONE = np.uint64(1)
@@ -40,15 +40,19 @@ def widest_activation(fields: Fields, events: Events, numbers: NDArray[np.int32]
 @kernel
 def activate(
     fields: Fields,
+    lazy: NDArray[np.bool_],
     events: Events,
     bound: Bound,
     first: int,
     stop: int,
-    out_fields: NDArray[np.int32],
-    out_codes: NDArray[np.int32],
+    scratch: Scratch,
     ends: NDArray[np.int64],
 ) -> None:
-    """Write what each event of [first, stop) activates, one after the other; event e's pairs end at ends[e - first]."""
+    """Write what each event of [first, stop) activates, one after the other; event e's pairs end at ends[e - first].
+
+    The codes of lazy fields come later.
+    """
+    out_fields, out_codes, out_payloads = scratch.fields, scratch.codes, scratch.payloads
     starts = fields.starts
     kinds = fields.kinds
     numbers = bound.attributes
@@ -60,7 +64,7 @@ def activate(
     operand_starts = fields.operand_starts
     operands = fields.operands
     ranks = bound.ranks
-    _prefetch_operands(fields, attributes[events.starts[first] : events.starts[stop]], numbers)
+    _prefetch_operands(fields, lazy, attributes[events.starts[first] : events.starts[stop]], numbers)
     count = 0
     for event in range(first, stop):
         for i in range(event_starts[event], event_starts[event + 1]):
@@ -75,7 +79,11 @@ def activate(
                     if kind == codes.STRING:
                         payload = np.int64(ranks[transforms[field], payload])
                     out_fields[count] = field
-                    out_codes[count] = code_of(operands, operand_starts[field], operand_starts[field + 1], payload)
+                    out_payloads[count] = payload
+                    if lazy[field]:
+                        out_codes[count] = LATER
+                    else:
+                        out_codes[count] = code_of(operands, operand_starts[field], operand_starts[field + 1], payload)
                     count += 1
                 elif wanted == PRESENT or (wanted == LIST_PRESENT and kind == codes.LIST):
                     out_fields[count] = field
@@ -87,14 +95,16 @@ def activate(
 
 
 @kernel
-def _prefetch_operands(fields: Fields, attributes: NDArray[np.int32], numbers: NDArray[np.int32]) -> None:
+def _prefetch_operands(
+    fields: Fields, lazy: NDArray[np.bool_], attributes: NDArray[np.int32], numbers: NDArray[np.int32]
+) -> None:
     """Ask for the middle of the operands that the searches to come will look at first."""
     starts = fields.starts
     operand_starts = fields.operand_starts
     operands = fields.operands
     for i in range(len(attributes)):
         attribute = numbers[attributes[i]]
-        if attribute >= 0 and starts[attribute] < starts[attribute + 1]:
+        if attribute >= 0 and starts[attribute] < starts[attribute + 1] and not lazy[starts[attribute]]:
             field = starts[attribute]
             low = operand_starts[field]
             quarter = (operand_starts[field + 1] - low) >> 2
@@ -128,29 +138,47 @@ def _activate_elements(
     return count
 
 
-@kernel
-def show(
-    fields: NDArray[np.int32],
-    codes_: NDArray[np.int32],
-    first: int,
-    stop: int,
-    values: NDArray[np.int32],
-    presence: NDArray[np.uint64],
-) -> None:
-    """Lay the codes of pairs [first, stop) out by field, for an event's predicates to be tested on."""
+@inlined
+def mark(fields: NDArray[np.int32], first: int, stop: int, presence: NDArray[np.uint64]) -> None:
+    """Set a bit for the field of each of an event's pairs [first, stop)."""
     for pair in range(np.uint64(first), np.uint64(stop)):
-        field = np.uint64(fields[pair])
-        values[field] = codes_[pair]
-        bit = field & _LOW_SIXTEEN
+        bit = np.uint64(fields[pair]) & _LOW_SIXTEEN
         presence[bit >> _SIX] |= _ONE << (bit & _LOW_SIX)
 
 
-@kernel
-def hide(
-    fields: NDArray[np.int32], first: int, stop: int, values: NDArray[np.int32], presence: NDArray[np.uint64]
-) -> None:
+@inlined
+def unmark(fields: NDArray[np.int32], first: int, stop: int, presence: NDArray[np.uint64]) -> None:
     """Clear them again."""
     for pair in range(np.uint64(first), np.uint64(stop)):
-        field = np.uint64(fields[pair])
-        values[field] = ABSENT
-        presence[(field & _LOW_SIXTEEN) >> _SIX] = np.uint64(0)
+        presence[(np.uint64(fields[pair]) & _LOW_SIXTEEN) >> _SIX] = np.uint64(0)
+
+
+@inlined
+def show(
+    fields: NDArray[np.int32], pair_codes: NDArray[np.int32], first: int, stop: int, values: NDArray[np.int32]
+) -> None:
+    """Lay the codes of pairs [first, stop) out by field, for an event's predicates to be tested on."""
+    for pair in range(np.uint64(first), np.uint64(stop)):
+        code = pair_codes[pair]
+        values[np.uint64(fields[pair])] = code if code != LATER else LATER - np.int32(pair)
+
+
+@inlined
+def settle(
+    field: int,
+    values: NDArray[np.int32],
+    operand_starts: NDArray[np.int64],
+    operands: NDArray[np.int64],
+    payloads: NDArray[np.int64],
+) -> int:
+    """Work out the code of a field that was to come later."""
+    payload = payloads[np.int64(LATER) - values[field]]
+    values[field] = code_of(operands, operand_starts[field], operand_starts[field + np.uint64(1)], payload)
+    return values[field]
+
+
+@inlined
+def hide(fields: NDArray[np.int32], first: int, stop: int, values: NDArray[np.int32]) -> None:
+    """Clear them again."""
+    for pair in range(np.uint64(first), np.uint64(stop)):
+        values[np.uint64(fields[pair])] = ABSENT

@@ -22,6 +22,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
 
+def inlined(function: Function) -> Function:
+    """Like `kernel`, but made part of whatever calls it."""
+    return numba.njit(forceinline=True, **_OPTIONS)(function)
+
+
 def kernel(function: Function) -> Function:
     """Compile with the cache on disk where a cache folder is writable, else without."""
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _cache_folder(numba.config.CACHE_DIR)

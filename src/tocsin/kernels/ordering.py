@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import count_bits, kernel, lowest_bit
+from tocsin.kernels.jit import count_bits, inlined, kernel, lowest_bit
 
 DENSE: Final = 8
 """With more hits than a word in so many, all words are walked."""
@@ -21,7 +21,7 @@ _SIX = np.uint64(6)
 _LOW_SIX = np.uint64(63)
 
 
-@kernel
+@inlined
 def put_in_order(
     hits: NDArray[np.int32],
     count: int,

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
@@ -31,10 +32,11 @@ from tocsin.index.found import collect
 from tocsin.index.protocols import Alive, Arrays, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.access_events import match_access
-from tocsin.kernels.access_layouts import ABSENT, Scratch, Verifier
+from tocsin.kernels.access_layouts import ABSENT, Lists, Scratch, Verifier
+from tocsin.kernels.access_match import SHORT
 from tocsin.kernels.activation import widest_activation
 from tocsin.kernels.blocks import new_block, widest_block
-from tocsin.kernels.codes import LANES
+from tocsin.kernels.codes import INSTANT, LANES
 from tocsin.kernels.layouts import Bound
 from tocsin.kernels.verify import new_memo
 
@@ -51,6 +53,7 @@ class Access:
         self._everyone = everyone(layout.subscriptions)
         self._everyone.flags.writeable = False
         self._threads = threading.local()
+        self._lazy = lazy_fields(layout.lists)
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
 
     @classmethod
@@ -107,7 +110,7 @@ class Access:
         starts, found = collect(
             len(batch),
             lambda first, ends, out: match_access(
-                lists, leaves, batch.arrays, bound, living, scratch, walker, first, ends, out, counts
+                lists, self._lazy, leaves, batch.arrays, bound, living, scratch, walker, first, ends, out, counts
             ),
         )
         return Found(starts, found, int(counts[0]), int(counts[1]))
@@ -124,7 +127,9 @@ class Access:
             kept = (self._new_scratch(max(pairs, _FEW)), self._new_verifier(max(entries, _FEW)))
         scratch, verifier = kept
         if len(scratch.fields) < pairs:
-            scratch = scratch._replace(fields=np.empty(pairs, np.int32), codes=np.empty(pairs, np.int32))
+            scratch = scratch._replace(
+                fields=np.empty(pairs, np.int32), codes=np.empty(pairs, np.int32), payloads=np.empty(pairs, np.int64)
+            )
         if len(verifier.block.lanes) <= entries:
             verifier = verifier._replace(block=new_block(len(self.attributes), entries))
         self._threads.kept = (scratch, verifier)
@@ -148,6 +153,7 @@ class Access:
         return Scratch(
             np.empty(pairs, np.int32),
             np.empty(pairs, np.int32),
+            np.empty(pairs, np.int64),
             np.full(len(lists.fields.kinds), ABSENT, np.int32),
             np.zeros(1024, np.uint64),
             np.empty(conjunctions + 1, np.uint32),
@@ -164,3 +170,11 @@ class Access:
     def _new_verifier(self, entries: int) -> Verifier:
         memo = new_memo(len(self._layout.programs_of.arrays.leaf_kinds), 0)
         return Verifier(new_block(len(self.attributes), entries), memo, np.zeros(1, np.int64))
+
+
+def lazy_fields(lists: Lists) -> NDArray[np.bool_]:
+    """The fields whose codes can wait until a predicate asks: no list is looked up by them, or one walked as it is."""
+    short = np.diff(lists.conjunction_runs.starts) <= SHORT
+    unused = (np.diff(lists.single_runs.starts) == 0) & (np.diff(lists.program_runs.starts) == 0)
+    lazy: NDArray[np.bool_] = short & unused & (lists.fields.kinds <= INSTANT)
+    return lazy
