@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.layouts import Block, Memo
+from tocsin.kernels.packing import kind_of
 
 LOWEST_CODE: Final = 0
 HIGHEST_CODE: Final = 2**31 - 1
@@ -86,6 +87,13 @@ class Lists(NamedTuple):
     programs: Programs
 
 
+class Index(NamedTuple):
+    """What matching reads of an index. D fields."""
+
+    lists: Lists
+    lazy: NDArray[np.bool_]  # (D,) no list is looked up by the field's codes: they can wait
+
+
 class Scratch(NamedTuple):
     """A thread's memory between calls. D fields, N pairs that 64 events can activate, E entries, S subscriptions."""
 
@@ -111,3 +119,12 @@ class Verifier(NamedTuple):
     block: Block
     memo: Memo
     clock: NDArray[np.int64]  # (1,)
+
+
+INDEX: Final = kind_of(Index)
+SCRATCH: Final = kind_of(Scratch, writeable=True)
+VERIFIER: Final = kind_of(
+    Verifier,
+    writeable=True,
+    dimensions=dict.fromkeys(("levels", "truths", "numbers", "term_types", "term_keys"), 2),
+)

@@ -5,10 +5,12 @@ All are C-contiguous and read-only, so that arrays from memory and from a memory
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tocsin.kernels.packing import kind_of
 
 ALWAYS = np.int64(2**62)
 """The stamp of a leaf that is computed ahead of every block."""
@@ -73,6 +75,9 @@ class Expressions(NamedTuple):
     truth_starts: NDArray[np.int64]  # (Y + 1,)
     truth_codes: NDArray[np.uint8]
     truth_arguments: NDArray[np.int32]
+
+
+EXPRESSIONS: Final = kind_of(Expressions, dimensions={"boxes": 2})
 
 
 class Block(NamedTuple):

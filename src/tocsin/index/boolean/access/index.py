@@ -32,12 +32,13 @@ from tocsin.index.found import collect
 from tocsin.index.protocols import Alive, Arrays, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.access_events import match_access
-from tocsin.kernels.access_layouts import ABSENT, Lists, Scratch, Verifier
+from tocsin.kernels.access_layouts import ABSENT, INDEX, SCRATCH, VERIFIER, Index, Lists, Scratch, Verifier
 from tocsin.kernels.access_match import SHORT
 from tocsin.kernels.activation import widest_activation
 from tocsin.kernels.blocks import new_block, widest_block
 from tocsin.kernels.codes import INSTANT, LANES
-from tocsin.kernels.layouts import Bound
+from tocsin.kernels.layouts import EXPRESSIONS, Bound
+from tocsin.kernels.packing import Packed
 from tocsin.kernels.verify import new_memo
 
 _FEW = 1024
@@ -53,7 +54,8 @@ class Access:
         self._everyone = everyone(layout.subscriptions)
         self._everyone.flags.writeable = False
         self._threads = threading.local()
-        self._lazy = lazy_fields(layout.lists)
+        self._index = Packed(Index(layout.lists, _lazy_fields(layout.lists)), INDEX)
+        self._expressions = Packed(layout.programs_of.arrays, EXPRESSIONS) if layout.has_programs else None
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
 
     @classmethod
@@ -100,40 +102,42 @@ class Access:
         return decoded(self._layout)
 
     def match(self, batch: EventBatch, alive: Alive = None) -> Found:
-        lists = self._layout.lists
-        leaves = self._layout.programs_of.arrays if len(lists.programs.owners) else None
+        index = self._index.places
+        expressions = None if self._expressions is None else self._expressions.places
         bound = self._binder.bind(batch)
-        scratch, verifier = self._scratch(batch, bound)
+        scratch, verifier = self._memory(batch, bound)
+        walking = None if expressions is None else verifier.places
         living = self._everyone if alive is None else alive
-        walker = None if leaves is None else verifier
         counts = np.zeros(2, np.int64)
         starts, found = collect(
             len(batch),
             lambda first, ends, out: match_access(
-                lists, self._lazy, leaves, batch.arrays, bound, living, scratch, walker, first, ends, out, counts
+                index, expressions, batch.arrays, bound, living, scratch.places, walking, first, ends, out, counts
             ),
         )
         return Found(starts, found, int(counts[0]), int(counts[1]))
 
-    def _scratch(self, batch: EventBatch, bound: Bound) -> tuple[Scratch, Verifier]:
+    def _memory(self, batch: EventBatch, bound: Bound) -> tuple[Packed[Scratch], Packed[Verifier]]:
         """This thread's memory, with room for what the events of a block activate."""
         kept = getattr(self._threads, "kept", None)
-        if kept is not None and self._surely_fits(batch, kept[0], kept[1]):
+        if kept is not None and self._surely_fits(batch, kept[0].table, kept[1].table):
             return kept  # type: ignore[no-any-return]
         # Twice, because a block begins where the output of the one before was full, and lies across two of these.
         pairs = 2 * widest_activation(self._layout.lists.fields, batch.arrays, bound.attributes, LANES)
-        entries = 2 * widest_block(batch.arrays.starts, LANES) if len(self._layout.lists.programs.owners) else 0
+        entries = 2 * widest_block(batch.arrays.starts, LANES) if self._layout.has_programs else 0
         if kept is None:
-            kept = (self._new_scratch(max(pairs, _FEW)), self._new_verifier(max(entries, _FEW)))
-        scratch, verifier = kept
+            scratch, verifier = self._new_scratch(max(pairs, _FEW)), self._new_verifier(max(entries, _FEW))
+        else:
+            scratch, verifier = kept[0].table, kept[1].table
         if len(scratch.fields) < pairs:
             scratch = scratch._replace(
                 fields=np.empty(pairs, np.int32), codes=np.empty(pairs, np.int32), payloads=np.empty(pairs, np.int64)
             )
         if len(verifier.block.lanes) <= entries:
             verifier = verifier._replace(block=new_block(len(self.attributes), entries))
-        self._threads.kept = (scratch, verifier)
-        return scratch, verifier
+        if kept is None or scratch is not kept[0].table or verifier is not kept[1].table:
+            kept = self._threads.kept = (Packed(scratch, SCRATCH), Packed(verifier, VERIFIER))
+        return kept  # type: ignore[no-any-return]
 
     def _surely_fits(self, batch: EventBatch, scratch: Scratch, verifier: Verifier) -> bool:
         """Whether a batch without lists is so small that nothing needs to be counted."""
@@ -172,7 +176,7 @@ class Access:
         return Verifier(new_block(len(self.attributes), entries), memo, np.zeros(1, np.int64))
 
 
-def lazy_fields(lists: Lists) -> NDArray[np.bool_]:
+def _lazy_fields(lists: Lists) -> NDArray[np.bool_]:
     """The fields whose codes can wait until a predicate asks: no list is looked up by them, or one walked as it is."""
     short = np.diff(lists.conjunction_runs.starts) <= SHORT
     unused = (np.diff(lists.single_runs.starts) == 0) & (np.diff(lists.program_runs.starts) == 0)

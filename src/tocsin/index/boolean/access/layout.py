@@ -41,6 +41,11 @@ class AccessLayout:
     lists: Lists
     programs_of: CompiledExpressions
 
+    @property
+    def has_programs(self) -> bool:
+        """Whether any expression is more than a conjunction of ranges."""
+        return len(self.lists.programs.owners) > 0
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Every array under its name."""
         arrays = {"subscriptions": np.array([self.subscriptions], np.int64)}
