@@ -19,7 +19,7 @@ from tocsin.kernels.blocks import clear_block, fill_block
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import EXPRESSIONS, Bound, Events
 from tocsin.kernels.ordering import SPARE, put_in_order
-from tocsin.kernels.packing import unpacked
+from tocsin.kernels.packing import borrowed, unpacked
 
 CACHED: Final = 1 << 16
 """Lists of so many conjunctions lie in the processor's cache as they are, and are not asked for ahead."""
@@ -46,6 +46,7 @@ def match_access(
     """
     lists, lazy = unpacked(index, INDEX)
     scratch = unpacked(memory, SCRATCH)
+    events, bound, alive, out = borrowed((events, bound, alive, out))
     total = len(events.starts) - 1
     program_ends = np.zeros(codes.LANES + 1, np.int64)
     program_hits = np.empty(0, np.int32)

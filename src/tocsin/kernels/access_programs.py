@@ -18,7 +18,8 @@ from tocsin.kernels.eager import compute_eager
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Bound, Events, Expressions
 from tocsin.kernels.lazy import compute_leaf
-from tocsin.kernels.verify import count_lanes, program_mask, range_masks, write_hits
+from tocsin.kernels.ranges import range_masks
+from tocsin.kernels.verify import count_lanes, program_mask, write_hits
 
 LEAVES_PER_CANDIDATE: Final = 4
 """With fewer leaves than so many a candidate, they are computed ahead."""
@@ -50,7 +51,7 @@ def match_programs(
     owners = lists.programs.owners
     number = find_candidates(lists, scratch, pair_ends, count, examined)
     compute_ahead(leaves, number, touched, verifier, events, bound)
-    found = verify_programs(leaves, scratch, number, verifier, events, bound)
+    found = verify_programs(leaves, distinct, scratch.program_lanes, masks, number, verifier, events, bound)
     ends[0] = 0
     total = count_lanes(masks, found, ends[1:])
     out = np.empty(total, np.int32)
@@ -123,11 +124,20 @@ def compute_ahead(
 
 @kernel
 def verify_programs(
-    leaves: Expressions, scratch: Scratch, number: int, verifier: Verifier, events: Events, bound: Bound
+    leaves: Expressions,
+    candidates: NDArray[np.int32],
+    lanes: NDArray[np.uint64],
+    found_masks: NDArray[np.uint64],
+    number: int,
+    verifier: Verifier,
+    events: Events,
+    bound: Bound,
 ) -> int:
-    """Walk the programs; keeps those that hold for any of their lanes, with these, and returns how many."""
+    """Walk the first so many candidate programs; keeps those that hold for any of their lanes, and returns how many.
+
+    `lanes`, by program, is cleared; `found_masks` says, by candidate kept, which lanes it holds for.
+    """
     block, memo, clock = verifier
-    distinct, lanes, found_masks = scratch.distinct, scratch.program_lanes, scratch.program_masks
     starts, program = leaves.program_starts, leaves.program
     stamps, masks, levels = memo.stamps, memo.masks, memo.levels
     kinds, types, transforms = leaves.leaf_kinds, leaves.leaf_types, leaves.leaf_transforms
@@ -137,17 +147,16 @@ def verify_programs(
     stamp = clock[0]
     found = 0
     for i in range(number):
-        one = distinct[i]
+        one = candidates[i]
         mask = lanes[one]
         lanes[one] = _NONE
         while True:
             held, leaf = program_mask(program, starts[one], starts[one + 1], mask, masks, stamps, stamp, levels)
             if leaf < 0:
                 break
-            stamps[leaf] = stamp
             if kinds[leaf] == codes.RANGE:
-                attribute = attributes[leaf]
-                masks[2 * leaf], masks[2 * leaf + 1] = range_masks(
+                first, last = firsts[attributes[leaf]], stops[attributes[leaf]]
+                held, failed = range_masks(
                     types[leaf],
                     lows[leaf],
                     highs[leaf],
@@ -156,12 +165,15 @@ def verify_programs(
                     block_types,
                     payloads,
                     ranks,
-                    firsts[attribute],
-                    stops[attribute],
+                    first,
+                    last,
                 )
+                masks[2 * leaf] = held
+                masks[2 * leaf + 1] = failed
             else:
                 compute_leaf(leaves, leaf, block, events, bound, memo, ~_NONE)
-        distinct[found] = one
+            stamps[leaf] = stamp
+        candidates[found] = one
         found_masks[found] = held
         found += held != _NONE
     return found

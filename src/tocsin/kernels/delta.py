@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.access_layouts import Verifier
+from tocsin.kernels.access_programs import verify_programs
 from tocsin.kernels.blocks import clear_block, fill_block
 from tocsin.kernels.covers import choose_cover, cover_literals
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import count_bits, kernel
 from tocsin.kernels.layouts import Bound, Events, Expressions
 from tocsin.kernels.lazy import compute_leaf
-from tocsin.kernels.verify import count_lanes, range_masks, satisfied_lanes, write_hits
+from tocsin.kernels.packing import borrowed
+from tocsin.kernels.ranges import range_masks
+from tocsin.kernels.verify import count_lanes, write_hits
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
@@ -64,9 +67,10 @@ def match_chains(
 
     Adds to `counts`: candidates examined, and verified.
     """
+    leaves, chains, events, bound, verifier = borrowed((leaves, chains, events, bound, verifier))
     total = len(events.starts) - 1
-    found_lanes = np.zeros(len(leaves.program_starts), np.uint64)
-    hits = np.empty(len(leaves.program_starts), np.int32)
+    room = len(leaves.program_starts)
+    candidates, lanes_of, masks = np.empty(room, np.int32), np.zeros(room, np.uint64), np.empty(room, np.uint64)
     places = np.empty(codes.LANES, np.int64)
     written = np.int64(0)
     begun = first
@@ -75,19 +79,19 @@ def match_chains(
         lanes = ~_NONE >> np.uint64(codes.LANES - (stop - first))
         verifier.clock[0] += 1
         touched = fill_block(verifier.block, events, bound.attributes, first, stop)
-        found, examined = walk_chains(leaves, chains, verifier, touched, events, bound, alive, lanes, found_lanes, hits)
+        number = walk_chains(leaves, chains, verifier, touched, events, bound, alive, lanes, candidates, lanes_of)
+        candidates[:number].sort()
+        examined = np.uint64(0)
+        for i in range(number):
+            examined += count_bits(lanes_of[candidates[i]])
+        found = verify_programs(leaves, candidates, lanes_of, masks, number, verifier, events, bound)
         clear_block(verifier.block, touched)
-        hits[:found].sort()
-        masks = found_lanes[hits[:found]]
-        for i in range(found):
-            found_lanes[hits[i]] = _NONE
         needed = count_lanes(masks, found, places)
         if written + needed > len(out):
             return (first, written) if first > begun else (-1 - needed, np.int64(0))
-        write_hits(hits, masks, found, places, out[written:])
+        write_hits(candidates, masks, found, places, out[written:])
         ends[first:stop] = written + places[: stop - first]
-        counts[0] += examined
-        counts[1] += examined
+        counts += np.int64(examined)
         written += needed
         first = stop
     return total, written
@@ -103,26 +107,23 @@ def walk_chains(
     bound: Bound,
     alive: NDArray[np.uint64],
     lanes: int,
-    found_lanes: NDArray[np.uint64],
-    hits: NDArray[np.int32],
-) -> tuple[int, int]:
-    """Write the expressions that any event of a block satisfies, and the lanes of each.
+    candidates: NDArray[np.int32],
+    lanes_of: NDArray[np.uint64],
+) -> int:
+    """Write the living expressions with a literal on a chain that holds for any of a block's events; how many.
 
-    Returns how many, and how many candidates were examined; all of them were verified.
+    `lanes_of` gets, by expression, the events that it is to be verified for.
     """
     block, memo, clock = verifier
     stamp = clock[0]
     heads, following, literals, owners, uncovered = chains
     touched_attributes = block.touched
-    starts, program = leaves.program_starts, leaves.program
     kinds, types, transforms = leaves.leaf_kinds, leaves.leaf_types, leaves.leaf_transforms
     attributes, lows, highs = leaves.leaf_attributes, leaves.leaf_lows, leaves.leaf_highs
-    firsts, stops = block.firsts, block.stops
-    lane, entry_types, payloads = block.lanes, block.types, block.payloads
-    ranks = bound.ranks
+    firsts, stops, ranks = block.firsts, block.stops, bound.ranks
+    block_lanes, block_types, payloads = block.lanes, block.types, block.payloads
     stamps, masks = memo.stamps, memo.masks
-    found = 0
-    examined = 0
+    number = 0
     for t in range(touched):
         entry = heads[touched_attributes[t]]
         while entry >= 0:
@@ -133,15 +134,14 @@ def walk_chains(
             if stamps[leaf] < stamp:
                 stamps[leaf] = stamp
                 if kinds[leaf] == codes.RANGE:
-                    first = firsts[attributes[leaf]]
-                    last = stops[attributes[leaf]]
+                    first, last = firsts[attributes[leaf]], stops[attributes[leaf]]
                     held, failed = range_masks(
                         types[leaf],
                         lows[leaf],
                         highs[leaf],
                         transforms[leaf],
-                        lane,
-                        entry_types,
+                        block_lanes,
+                        block_types,
                         payloads,
                         ranks,
                         first,
@@ -151,45 +151,15 @@ def walk_chains(
                     masks[2 * leaf + 1] = failed
                 else:
                     compute_leaf(leaves, leaf, block, events, bound, memo, ~_NONE)
-            mask = masks[literal] & lanes & ~found_lanes[owner]
-            if mask == _NONE or alive[owner >> 6] >> np.uint64(owner & 63) & _ONE == _NONE:
-                continue
-            examined += 1
-            place = starts[owner]
-            stop = starts[owner + 1]
-            while place < stop and mask != _NONE and program[place] >= 0 and kinds[program[place] >> 1] == codes.RANGE:
-                leaf = program[place] >> 1
-                if stamps[leaf] < stamp:
-                    stamps[leaf] = stamp
-                    first = firsts[attributes[leaf]]
-                    last = stops[attributes[leaf]]
-                    held, failed = range_masks(
-                        types[leaf],
-                        lows[leaf],
-                        highs[leaf],
-                        transforms[leaf],
-                        lane,
-                        entry_types,
-                        payloads,
-                        ranks,
-                        first,
-                        last,
-                    )
-                    masks[2 * leaf] = held
-                    masks[2 * leaf + 1] = failed
-                mask &= masks[program[place]]
-                place += 1
-            if place < stop and mask != _NONE:
-                mask = satisfied_lanes(leaves, owner, mask, stamp, block, events, bound, memo)
-            hits[found] = owner
-            found += mask != _NONE and found_lanes[owner] == _NONE
-            found_lanes[owner] |= mask
+            mask = masks[literal] & lanes
+            if mask != _NONE and alive[owner >> 6] >> np.uint64(owner & 63) & _ONE:
+                candidates[number] = owner
+                number += lanes_of[owner] == _NONE
+                lanes_of[owner] |= mask
     for u in range(len(uncovered)):
         owner = uncovered[u]
         if alive[owner >> 6] >> np.uint64(owner & 63) & _ONE:
-            mask = satisfied_lanes(leaves, owner, lanes, stamp, block, events, bound, memo)
-            examined += 1
-            hits[found] = owner
-            found += mask != _NONE and found_lanes[owner] == _NONE
-            found_lanes[owner] |= mask
-    return found, examined
+            candidates[number] = owner
+            number += lanes_of[owner] == _NONE
+            lanes_of[owner] |= lanes
+    return number

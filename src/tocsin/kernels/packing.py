@@ -91,3 +91,25 @@ def unpacked(typing_context: Any, places: Any, kind: Any) -> Any:
         return value(made)
 
     return made(places, kind), generate
+
+
+@intrinsic
+def borrowed(typing_context: Any, table: Any) -> Any:
+    """The same (nested tuple of) arrays, to which nobody counts references: an atomic operation each, in every call.
+
+    For the arguments of a kernel that Python calls: they live as long as the call.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def value(of: Any, given: Any) -> Any:
+            if isinstance(of, numba.types.BaseTuple):
+                parts = cgutils.unpack_tuple(builder, given, len(of.types))
+                return context.make_tuple(builder, of, [value(*pair) for pair in zip(of.types, parts, strict=True)])
+            array = make_array(of)(context, builder, given)
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            array.parent = cgutils.get_null_value(array.parent.type)
+            return array._getvalue()
+
+        return value(table, arguments[0])
+
+    return table(table), generate

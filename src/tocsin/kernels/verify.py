@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from tocsin.kernels import codes
 from tocsin.kernels.blocks import clear_block, fill_block, new_block, widest_block
 from tocsin.kernels.eager import clear_eager, compute_eager
-from tocsin.kernels.jit import kernel, lowest_bit
+from tocsin.kernels.jit import inlined, kernel, lowest_bit
 from tocsin.kernels.layouts import ALWAYS, Block, Bound, Events, Expressions, Memo
 from tocsin.kernels.lazy import compute_leaf
+from tocsin.kernels.packing import borrowed
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -38,7 +39,7 @@ def new_memo(leaves: int, eager: int) -> Memo:
     )
 
 
-@kernel
+@inlined
 def program_mask(
     program: NDArray[np.int32],
     place: int,
@@ -95,24 +96,6 @@ def program_mask(
 
 
 @kernel
-def satisfied_lanes(
-    leaves: Expressions, number: int, mask: int, stamp: int, block: Block, events: Events, bound: Bound, memo: Memo
-) -> int:
-    """The lanes of `mask` whose events satisfy one expression; computes the leaves that it asks for.
-
-    A leaf is computed for all lanes of the block, once: `stamp` tells this block from all before.
-    """
-    start = leaves.program_starts[number]
-    stop = leaves.program_starts[number + 1]
-    while True:
-        found, wanted = program_mask(leaves.program, start, stop, mask, memo.masks, memo.stamps, stamp, memo.levels)
-        if wanted < 0:
-            return found
-        compute_leaf(leaves, wanted, block, events, bound, memo, ~NONE)
-        memo.stamps[wanted] = stamp
-
-
-@kernel
 def find_hits(
     leaves: Expressions,
     stamp: int,
@@ -166,6 +149,7 @@ def match_all(
     to go on from and the number written. When not one block of 64 events fits, that is 0 and the next event is
     `-1 - room needed`.
     """
+    leaves, events, bound = borrowed((leaves, events, bound))
     total = len(events.starts) - 1
     block = new_block(len(leaves.eager_starts) - 1, widest_block(events.starts[first:], codes.LANES))
     memo = new_memo(len(leaves.leaf_kinds), leaves.eager_starts[-1])
@@ -225,35 +209,3 @@ def write_hits(
             out[places[lane]] = hits[i]
             places[lane] += 1
             mask &= mask - ONE
-
-
-@kernel
-def range_masks(
-    wanted: int,
-    low: int,
-    high: int,
-    transform: int,
-    lanes: NDArray[np.uint8],
-    types: NDArray[np.uint8],
-    payloads: NDArray[np.int64],
-    ranks: NDArray[np.int32],
-    first: int,
-    last: int,
-) -> tuple[int, int]:
-    """The lanes of entries [first, last) whose values lie in a range, and those of that type where they do not.
-
-    Plain arrays, for most literals are ranges, and a call that passes tuples of them costs twenty times the work.
-    """
-    held = NONE
-    known = NONE
-    if wanted == codes.STRING:
-        for i in range(first, last):
-            if types[i] == wanted:
-                key = np.int64(ranks[transform, payloads[i]])
-                known |= ONE << np.uint64(lanes[i])
-                held |= np.uint64((key >= low) & (key <= high)) << np.uint64(lanes[i])
-        return held, known & ~held
-    for i in range(first, last):
-        known |= np.uint64(types[i] == wanted) << np.uint64(lanes[i])
-        held |= np.uint64((payloads[i] >= low) & (payloads[i] <= high)) << np.uint64(lanes[i])
-    return held & known, known & ~held

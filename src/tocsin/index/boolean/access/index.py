@@ -137,7 +137,7 @@ class Access:
             verifier = verifier._replace(block=new_block(len(self.attributes), entries))
         if kept is None or scratch is not kept[0].table or verifier is not kept[1].table:
             kept = self._threads.kept = (Packed(scratch, SCRATCH), Packed(verifier, VERIFIER))
-        return kept  # type: ignore[no-any-return]
+        return kept
 
     def _surely_fits(self, batch: EventBatch, scratch: Scratch, verifier: Verifier) -> bool:
         """Whether a batch without lists is so small that nothing needs to be counted."""
