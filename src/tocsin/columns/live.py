@@ -75,7 +75,6 @@ class LiveExpressions:
             program = np.array(self._compiler.program(tree), np.int32)
         self._program.extend(program)
         self._starts.append(len(self._program))
-        self._keep_up()
         self._compiled = None
         return program
 
@@ -124,7 +123,7 @@ class LiveExpressions:
         return key_of(-value if operand.source == NEGATED_SLOT else value) + operand.side
 
     def _keep_up(self) -> None:
-        """Append to the arrays what the pools have got."""
+        """Append to the arrays what the pools have got since the last view."""
         pools = self.pools
         leaves = pools.leaves.items[len(self._leaves["kinds"]) :]
         if leaves:
@@ -143,6 +142,7 @@ class LiveExpressions:
         self._constants.extend(pools.constants.items[len(self._constants) :])
 
     def _view(self) -> CompiledExpressions:
+        self._keep_up()
         pools = self.pools
         leaves = {"leaf_" + name: array.view() for name, array in self._leaves.items()}
         lists = {
