@@ -84,7 +84,7 @@ def _rate(workload: Workload, engine: tocsin.Engine, changes: Iterator[None], ea
 
         def work(batch: EventBatch = batch) -> None:
             with engine._store.reading() as root:
-                Moment(engine._store, root).located(batch)
+                Moment(root, engine._store.wanted).located(batch)
             for _ in range(each):
                 next(changes)
 

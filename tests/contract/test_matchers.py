@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import tocsin
 from tests import strategies as own
 from tests.naive import match as naive
+from tocsin.columns.arrays import frozen
 from tocsin.columns.batch import Wanted
 from tocsin.columns.compiled import compile_expressions
 from tocsin.columns.objects import encode_objects
-from tocsin.index import Registration, registrations
+from tocsin.index import Best, Registration, registrations
+from tocsin.index.alive import everyone
+from tocsin.kernels.scores import block_maxima
 
 MATCHERS = [r for r in registrations() if r.question == "all matches"]
 
@@ -53,6 +58,32 @@ def test_answers_like_the_oracle_across_blocks(registration, expressions, events
     expected = naive.match(list(enumerate(expressions)), events)
 
     assert answers(registration, expressions, events) == expected
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(data=st.data(), count=st.integers(1, 600), k=st.integers(1, 40))
+def test_leaves_out_none_of_the_best(registration, data, count, k):
+    """Asked for the best k, a matcher may leave out the others: ties go to the lower number, the gone never count."""
+    wanted = data.draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
+    scores = np.array(data.draw(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=count, max_size=count)))
+    gone = data.draw(st.sets(st.integers(0, count - 1), max_size=count))
+    alive = everyone(count)
+    for number in gone:
+        alive[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
+    compiled = compile_expressions([tocsin.parse(f"a >= {one} OR b IS NULL AND c = {one}") for one in wanted])
+    matcher = registration.builder().build(compiled)
+    batch = encode_objects(enumerate([{"a": 3}, {"c": 1}, {"a": 5, "b": 1}, {}]), Wanted(compiled.attributes))
+    maxima = block_maxima(scores)
+
+    all_matches = matcher.match(batch, alive)
+    found = matcher.match(batch, alive, Best.of(k, frozen(scores, np.float64), frozen(maxima, np.float64)))
+
+    for event in range(len(batch)):
+        every = all_matches.subscriptions[slice(*all_matches.starts[event : event + 2])].tolist()
+        some = found.subscriptions[slice(*found.starts[event : event + 2])].tolist()
+        assert some == sorted(set(some) & set(every))
+        assert set(sorted(every, key=lambda number: (-scores[number], number))[:k]) <= set(some)
+        assert registration.name != "access" or len(some) == min(k, len(every))
 
 
 def test_answers_nothing_for_no_subscriptions_and_no_events(registration):

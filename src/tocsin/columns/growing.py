@@ -43,6 +43,12 @@ class Growing(Generic[Kind]):
         else:
             self.extend([value])
 
+    def copy(self) -> Growing[Kind]:
+        """The same values, of which no reader has a view."""
+        twin: Growing[Kind] = Growing(self._buffer.dtype)
+        twin._buffer, twin._length = self._buffer.copy(), self._length
+        return twin
+
     def put(self, place: int, value: Any) -> None:
         """Change a value in place; readers of a view may see it, or not."""
         self._buffer[place] = value

@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.batch import EventBatch
+from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.engine.ordering import Located, in_order
 from tocsin.engine.sources import Root
-from tocsin.engine.store import Store
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Reject
 from tocsin.segment import Answered, Ranked, top
@@ -33,9 +32,8 @@ class Placed(NamedTuple):
 class Moment:
     """An engine's subscriptions at one moment, to match any number of batches against."""
 
-    def __init__(self, store: Store, root: Root) -> None:
-        self.wanted = store.wanted
-        self._store = store
+    def __init__(self, root: Root, wanted: Wanted) -> None:
+        self.wanted = wanted
         self._root = root
 
     def __len__(self) -> int:
@@ -45,15 +43,18 @@ class Moment:
     def id_type(self) -> pa.DataType:
         return pa.int64() if self._root.kind is int else pa.large_string()
 
-    def located(self, batch: EventBatch) -> tuple[Located, int, int]:
-        """Where the matches of a batch are, by event, then id; candidates examined, and verified."""
-        found = [one.match(batch) for one in self._root.snapshots]
+    def located(self, batch: EventBatch, k: int | None = None) -> tuple[Located, int, int]:
+        """Where the matches of a batch are, by event, then id; candidates examined, and verified.
+
+        With `k` any that is not one of its event's k best may be left out.
+        """
+        found = [one.match(batch, k) for one in self._root.snapshots]
         examined, verified = sum(one.candidates_examined for one in found), sum(one.verified for one in found)
         return in_order(self._root, found), examined, verified
 
     def find(self, batch: EventBatch, ranking: Ranking | None) -> Placed:
         """All matches of a batch, by event, then id, or the best of them, best first."""
-        located, examined, verified = self.located(batch)
+        located, examined, verified = self.located(batch, None if ranking is None else ranking.k)
         events, places = np.repeat(np.arange(len(batch)), np.diff(located.starts)), located.places
         if ranking is None:
             return Placed(events, places, None, examined, verified)
@@ -68,7 +69,7 @@ class Moment:
 
     def scores(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """The scores of matches, as they were at this moment."""
-        return self._store.scores_of(self._root, places)
+        return self._root.scores_of(places)
 
     def ids(self, places: NDArray[np.int64]) -> pa.Array:
         """The ids of matches."""

@@ -23,6 +23,7 @@ class Delta:
         self.sources: list[str] = []
         self.payloads: list[str | None] = []
         self._scores: Growing[np.float64] = Growing(np.float64)
+        self._is_shared = False  # a root may have the scores
         self._numbers: dict[SubscriptionId, int] = {}
         self._chains = ChainedExpressions(book, wanted)
 
@@ -48,9 +49,17 @@ class Delta:
 
     @property
     def scores(self) -> NDArray[np.float64]:
+        """The scores now: they stay as they are."""
+        self._is_shared = True
         return self._scores.view()
 
+    def score_of(self, number: int) -> float:
+        return float(self._scores.get(number))
+
     def put_score(self, number: int, score: float) -> None:
+        if self._is_shared:
+            self._scores = self._scores.copy()
+            self._is_shared = False
         self._scores.put(number, score)
 
     def id_of(self, number: int) -> SubscriptionId:

@@ -156,7 +156,7 @@ class Engine:
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
         with self._store.reading() as root:
-            moment = Moment(self._store, root)
+            moment = Moment(root, self._store.wanted)
             batch = encode_objects([(0, event)], moment.wanted)
             if not len(batch):
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
@@ -177,7 +177,7 @@ class Engine:
         ranking = checked_ranking(ranking)
         with self._store.reading() as root:
             return answer_of(
-                Moment(self._store, root),
+                Moment(root, self._store.wanted),
                 events,
                 Stats(),
                 [],

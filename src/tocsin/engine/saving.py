@@ -22,9 +22,7 @@ def save_sources(folder: str | Path, store: Store, plan: Plan) -> None:
     version = new_version()
     (path / version_folder(version)).mkdir(parents=True)
     with store.reading() as root:
-        segments = [
-            segment for place in range(len(root.snapshots)) if len(segment := _frozen(store, root, place, plan))
-        ]
+        segments = [segment for place in range(len(root.snapshots)) if len(segment := _frozen(root, place, plan))]
         for number, segment in enumerate(segments):
             write_part(path, version, number, segment)
     living = sum(segment.living() for segment in segments)
@@ -32,7 +30,7 @@ def save_sources(folder: str | Path, store: Store, plan: Plan) -> None:
     publish(path, version, [part_name(number) for number in range(len(segments))], living, ids)
 
 
-def _frozen(store: Store, root: Root, place: int, plan: Plan) -> Segment:
+def _frozen(root: Root, place: int, plan: Plan) -> Segment:
     """A source of a root as a segment with the scores of that moment; a delta without those that are gone."""
     one = root.snapshots[place]
     holder = one.source.holder
@@ -41,7 +39,7 @@ def _frozen(store: Store, root: Root, place: int, plan: Plan) -> Segment:
     else:
         segment, (new,) = merged([one], plan)
         alive, numbers = None, np.argsort(new)[len(new) - len(segment) :]  # the gone, all -1, come before them
-    scores = frozen(store.scores_of(root, numbers | place << 32), np.float64)
+    scores = frozen(one.version.scores[numbers], np.float64)
     return replace(segment, scores=scores, alive=alive)
 
 

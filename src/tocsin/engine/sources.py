@@ -2,7 +2,7 @@
 
 Numbers and ids of a source never change; which of its subscriptions are alive does, and their scores. A reader holds a
 `Root`: the sources as they were at one moment. Bits of the living are copied before they change if a root has them;
-scores change in place, and what they were is noted for the readers of an older moment.
+scores have versions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.batch import EventBatch
 from tocsin.engine.delta import Delta
-from tocsin.index import Found
+from tocsin.engine.scores import Scores, Version
+from tocsin.index import Best, Found
 from tocsin.index.alive import everyone, living
 from tocsin.index.boolean.chains import ChainedView
 from tocsin.model.subscription import SubscriptionId
@@ -32,7 +33,8 @@ class Source:
         self.dead = 0 if saved is None else len(holder) - len(living(saved, len(holder)))
         self.is_shared = saved is not None
         self.arrow_ids: pa.Array = holder.arrow_ids() if isinstance(holder, Segment) else None
-        self._own_scores: NDArray[np.float64] | None = None
+        if isinstance(holder, Segment):
+            self._scores = Scores(holder.scores)
 
     def __len__(self) -> int:
         """How many are alive."""
@@ -60,17 +62,20 @@ class Source:
             self.alive = np.concatenate([self.alive, np.full_like(self.alive, ~np.uint64(0))])
             self.is_shared = False
 
-    @property
-    def scores(self) -> NDArray[np.float64]:
-        return self.holder.scores if self._own_scores is None else self._own_scores
+    def score_of(self, number: int) -> float:
+        return self.holder.score_of(number) if isinstance(self.holder, Delta) else self._scores.get(number)
 
     def put_score(self, number: int, score: float) -> None:
         if isinstance(self.holder, Delta):
             self.holder.put_score(number, score)
-            return
-        if self._own_scores is None:
-            self._own_scores = self.holder.scores.copy()
-        self._own_scores[number] = score
+        else:
+            self._scores.put(number, score)
+
+    def version(self) -> Version:
+        """The scores now."""
+        if isinstance(self.holder, Delta):
+            return Version(self.holder.scores, _NO_MAXIMA)
+        return self._scores.version()
 
     def living(self) -> NDArray[np.int64]:
         """The numbers of the living."""
@@ -84,7 +89,7 @@ class Snapshot:
     source: Source
     view: ChainedView | None  # of a delta
     alive: NDArray[np.uint64] | None  # None where nobody has gone
-    scores: NDArray[np.float64]  # in place: may be newer than the moment
+    version: Version  # the scores
     count: int  # how many are alive
 
     def __len__(self) -> int:
@@ -96,22 +101,26 @@ class Snapshot:
         return living(self.alive, len(self))
 
     def part(self) -> Part:
-        """Its subscriptions in columns, those that are gone included; scores as they are now."""
+        """Its subscriptions in columns, those that are gone included."""
         holder = self.source.holder
         if isinstance(holder, Delta):
             assert self.view is not None
             return holder.part(self.view)
         payloads = None if holder.payloads is None else holder.payloads.arrow()
         ids, compiled = self.source.arrow_ids, holder.matcher.expressions()
-        return Part(ids, compiled, holder.sources.arrow(), self.scores, payloads)
+        return Part(ids, compiled, holder.sources.arrow(), self.version.scores, payloads)
 
-    def match(self, batch: EventBatch) -> Found:
-        """The matches by number; a delta's are in the order of subscription, a segment's in that of the ids."""
+    def match(self, batch: EventBatch, k: int | None = None) -> Found:
+        """The matches by number; a delta's are in the order of subscription, a segment's in that of the ids.
+
+        With `k` any that is not one of its event's k best may be left out.
+        """
         if self.view is not None:
             assert self.alive is not None
             return self.view.match(batch, self.alive)
         assert isinstance(self.source.holder, Segment)
-        return self.source.holder.matcher.match(batch, self.alive)
+        best = None if k is None else Best.of(k, self.version.scores, self.version.maxima)
+        return self.source.holder.matcher.match(batch, self.alive, best)
 
     def ids_of(self, numbers: NDArray[np.int64]) -> pa.Array:
         holder = self.source.holder
@@ -129,10 +138,30 @@ class Root:
     snapshots: tuple[Snapshot, ...]
     ranks: tuple[NDArray[np.int32] | None, ...] = field(repr=False)
 
+    def scores_of(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The scores of matches (source << 32 | number)."""
+        which, numbers = places >> 32, places & 0xFFFFFFFF
+        if len(places) and (which == which[0]).all():
+            some: NDArray[np.float64] = self.snapshots[which[0]].version.scores[numbers]
+            return some
+        scores = np.empty(len(places))
+        for place in np.flatnonzero(np.bincount(which)).tolist():
+            mine = which == place
+            scores[mine] = self.snapshots[place].version.scores[numbers[mine]]
+        return scores
+
+    def hold(self, users: int) -> None:
+        """So many more users of its versions of the scores; -1 for one less."""
+        for one in self.snapshots:
+            one.version.users += users
+
+
+_NO_MAXIMA = np.empty(0)
+
 
 def snapshot(source: Source) -> Snapshot:
-    """Freeze a source; its bits are copied before they next change."""
+    """Freeze a source; its bits are copied before they next change, and its scores stay while a user holds them."""
     source.is_shared = True
     if isinstance(source.holder, Delta):
-        return Snapshot(source, source.holder.view(), source.alive, source.scores, len(source))
-    return Snapshot(source, None, source.alive if source.dead else None, source.scores, len(source))
+        return Snapshot(source, source.holder.view(), source.alive, source.version(), len(source))
+    return Snapshot(source, None, source.alive if source.dead else None, source.version(), len(source))

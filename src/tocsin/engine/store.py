@@ -8,7 +8,7 @@ them anew; those changes are noted in a journal, and made again on the result wh
 from __future__ import annotations
 
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -45,7 +45,6 @@ class Store:
         self._moment = 0
         self._root: Root | None = None
         self._readers: Counter[int] = Counter()
-        self._undo: deque[tuple[int, Source, int, float]] = deque()
         self._journal: list[tuple[Source, int]] | None = None  # what changed since a merge began
 
     def __len__(self) -> int:
@@ -84,10 +83,8 @@ class Store:
         """Change a score; raises `UnknownSubscription`."""
         with self.lock:
             source, number = self._known(name)
-            self._changed()
-            if self._readers:
-                self._undo.append((self._moment, source, number, float(source.scores[number])))
             source.put_score(number, score)
+            self._changed()
             self._note(source, number)
 
     def add_segment(self, segment: Segment, *, replace: bool) -> None:
@@ -126,7 +123,9 @@ class Store:
 
     def _changed(self) -> None:
         self._moment += 1
-        self._root = None
+        before, self._root = self._root, None
+        if before is not None and not self._readers[before.moment]:
+            before.hold(-1)
 
     # Questions
 
@@ -169,6 +168,7 @@ class Store:
             if self._root is None:
                 snapshots = tuple(snapshot(source) for source in self._sources())
                 self._root = Root(self._moment, self.kind, snapshots, self._ranks)
+                self._root.hold(1)
             root = self._root
             self._readers[root.moment] += 1
         try:
@@ -178,37 +178,8 @@ class Store:
                 self._readers[root.moment] -= 1
                 if not self._readers[root.moment]:
                     del self._readers[root.moment]
-                oldest = min(self._readers, default=self._moment)
-                while self._undo and self._undo[0][0] <= oldest:
-                    self._undo.popleft()
-
-    def scores_of(self, root: Root, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The scores that matches (source << 32 | number) had at the root's moment."""
-        which, numbers = places >> 32, places & 0xFFFFFFFF
-        if len(places) and (which == which[0]).all():
-            scores = root.snapshots[which[0]].scores[numbers]
-        else:
-            scores = np.empty(len(places))
-            for place in np.flatnonzero(np.bincount(which)).tolist():
-                mine = which == place
-                scores[mine] = root.snapshots[place].scores[numbers[mine]]
-        return self._as_they_were(root, places, scores) if self._undo else scores
-
-    def _as_they_were(self, root: Root, places: NDArray[np.int64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The scores without the changes that came after the root's moment."""
-        with self.lock:
-            undo = [entry for entry in self._undo if entry[0] > root.moment]
-        numbers = {id(one.source): place for place, one in enumerate(root.snapshots)}
-        before: dict[int, float] = {}
-        for _, source, number, score in undo:
-            if id(source) in numbers:
-                before.setdefault(numbers[id(source)] << 32 | number, score)
-        if before:
-            known = np.array(sorted(before), np.int64)
-            at = np.minimum(np.searchsorted(known, places), len(known) - 1)
-            changed = known[at] == places
-            scores[changed] = np.array([before[place] for place in known.tolist()])[at[changed]]
-        return scores
+                    if root is not self._root:
+                        root.hold(-1)
 
     # Merging
 
@@ -240,7 +211,7 @@ class Store:
             for source, number in self._journal or ():
                 to = int(numbers[id(source)][number]) if id(source) in numbers else -1
                 if to >= 0 and source.is_alive(number):
-                    new.put_score(to, float(source.scores[number]))
+                    new.put_score(to, source.score_of(number))
                 elif to >= 0 and new.is_alive(to):
                     new.bury(to)
             self._journal = None

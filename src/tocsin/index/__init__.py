@@ -1,8 +1,8 @@
 """Which candidates can match? One file a structure, in families, beside `scan`; `registry` lists them all."""
 
 from tocsin.index.plan import Plan
-from tocsin.index.protocols import Found, Matcher, Registration
+from tocsin.index.protocols import Best, Found, Matcher, Registration
 from tocsin.index.registry import find_index, registrations
 from tocsin.index.statistics import Statistics, sampled
 
-__all__ = ["Found", "Matcher", "Plan", "Registration", "Statistics", "find_index", "registrations", "sampled"]
+__all__ = ["Best", "Found", "Matcher", "Plan", "Registration", "Statistics", "find_index", "registrations", "sampled"]

@@ -19,6 +19,19 @@ Alive: TypeAlias = "NDArray[np.uint64] | None"
 """(S // 64 + 1,) a bit a subscription, low bits first, 0 for one that is gone; None where none is."""
 
 
+class Best(NamedTuple):
+    """That only the best k matches of each event are wanted: by score descending, then number. S subscriptions."""
+
+    k: int
+    scores: NDArray[np.float64]  # (S,)
+    maxima: NDArray[np.float64]  # (S // 64 + 1,) the best score of each 64
+
+    @classmethod
+    def of(cls, k: int, scores: NDArray[np.float64], maxima: NDArray[np.float64]) -> Best:
+        """The best k, or all where there are no more."""
+        return cls(min(k, max(len(scores), 1)), scores, maxima)
+
+
 class Found(NamedTuple):
     """The matches of a batch in CSR form, ordered by event, then subscription number. E events, M matches."""
 
@@ -43,8 +56,11 @@ class Matcher(Protocol):
     def __len__(self) -> int:
         """How many subscriptions it holds, those that are gone included."""
 
-    def match(self, batch: EventBatch, alive: Alive = None) -> Found:
-        """All matches of a batch among the subscriptions that are alive; exact."""
+    def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
+        """All matches of a batch among the subscriptions that are alive; exact.
+
+        With `best` it may leave out any match that is not one of its event's k best.
+        """
 
     def expressions(self) -> CompiledExpressions:
         """The subscriptions' expressions as they were compiled, equal in meaning; for building another index."""

@@ -18,7 +18,7 @@ from tocsin.kernels.activation import activate
 from tocsin.kernels.blocks import clear_block, fill_block
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import EXPRESSIONS, Bound, Events
-from tocsin.kernels.ordering import SPARE, put_in_order
+from tocsin.kernels.ordering import SPARE, put_best, put_in_order
 from tocsin.kernels.packing import borrowed, unpacked
 
 CACHED: Final = 1 << 16
@@ -35,6 +35,9 @@ def match_access(
     memory: NDArray[np.int64],
     walking: NDArray[np.int64] | None,
     first: int,
+    k: int,
+    scores: NDArray[np.float64],
+    maxima: NDArray[np.float64],
     ends: NDArray[np.int64],
     out: NDArray[np.int32],
     counts: NDArray[np.int64],
@@ -42,11 +45,13 @@ def match_access(
     """Match events from `first` on. Returns like `match_all`; adds to `counts`: candidates examined, and verified.
 
     `index`, `expressions`, `memory` and `walking` are packed: an `Index`, its `Expressions`, a `Scratch` and a
-    `Verifier`. Two of them are None where every expression is a conjunction of ranges: the code for others is left out.
+    `Verifier`. The second and the last are None where every expression is a conjunction of ranges: the code for others
+    is left out. With k above 0, of an event's matches only the k best are written.
     """
     lists, lazy = unpacked(index, INDEX)
     scratch = unpacked(memory, SCRATCH)
-    events, bound, alive, out = borrowed((events, bound, alive, out))
+    events, bound, alive, scores, maxima, out = borrowed((events, bound, alive, scores, maxima, out))
+    heap = np.empty(min(k, len(scores)), np.int32)
     total = len(events.starts) - 1
     program_ends = np.zeros(codes.LANES + 1, np.int64)
     program_hits = np.empty(0, np.int32)
@@ -132,11 +137,15 @@ def match_access(
                 hits[found] = program_hits[i]
                 found += 1
             verified += program_counts[lane]
-            if written + found + SPARE > len(out):
-                return (first + lane, written) if first + lane > begun else (-1 - found - SPARE, np.int64(0))
+            room = SPARE + (found if k == 0 else min(found, k))
+            if written + room > len(out):
+                return (first + lane, written) if first + lane > begun else (-1 - room, np.int64(0))
             counts[0] += np.int64(singles) + verified
             counts[1] += verified
-            written += put_in_order(hits, found, alive, words, summary, out, written)
+            if k == 0 or found <= k:
+                written += put_in_order(hits, found, alive, words, summary, out, written)
+            else:
+                written += put_best(hits, found, alive, words, summary, scores, maxima, heap, out, written)
             ends[first + lane] = written
         first = stop
     return total, written

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tocsin.columns.arrays import frozen
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.errors import SegmentError
+from tocsin.index import Best
+from tocsin.kernels.scores import block_maxima
 from tocsin.model.ranking import Ranking
 from tocsin.segment.segment import Segment
 
@@ -55,6 +59,10 @@ class SegmentSet:
     def __len__(self) -> int:
         return sum(segment.living() for segment in self.segments)
 
+    @cached_property
+    def _maxima(self) -> list[NDArray[np.float64]]:
+        return [frozen(block_maxima(segment.scores), np.float64) for segment in self.segments]
+
     @property
     def id_type(self) -> pa.DataType:
         """int64, or large_string."""
@@ -72,8 +80,9 @@ class SegmentSet:
         events: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         numbers: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         examined = verified = first = 0
-        for segment in self.segments:
-            found = segment.matcher.match(batch, segment.alive)
+        for place, segment in enumerate(self.segments):
+            best = None if ranking is None else Best.of(ranking.k, segment.scores, self._maxima[place])
+            found = segment.matcher.match(batch, segment.alive, best)
             events.append(found.events)
             numbers.append(self._ranks[first + found.subscriptions.astype(np.int64)])
             examined += found.candidates_examined

@@ -18,7 +18,7 @@ from tocsin.columns.leaf_order import eager_first
 from tocsin.columns.sizes import expression_sizes
 from tocsin.columns.stored import restored, stored
 from tocsin.index.found import collect, only_alive
-from tocsin.index.protocols import Alive, Arrays, Found
+from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.verify import match_all
 
@@ -58,7 +58,7 @@ class Scan:
     def expressions(self) -> CompiledExpressions:
         return self._compiled
 
-    def match(self, batch: EventBatch, alive: Alive = None) -> Found:
+    def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         bound = self._binder.bind(batch)
         arrays = self._compiled.arrays
         tested = len(batch) * len(self._compiled)

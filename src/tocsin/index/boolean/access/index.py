@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.columns.arrays import frozen
 from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
 from tocsin.columns.compiled import CompiledExpressions
@@ -29,7 +30,7 @@ from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.decoding import decoded
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.found import collect
-from tocsin.index.protocols import Alive, Arrays, Found
+from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.access_events import match_access
 from tocsin.kernels.access_layouts import ABSENT, INDEX, SCRATCH, VERIFIER, Index, Lists, Scratch, Verifier
@@ -40,6 +41,8 @@ from tocsin.kernels.codes import INSTANT, LANES
 from tocsin.kernels.layouts import EXPRESSIONS, Bound
 from tocsin.kernels.packing import Packed
 from tocsin.kernels.verify import new_memo
+
+_ALL = Best(0, frozen(np.empty(0), np.float64), frozen(np.empty(0), np.float64))
 
 _FEW = 1024
 """Room for the entries of a small batch, which is so made without counting them."""
@@ -101,18 +104,32 @@ class Access:
     def expressions(self) -> CompiledExpressions:
         return decoded(self._layout)
 
-    def match(self, batch: EventBatch, alive: Alive = None) -> Found:
+    def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         index = self._index.places
         expressions = None if self._expressions is None else self._expressions.places
         bound = self._binder.bind(batch)
         scratch, verifier = self._memory(batch, bound)
         walking = None if expressions is None else verifier.places
         living = self._everyone if alive is None else alive
+        k, scores, maxima = _ALL if best is None else best
         counts = np.zeros(2, np.int64)
         starts, found = collect(
             len(batch),
             lambda first, ends, out: match_access(
-                index, expressions, batch.arrays, bound, living, scratch.places, walking, first, ends, out, counts
+                index,
+                expressions,
+                batch.arrays,
+                bound,
+                living,
+                scratch.places,
+                walking,
+                first,
+                k,
+                scores,
+                maxima,
+                ends,
+                out,
+                counts,
             ),
         )
         return Found(starts, found, int(counts[0]), int(counts[1]))

@@ -1,0 +1,99 @@
+"""How do scores change while searches for the best read them? In versions: a reader's never changes.
+
+Each version is an array with the maxima of its blocks. A change is noted, and put into a version when the next root
+wants one: into the latest where no root has it, else into an older one that nobody has any more, else into a copy. So
+two versions take turns, however often scores change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen
+from tocsin.kernels.scores import block_maxima, put_scores
+
+
+@dataclass(slots=True, eq=False)
+class Version:
+    """Scores and their blocks' maxima, as of a number of changes. `users` roots have it."""
+
+    scores: NDArray[np.float64]
+    maxima: NDArray[np.float64]
+    changes: int = 0
+    users: int = 0
+
+
+class Scores:
+    """The scores of a segment. Its owner serialises calls."""
+
+    def __init__(self, given: NDArray[np.float64]) -> None:
+        self._given = given
+        self._latest: Version | None = None
+        self._older: Version | None = None
+        self._changes: list[tuple[int, float]] = []  # those that the older version may lack, and the pending ones
+        self._first = 0  # the number of changes before these
+        self._pending: dict[int, float] = {}  # not in the latest version
+
+    def get(self, number: int) -> float:
+        """The score of a subscription now."""
+        if number in self._pending:
+            return self._pending[number]
+        return float(self._given[number] if self._latest is None else self._latest.scores[number])
+
+    def put(self, number: int, score: float) -> None:
+        """Change a score; a version has it when the next reader comes."""
+        self._changes.append((number, score))
+        self._pending[number] = score
+        if len(self._changes) > len(self._given):  # nobody has asked for so long
+            self.version()
+
+    def version(self) -> Version:
+        """The scores now. Whoever keeps it raises `users`."""
+        if self._latest is None:
+            self._latest = Version(self._given, frozen(block_maxima(self._given), np.float64))
+        if self._pending:
+            self._renew(self._latest)
+        return self._latest
+
+    def _renew(self, latest: Version) -> None:
+        """Make a version with all changes the latest."""
+        if latest.users or latest.scores is self._given:
+            spare = self._older
+            if spare is None or spare.users:
+                spare = Version(_view(latest.scores.copy()), _view(latest.maxima.copy()), latest.changes)
+            self._older, self._latest = (None if latest.scores is self._given else latest), spare
+        else:
+            spare = latest
+        missing = self._changes[spare.changes - self._first :]
+        numbers, values = zip(*missing, strict=True)
+        put_scores(_owned(spare.scores), _owned(spare.maxima), np.array(numbers), np.array(values))
+        spare.changes = self._first + len(self._changes)
+        self._pending.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop the changes that no version lacks, and a version that lacks as many as there are scores."""
+        if self._older is not None and len(self._changes) > len(self._given):
+            self._older = None
+        if self._older is None:
+            self._first += len(self._changes)
+            self._changes.clear()
+        elif self._older.changes > self._first:
+            del self._changes[: self._older.changes - self._first]
+            self._first = self._older.changes
+
+
+def _view(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """An array that cannot be written through, over one that can."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _owned(view: NDArray[np.float64]) -> NDArray[np.float64]:
+    base = view.base
+    assert isinstance(base, np.ndarray)
+    return base

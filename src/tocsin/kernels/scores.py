@@ -1,0 +1,39 @@
+"""What is the best score among 64 neighbours? A block's maximum, by which a search for the best passes over blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels.jit import kernel
+
+_BITS = 6
+
+
+@kernel
+def block_maxima(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(S // 64 + 1,) the best of the scores of each 64 subscriptions; -inf where there are none."""
+    maxima = np.full((len(scores) >> _BITS) + 1, -np.inf)
+    for number in range(len(scores)):
+        maxima[number >> _BITS] = max(maxima[number >> _BITS], scores[number])
+    return maxima
+
+
+@kernel
+def put_scores(
+    scores: NDArray[np.float64],
+    maxima: NDArray[np.float64],
+    numbers: NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> None:
+    """Change scores, one after the other, and the maxima of their blocks."""
+    for i in range(len(numbers)):
+        number = numbers[i]
+        block = number >> _BITS
+        before = scores[number]
+        scores[number] = values[i]
+        if values[i] >= maxima[block]:
+            maxima[block] = values[i]
+        elif before == maxima[block]:
+            first = block << _BITS
+            maxima[block] = scores[first : min(first + 64, len(scores))].max()
