@@ -145,7 +145,7 @@ def match_access(
             if k == 0 or found <= k:
                 written += put_in_order(hits, found, alive, words, summary, out, written)
             else:
-                written += put_best(hits, found, alive, words, summary, scores, maxima, heap, out, written)
+                written += put_best(hits, found, alive, words, scores, maxima, heap, out, written)
             ends[first + lane] = written
         first = stop
     return total, written

@@ -96,48 +96,59 @@ def put_best(
     count: int,
     alive: NDArray[np.uint64],
     words: NDArray[np.uint64],
-    summary: NDArray[np.uint64],
     scores: NDArray[np.float64],
     maxima: NDArray[np.float64],
     heap: NDArray[np.int32],
     out: NDArray[np.int32],
     at: int,
 ) -> int:
-    """Like `put_in_order`, but only as many as `heap` has room for, the best by score, then number. Uses `hits` up.
+    """Like `put_in_order`, but only as many as `heap` has room for: the best by score, then number.
 
-    Of many hits a word of the bitmap is a block of the scores, and passed over when its maximum is no better than the
-    worst that is kept. Cost: a word in 64 subscriptions, and a sort of what is kept.
+    A hit whose block's maximum is below the worst that is kept costs no look at its score. Those kept have a bit set.
     """
     kept = 0
-    if DENSE * count <= len(words):
-        ordered = put_in_order(hits, count, alive, words, summary, hits, 0)  # reads all hits before it writes
-        for i in range(ordered):
-            kept = _offer(heap, kept, scores, hits[i])
-    else:
-        _set_bits(hits, count, words)
-        for word in range(np.uint64(len(words))):
-            bits = words[word] & alive[word]
-            words[word] = _NONE
-            if kept == len(heap) and maxima[word] <= scores[heap[0]]:
-                continue
-            while bits != _NONE:
-                kept = _offer(heap, kept, scores, np.int32(word << _SIX) + np.int32(lowest_bit(bits)))
-                bits &= bits - _ONE
+    worst = -np.inf
+    for i in range(np.uint64(count)):
+        number = np.uint64(np.uint32(hits[i]))
+        word, bit = number >> _SIX, _ONE << (number & _LOW_SIX)
+        if maxima[word] < worst or alive[word] & bit == _NONE or words[word] & bit != _NONE:
+            continue
+        if kept < len(heap):
+            _push(heap, kept, scores, np.int32(number))
+            kept += 1
+        elif _is_worse(scores, heap[0], np.int32(number)):
+            last = np.uint64(heap[0])
+            words[last >> _SIX] &= ~(_ONE << (last & _LOW_SIX))
+            _replace_worst(heap, kept, scores, np.int32(number))
+        else:
+            continue
+        words[word] |= bit
+        if kept == len(heap):
+            worst = scores[heap[0]]
+    for i in range(kept):
+        words[heap[i] >> 6] = _NONE
     chosen = out[at : at + kept]
     chosen[:] = heap[:kept]
     chosen.sort()
     return kept
 
 
-@inlined
-def _offer(heap: NDArray[np.int32], kept: int, scores: NDArray[np.float64], number: int) -> int:
-    """Take a subscription, the highest number so far, if it is among the best; how many are kept."""
-    if kept < len(heap):
-        _push(heap, kept, scores, number)
-        return kept + 1
-    if scores[number] > scores[heap[0]]:
-        _replace_worst(heap, kept, scores, number)
-    return kept
+@kernel
+def best_first(events: NDArray[np.int64], scores: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """The places of the k best matches of each event, best first; of equal scores the earlier one. `events` ascend."""
+    out = np.empty(len(events), np.int64)
+    written = 0
+    first = 0
+    while first < len(events):
+        stop = first + 1
+        while stop < len(events) and events[stop] == events[first]:
+            stop += 1
+        order = np.argsort(-scores[first:stop], kind="mergesort")
+        for i in range(min(k, stop - first)):
+            out[written] = first + order[i]
+            written += 1
+        first = stop
+    return out[:written].copy()
 
 
 @inlined

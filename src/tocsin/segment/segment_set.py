@@ -15,6 +15,7 @@ from tocsin.columns.arrays import frozen
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Best
+from tocsin.kernels.ordering import best_first
 from tocsin.kernels.scores import block_maxima
 from tocsin.model.ranking import Ranking
 from tocsin.segment.segment import Segment
@@ -89,9 +90,9 @@ class SegmentSet:
             verified += found.verified
             first += len(segment)
         ranked = Ranked(np.concatenate(events), np.concatenate(numbers), examined, verified)
-        if ranking is not None:
-            return top(ranked, self.scores, ranking.k)
-        return _ordered(ranked, len(self._ranks)) if len(self.segments) > 1 else ranked
+        if len(self.segments) > 1:
+            ranked = _ordered(ranked, len(self._ranks))
+        return ranked if ranking is None else top(ranked, self.scores, ranking.k)
 
 
 def _ordered(found: Ranked, count: int) -> Ranked:
@@ -101,12 +102,9 @@ def _ordered(found: Ranked, count: int) -> Ranked:
 
 
 def top(found: Ranked, scores: NDArray[np.float64], k: int) -> Ranked:
-    """The k best matches of each event: score descending, then id ascending."""
-    order = np.lexsort((found.numbers, -scores[found.numbers], found.events))
-    events, numbers = found.events[order], found.numbers[order]
-    starts = np.searchsorted(events, events, side="left")
-    keep = np.arange(len(events)) - starts < k
-    return Ranked(events[keep], numbers[keep], found.candidates_examined, found.verified)
+    """The k best of matches that are in order of event, then id: score descending, then id ascending."""
+    order = best_first(found.events, scores[found.numbers], min(k, len(found.events)))
+    return Ranked(found.events[order], found.numbers[order], found.candidates_examined, found.verified)
 
 
 def _common_ids(segments: Sequence[Segment]) -> pa.Array:
