@@ -31,6 +31,14 @@ def starts_of(lengths: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.i
     return starts
 
 
+def gathered(starts: NDArray[np.int64], chosen: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The members of chosen runs, one run after the other, and which of the chosen each belongs to."""
+    lengths = (starts[1:] - starts[:-1])[chosen]
+    owners = np.repeat(np.arange(len(chosen)), lengths)
+    within = np.arange(len(owners)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return starts[chosen][owners] + within, owners
+
+
 @dataclass(frozen=True, slots=True)
 class Texts:
     """Strings as UTF-8: string i is `data[starts[i]:starts[i + 1]]`."""

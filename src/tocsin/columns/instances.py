@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen, starts_of
+from tocsin.columns.arrays import Texts, frozen, gathered, starts_of
 from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.joining import joined
 from tocsin.columns.numbers import keys_of
@@ -105,14 +105,6 @@ def _columns(operands: Sequence[Operand]) -> _Operands:
     return table[:, 0], table[:, 1], table[:, 2]
 
 
-def _gathered(starts: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The members of chosen runs, and which of the chosen each belongs to."""
-    lengths = (starts[1:] - starts[:-1])[chosen]
-    owners = np.repeat(np.arange(len(chosen)), lengths)
-    within = np.arange(len(owners)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return starts[chosen][owners] + within, owners
-
-
 def _compile(given: list[tuple[Recipe, Instance]]) -> CompiledExpressions:
     numbers: Pool[int] = Pool()
     kinds = np.array([numbers.number(id(recipe)) for recipe, _ in given], np.int64)
@@ -125,10 +117,10 @@ def _compile(given: list[tuple[Recipe, Instance]]) -> CompiledExpressions:
     )
     rows = [row for recipe in book for row in recipe.rows]
     row_starts = starts_of([len(recipe.rows) for recipe in book], len(book))
-    which, owners = _gathered(row_starts, kinds)
+    which, owners = gathered(row_starts, kinds)
     leaves, boxes, sets = _leaves(rows, which, owners, slots)
     place_starts = starts_of([len(recipe.program) for recipe in book], len(book))
-    places, place_owners = _gathered(place_starts, kinds)
+    places, place_owners = gathered(place_starts, kinds)
     program = np.concatenate([recipe.program for recipe in book])[places].astype(np.int64)
     is_leaf = np.concatenate([recipe.is_leaf for recipe in book])[places]
     first_leaf = starts_of((row_starts[1:] - row_starts[:-1])[kinds], len(kinds))
@@ -194,7 +186,7 @@ def _sets(
     """The sets in CSR form, each distinct and sorted by (type, payload)."""
     starts = starts_of([len(row.elements) for row in rows], len(rows))
     elements = [element for row in rows for element in row.elements]
-    members, sets = _gathered(starts, which)
+    members, sets = gathered(starts, which)
     types = np.array([kind for kind, _ in elements], np.int64)[members]
     payloads = slots.payloads(owners[sets], _columns([operand for _, operand in elements]), members)
     order = np.lexsort((payloads, types, sets))

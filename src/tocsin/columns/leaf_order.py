@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.shared_operands import with_shared_operands
 from tocsin.kernels import codes
 
 _COLUMNS = ("attributes", "kinds", "types", "transforms", "lows", "highs", "operations", "others")
@@ -14,7 +15,7 @@ _COLUMNS = ("attributes", "kinds", "types", "transforms", "lows", "highs", "oper
 
 def eager_first(compiled: CompiledExpressions) -> CompiledExpressions:
     """The same expressions with their leaves so ordered. Cost: one sort of the leaves."""
-    arrays = compiled.arrays
+    arrays = with_shared_operands(compiled.arrays)
     columns = {name: getattr(arrays, "leaf_" + name) for name in _COLUMNS}
     lazy = columns["kinds"] > codes.LAST_EAGER
     order = np.lexsort([*(columns[name] for name in reversed(_COLUMNS)), lazy])

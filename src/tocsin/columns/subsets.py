@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, starts_of
+from tocsin.columns.arrays import frozen
 from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.joining import reordered
 from tocsin.columns.leaf_order import renumbered, renumbered_truths
 from tocsin.kernels import codes
 
@@ -14,10 +15,7 @@ from tocsin.kernels import codes
 def subset(compiled: CompiledExpressions, chosen: NDArray[np.int32]) -> CompiledExpressions:
     """The chosen expressions, in that order. Names, strings and what leaves refer to stay as they are."""
     arrays = compiled.arrays
-    lengths = (arrays.program_starts[1:] - arrays.program_starts[:-1])[chosen]
-    starts = starts_of(lengths, len(chosen))
-    within = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
-    program = arrays.program[np.repeat(arrays.program_starts[chosen], lengths) + within]
+    starts, program = reordered(arrays.program_starts, arrays.program, chosen.astype(np.int64))
     leaves = used_leaves(program, len(arrays.leaf_kinds))
     truths = arrays.truth_codes == codes.TRUTH_LEAF
     leaves[arrays.truth_arguments[truths]] = True
