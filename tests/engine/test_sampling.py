@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tocsin
+from tests import strategies as own
 from tocsin.planner import choose
 
 
@@ -47,3 +50,52 @@ def test_an_engine_goes_by_the_statistics_that_it_is_given() -> None:
     assert answer.stats.candidates_examined == 0
     assert "sampled from 100 events" in engine.stats.plan.reason
     assert "estimated" in choose().reason
+
+
+VALUES = [
+    {"other": -1, "n": k % 100, "s": "often" if k % 50 else "Rare", "tags": ["all", f"t{k % 20}"]} for k in range(1000)
+]
+
+
+@pytest.mark.parametrize(
+    ("where", "event"),
+    [
+        # Every event has every attribute; the subscriptions ask for the common value of one and the rare of another.
+        ("n < 90 AND s = 'Rare'", {"n": 1, "s": "often"}),
+        ("n >= 95 AND s = 'often'", {"n": 1, "s": "often"}),
+        ("n >= 0 AND CASEI(s) = CASEI('RARE')", {"n": 1, "s": "often"}),
+        ("A_CONTAINS(tags, ('all', 't7'))", {"tags": ["all", "t1"]}),
+        ("(n IN (1, 2) OR n = 3) AND (s = 'often' OR s = 'x')", {"n": 50, "s": "often"}),
+    ],
+)
+def test_sampled_values_make_the_rare_one_the_key(where: str, event: dict[str, object]) -> None:
+    """Shares of attributes alone cannot tell the keys apart; those of the values do."""
+    engine = tocsin.Engine(statistics=tocsin.sample(VALUES))
+    engine.subscribe_many([{"id": n, "where": f"{where} AND other <> {n}"} for n in range(300)])
+
+    answer = engine.match_batch([{**event, "other": -1}])
+
+    assert answer.stats.candidates_examined == 0
+
+
+def test_values_are_kept_by_kind() -> None:
+    """Numbers, strings, truth values and instants apart, and those in lists from those that are not."""
+    known = tocsin.sample([{"a": 1.5}, {"a": "x"}, {"a": True}, {"a": [2, "x", "x"]}, {"a": None}]).values["a"]
+
+    assert known.events == 4
+    assert {kind: len(payloads) for kind, payloads in known.payloads.items()} == {0: 1, 2: 1, 8: 1}
+    assert {kind: list(texts) for kind, texts in known.texts.items()} == {1: ["x"], 9: ["x"]}
+
+
+@given(
+    expressions=st.lists(own.expressions(max_depth=4), min_size=1, max_size=8),
+    seen=st.lists(own.python_events(), min_size=1, max_size=8),
+    events=st.lists(own.python_events(), min_size=1, max_size=8),
+)
+def test_statistics_change_no_answer(expressions, seen, events) -> None:
+    """Whatever was sampled, of whatever types: the matches are those of `scan`."""
+    subscriptions = [{"id": n, "where": tocsin.to_json(tree)} for n, tree in enumerate(expressions)]
+    engine = tocsin.Engine(statistics=tocsin.sample(seen))
+    engine.subscribe_many(subscriptions, strict=True)
+
+    assert engine.match_batch(events).table == tocsin.match(subscriptions, events, index="scan").table

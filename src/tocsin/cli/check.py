@@ -8,6 +8,7 @@ import sys
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
+from tocsin.cli.sampling import add_sample, sampled
 from tocsin.engine.loading import build_from
 from tocsin.errors import ExpressionError
 from tocsin.language import parse_any, to_json, to_text
@@ -20,6 +21,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("subscriptions", nargs="?", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or -")
     what.add_argument("-e", "--expression", metavar="TEXT", help="one expression, as CQL2 text or JSON")
+    add_sample(parser)
     parser.add_argument("--json", action="store_true", help="with -e: print the expression as CQL2 JSON")
     parser.set_defaults(run=run)
 
@@ -42,7 +44,7 @@ def _check_expression(given: argparse.Namespace) -> int:
 
 def _check_file(given: argparse.Namespace) -> int:
     with ShareBar("checking") as bar:
-        segment, rejects = build_from(given.subscriptions, choose(), progress=bar.update)
+        segment, rejects = build_from(given.subscriptions, choose(statistics=sampled(given)), progress=bar.update)
     for reject in rejects:
         print(describe("subscription", reject), file=sys.stderr)
     names = segment.matcher.attributes

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_overwriting, reject_log
+from tocsin.cli.sampling import add_sample, sampled
 from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
 from tocsin.planner import choose
@@ -18,12 +19,13 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or -")
     parser.add_argument("folder", metavar="FOLDER", help="the index; an earlier version in it is replaced at once")
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index to build (default: auto)")
+    add_sample(parser)
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    plan = choose(given.index)
+    plan = choose(given.index, sampled(given))
     refuse_overwriting([given.subscriptions], [given.errors])
     if Path(given.folder).is_file():
         raise InvalidInput(f"cannot write {given.folder}: it is a file; give a folder")

@@ -33,6 +33,7 @@ waiting."""
 
 INDEX_PARTITIONS: Final = 2
 
+_SAMPLED: Final = 10_000
 ATTRIBUTES: Final = [
     "origin",
     "dest",
@@ -114,7 +115,7 @@ class _Job:
         self._join(events, partitions)
         self._draw(subscriptions, seed)
         with self.steps.step("compile", f"Compile {subscriptions:,} subscriptions", self.spark):
-            report = _compile(self._read("alerts.parquet"), self.folder / "index")
+            report = _compile(self._read("alerts.parquet"), self._read("events.parquet"), self.folder / "index")
         with self.steps.step("kernels", "Load the kernels (compiled the first time, about 20 s)"):
             match([{"id": "warm", "where": "a = 1"}], {"a": 1})
         with self.steps.step("match", "Match the flights", self.spark):
@@ -152,10 +153,12 @@ class _Job:
         return self.spark.read.parquet(str(self.folder / name))
 
 
-def _compile(alerts: DataFrame, index: Path) -> Any:
-    from tocsin import spark
+def _compile(alerts: DataFrame, events: DataFrame, index: Path) -> Any:
+    """Some flights tell which of an alert's conditions is the rarest."""
+    from tocsin import sample, spark
 
-    return spark.compile(alerts, str(index), partitions=INDEX_PARTITIONS)
+    statistics = sample(events.select(*ATTRIBUTES).limit(_SAMPLED).toArrow())
+    return spark.compile(alerts, str(index), partitions=INDEX_PARTITIONS, statistics=statistics)
 
 
 def _match(events: DataFrame, index: Path) -> DataFrame:

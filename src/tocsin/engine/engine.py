@@ -63,7 +63,7 @@ class Engine:
 
     A match sees one state from start to end, and every change that was made before it began. `delta_limit` changes are
     kept apart before they become a segment, in the background. `statistics` say how often events have each attribute
-    (`tocsin.Statistics`); without them that is estimated from the subscriptions.
+    and value (`tocsin.sample`, or `tocsin.Statistics`); without them that is estimated from the subscriptions.
 
     >>> engine = Engine()
     >>> engine.subscribe("s1", "model = 'iphone5s' AND price <= 580", score=2.0)
@@ -231,15 +231,22 @@ class Engine:
         save_sources(folder, self._store, self._plan)
 
     @classmethod
-    def load(cls, folder: str | Path, *, index: str | None = None, delta_limit: int = _DELTA_LIMIT) -> Engine:
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        index: str | None = None,
+        statistics: Statistics | None = None,
+        delta_limit: int = _DELTA_LIMIT,
+    ) -> Engine:
         """Open what `save` or `tocsin compile` wrote. Its files are mapped, so that processes share their pages.
 
-        What comes later is held by the same index, unless `index` names another.
+        What comes later is held by the same index, unless `index` names another, and placed by `statistics`.
         Raises `SegmentError` for what is missing, damaged or of another version.
         """
         sources = open_sources(folder)
         used = [source.holder.plan.index for source in sources if isinstance(source.holder, Segment)]
-        engine = cls(index or (used[0] if used else "auto"), delta_limit=delta_limit)
+        engine = cls(index or (used[0] if used else "auto"), statistics=statistics, delta_limit=delta_limit)
         engine._begin(Store(sources))
         return engine
 

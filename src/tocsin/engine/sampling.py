@@ -1,4 +1,4 @@
-"""How often do events have each attribute? Counted on some of them, for the planner."""
+"""How often do events have each attribute, and with which values? Counted on some of them, for the planner."""
 
 from __future__ import annotations
 

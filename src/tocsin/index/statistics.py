@@ -1,26 +1,43 @@
-"""What is known of the events to come? How often they have each attribute: the rarest make the best access keys."""
+"""What is known of the events to come? How often they have each attribute, and with which values.
+
+The rarest make the best access keys. Values are known of sampled events only.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.columns.arrays import gathered
 from tocsin.columns.batch import EventBatch
+from tocsin.kernels import codes
+from tocsin.kernels.access_layouts import ELEMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of an attribute in sampled events, by kind: a type, or ELEMENT and a type for those in lists."""
+
+    events: int  # how many had the attribute
+    payloads: Mapping[int, NDArray[np.int64]]
+    texts: Mapping[int, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """The share of events that have each attribute, and where that is known from.
 
-    An attribute that is not named is taken to be as rare as one event in `events`.
+    An attribute that is not named is taken to be as rare as one event in `events`. `tocsin.sample` fills `values` too.
     """
 
     shares: Mapping[str, float]
     source: str  # in words: given, sampled from N events
     events: int = 1_000
+    values: Mapping[str, Values] = field(default_factory=dict, repr=False)
 
     def share(self, attribute: str) -> float:
         return self.shares.get(attribute, 1.0 / (self.events + 1))
@@ -28,15 +45,51 @@ class Statistics:
 
 def sampled(batches: Sequence[EventBatch]) -> Statistics:
     """Statistics of some events, encoded with every attribute wanted."""
-    counts: dict[str, int] = {}
-    events = 0
+    counts: Counter[str] = Counter()
+    payloads: dict[str, dict[int, list[NDArray[np.int64]]]] = {}
+    texts: dict[str, dict[int, list[str]]] = {}
     for batch in batches:
-        present = np.bincount(batch.arrays.attributes, minlength=len(batch.attributes))
-        for name, count in zip(batch.attributes, present.tolist(), strict=True):
-            counts[name] = counts.get(name, 0) + count
-        events += len(batch)
+        counts.update(dict(zip(batch.attributes, _present(batch), strict=True)))
+        for attribute, kind, part in _groups(batch):
+            name = batch.attributes[attribute]
+            if kind & ~ELEMENT == codes.STRING:
+                strings = texts.setdefault(name, {}).setdefault(kind, [])
+                strings.extend([batch.strings[number] for number in part.tolist()])
+            else:
+                payloads.setdefault(name, {}).setdefault(kind, []).append(part)
+    events = sum(len(batch) for batch in batches)
     shares = {name: count / events for name, count in counts.items() if count}
-    return Statistics(shares, f"sampled from {events:,} events", max(events, 1))
+    values = {
+        name: Values(
+            counts[name],
+            {kind: np.concatenate(parts) for kind, parts in payloads.get(name, {}).items()},
+            texts.get(name, {}),
+        )
+        for name in shares
+    }
+    return Statistics(shares, f"sampled from {events:,} events", max(events, 1), values)
+
+
+def _present(batch: EventBatch) -> list[int]:
+    return np.bincount(batch.arrays.attributes, minlength=len(batch.attributes)).tolist()  # type: ignore[no-any-return]
+
+
+def _groups(batch: EventBatch) -> list[tuple[int, int, NDArray[np.int64]]]:
+    """The payloads of a batch's scalars and of its lists' elements, by attribute and kind."""
+    events = batch.arrays
+    scalars = events.types <= codes.INSTANT
+    in_lists = np.flatnonzero(events.types == codes.LIST)
+    members, owners = gathered(events.list_starts, events.payloads[in_lists])
+    attributes = np.concatenate([events.attributes[scalars], events.attributes[in_lists][owners]])
+    kinds = np.concatenate([events.types[scalars].astype(np.int64), ELEMENT + events.list_types[members]])
+    payloads = np.concatenate([events.payloads[scalars], events.list_payloads[members]])
+    keys = attributes.astype(np.int64) << 8 | kinds
+    if not len(keys):
+        return []
+    order = np.argsort(keys, kind="stable")
+    distinct, firsts = np.unique(keys[order], return_index=True)
+    parts = np.split(payloads[order], firsts[1:])
+    return [(int(key >> 8), int(key & 255), part) for key, part in zip(distinct, parts, strict=True) if key & 7 <= 3]
 
 
 def attribute_shares(

@@ -35,8 +35,16 @@ class Keys(NamedTuple):
     fields: NDArray[np.int32]  # (K,)
     lows: NDArray[np.int32]  # (K,) codes
     highs: NDArray[np.int32]  # (K,)
-    weights: NDArray[np.float64]  # (O,) the share of its field that each operand has
     present: NDArray[np.int32]  # (F,) the field whose presence a leaf needs, -1 for none
+
+
+class Shares(NamedTuple):
+    """How often events have what. D fields, O operands."""
+
+    fields: NDArray[np.float64]  # (D,) the share of events that have the field's attribute
+    operand_starts: NDArray[np.int64]  # (D + 1,)
+    below: NDArray[np.float64]  # (2 O + 2 D,) below[2 (operand_starts[d] + d) + c]: of field d, values with codes < c
+    least: NDArray[np.float64]  # (D,) no range of values is taken to be rarer
 
 
 @kernel
@@ -127,65 +135,59 @@ def key_codes(
 
 
 @kernel
-def operand_weights(
+def guessed_shares(
     fields: NDArray[np.int32], lows: NDArray[np.int32], highs: NDArray[np.int32], operand_starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The share of each operand among the equalities of its field, all of them thought to be asked for once more."""
-    weights = np.ones(operand_starts[-1], np.float64)
-    totals = (operand_starts[1:] - operand_starts[:-1]).astype(np.float64) + 1.0
+    """`Shares.below` by the keys themselves: each operand as often as one asks for it alone, and once more."""
+    below = np.zeros(2 * operand_starts[-1] + 2 * len(operand_starts), np.float64)
+    for field in range(len(operand_starts) - 1):
+        at = 2 * (operand_starts[field] + field)
+        for operand in range(operand_starts[field + 1] - operand_starts[field]):
+            below[at + 2 * operand + 2] = 1.0
     for k in range(len(fields)):
         if lows[k] == highs[k]:
-            weights[operand_starts[fields[k]] + (lows[k] >> 1)] += 1.0
-            totals[fields[k]] += 1.0
-    for field in range(len(totals)):
-        weights[operand_starts[field] : operand_starts[field + 1]] /= totals[field]
-    return weights
+            below[2 * (operand_starts[fields[k]] + fields[k]) + lows[k] + 1] += 1.0
+    for field in range(len(operand_starts) - 1):
+        at = 2 * (operand_starts[field] + field)
+        stop = 2 * (operand_starts[field + 1] + field + 1)
+        for place in range(at + 1, stop):
+            below[place] += below[place - 1]
+        total = below[stop - 1] + 1.0
+        for place in range(at, stop):
+            below[place] /= total
+    return below
 
 
 @kernel
-def key_cost(
-    field: int,
-    low: int,
-    high: int,
-    operand_starts: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    shares: NDArray[np.float64],
-) -> float:
-    """The expected share of events that have a key: the field's share, times that of its operands in the range."""
-    if low == high:
-        return shares[field] * weights[operand_starts[field] + (low >> 1)]
-    operands = operand_starts[field + 1] - operand_starts[field]
-    inside = (min(np.int64(high), 2 * operands) - low) // 2 + 1
-    return shares[field] * (inside / (operands + 1))
+def key_cost(field: int, low: int, high: int, shares: Shares) -> float:
+    """The expected share of events that have a key: the field's share, times that of its values in the range."""
+    at = 2 * (shares.operand_starts[field] + field)
+    last = 2 * (shares.operand_starts[field + 1] + field) + 1
+    inside = shares.below[min(at + np.int64(high) + 1, last)] - shares.below[at + low]
+    return shares.fields[field] * max(inside, shares.least[field])
 
 
 @kernel
-def literal_costs(
-    leaves: Expressions, keys: Keys, operand_starts: NDArray[np.int64], shares: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """What each literal costs as an access predicate: NEVER where no event makes it hold, ALWAYS where it has no key.
-
-    `shares` are the fields'.
-    """
+def literal_costs(leaves: Expressions, keys: Keys, shares: Shares) -> NDArray[np.float64]:
+    """What each literal costs as an access predicate: NEVER if no event makes it hold, ALWAYS if it has no key."""
     kinds = leaves.leaf_kinds
     starts = keys.starts
     fields = keys.fields
     lows = keys.lows
     highs = keys.highs
     needed = keys.present
-    weights = keys.weights
     costs = np.empty(2 * len(kinds), np.float64)
     for leaf in range(len(kinds)):
         kind = kinds[leaf]
-        present = ALWAYS if needed[leaf] < 0 else shares[needed[leaf]]
+        present = ALWAYS if needed[leaf] < 0 else shares.fields[needed[leaf]]
         held = present
         failed = present
         if kind == codes.RANGE:  # nearly all, and a call costs more than the work
             at = starts[leaf]
-            cost = key_cost(fields[at], lows[at], highs[at], operand_starts, weights, shares)
+            cost = key_cost(fields[at], lows[at], highs[at], shares)
             held = NEVER if lows[at] > highs[at] else cost
         elif starts[leaf + 1] > starts[leaf]:
-            held = _own_cost(leaves, leaf, keys, operand_starts, shares)
+            held = _own_cost(leaves, leaf, keys, shares)
         elif kind == codes.IS_NULL or kind == codes.TERM_IS_NULL:
             held = ALWAYS
         elif kind == codes.TRUE_LEAF:
@@ -206,25 +208,23 @@ def needs_all(leaves: Expressions, leaf: int) -> bool:
 
 
 @kernel
-def _own_cost(
-    leaves: Expressions, leaf: int, keys: Keys, operand_starts: NDArray[np.int64], shares: NDArray[np.float64]
-) -> float:
+def _own_cost(leaves: Expressions, leaf: int, keys: Keys, shares: Shares) -> float:
     total = 0.0
     least = ALWAYS
     for k in range(keys.starts[leaf], keys.starts[leaf + 1]):
-        cost = key_cost(keys.fields[k], keys.lows[k], keys.highs[k], operand_starts, keys.weights, shares)
+        cost = key_cost(keys.fields[k], keys.lows[k], keys.highs[k], shares)
         total += cost
         least = min(least, cost)
     return least if needs_all(leaves, leaf) else total
 
 
 @kernel
-def cheapest_key(leaf: int, keys: Keys, operand_starts: NDArray[np.int64], shares: NDArray[np.float64]) -> int:
+def cheapest_key(leaf: int, keys: Keys, shares: Shares) -> int:
     """The key of a leaf that fewest events will have."""
     best = keys.starts[leaf]
     least = ALWAYS
     for k in range(keys.starts[leaf], keys.starts[leaf + 1]):
-        cost = key_cost(keys.fields[k], keys.lows[k], keys.highs[k], operand_starts, keys.weights, shares)
+        cost = key_cost(keys.fields[k], keys.lows[k], keys.highs[k], shares)
         if cost < least:
             least = cost
             best = k

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.access_keys import ALWAYS, NEVER, Keys, cheapest_key, needs_all
+from tocsin.kernels.access_keys import ALWAYS, NEVER, Keys, Shares, cheapest_key, needs_all
 from tocsin.kernels.access_layouts import HIGHEST_CODE, LOWEST_CODE
 from tocsin.kernels.covers import choose_cover, cover_literals
 from tocsin.kernels.jit import kernel
@@ -166,8 +166,7 @@ def program_keys(
     lists: NDArray[np.uint8],
     costs: NDArray[np.float64],
     keys: Keys,
-    operand_starts: NDArray[np.int64],
-    shares: NDArray[np.float64],
+    shares: Shares,
 ) -> NDArray[np.int32]:
     """The keys (owner, field, lowest code, highest code) of all programs; marks those without a cover, and the dead."""
     starts = leaves.program_starts
@@ -193,7 +192,7 @@ def program_keys(
             needed = max(1, keys.starts[(literals[i] >> 1) + 1] - keys.starts[literals[i] >> 1])
             while count + needed > len(out):
                 out = _doubled(out)
-            count += _write_keys(leaves, literals[i], s, costs, keys, operand_starts, shares, out[count:])
+            count += _write_keys(leaves, literals[i], s, costs, keys, shares, out[count:])
     return out[:count].copy()
 
 
@@ -211,8 +210,7 @@ def _write_keys(
     owner: int,
     costs: NDArray[np.float64],
     keys: Keys,
-    operand_starts: NDArray[np.int64],
-    shares: NDArray[np.float64],
+    shares: Shares,
     out: NDArray[np.int32],
 ) -> int:
     """Write the keys of one literal of a cover; returns how many."""
@@ -228,7 +226,7 @@ def _write_keys(
         out[0, 3] = HIGHEST_CODE
         return 1
     if needs_all(leaves, leaf):
-        first = cheapest_key(leaf, keys, operand_starts, shares)
+        first = cheapest_key(leaf, keys, shares)
         stop = first + 1
     for k in range(first, stop):
         out[k - first, 0] = owner

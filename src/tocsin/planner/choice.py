@@ -12,9 +12,9 @@ def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
     'access'
     """
     known = (
-        "attribute shares estimated from the subscriptions"
+        "shares of attributes and values estimated from the subscriptions"
         if statistics is None
-        else f"attribute shares {statistics.source}"
+        else f"shares of attributes{' and values' if statistics.values else ''} {statistics.source}"
     )
     if index != "auto":
         return Plan(find_index(index).name, f"asked for by name; {known}", statistics)

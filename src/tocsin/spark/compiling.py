@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from tocsin.columns.arrays import Texts
 from tocsin.errors import InvalidInput
-from tocsin.index import Plan
+from tocsin.index import Plan, Statistics
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject
 from tocsin.planner import choose
@@ -44,17 +44,25 @@ class CompileReport:
     rejects: str | None
 
 
-def compile(subscriptions: DataFrame, path: str | Path, *, partitions: int = 8, index: str = "auto") -> CompileReport:
+def compile(
+    subscriptions: DataFrame,
+    path: str | Path,
+    *,
+    partitions: int = 8,
+    index: str = "auto",
+    statistics: Statistics | None = None,
+) -> CompileReport:
     """Compile subscriptions into an index folder, one segment a partition.
 
     Columns: `id` (string or integer), `where` (CQL2 text) or `predicates` (see `Conjunctions`), optionally `score`
     (double) and `weights` (map of string to double); others are ignored. Of several subscriptions with one id the one
     whose text sorts first is kept. A bad subscription is written to the report's `rejects`, and the rest compiled.
-    Readers of the version before go on undisturbed. Raises `InvalidInput` on missing columns.
+    Readers of the version before go on undisturbed. `statistics` of the events to come (`tocsin.sample`) make better
+    access keys. Raises `InvalidInput` on missing columns.
     """
     if partitions < 1:
         raise InvalidInput(f"partitions is {partitions}; it must be at least 1")
-    plan = choose(index)
+    plan = choose(index, statistics)
     folder = Path(path).absolute()
     version = new_version()
     (folder / version_folder(version)).mkdir(parents=True)

@@ -12,9 +12,10 @@ from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.leaf_order import eager_first
 from tocsin.columns.subsets import subset
 from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.index.boolean.access.pricing import price
 from tocsin.index.statistics import Statistics, attribute_shares
 from tocsin.kernels import placing
-from tocsin.kernels.access_keys import Keys, key_codes, literal_costs, operand_weights
+from tocsin.kernels.access_keys import Keys, Shares, guessed_shares, key_codes, literal_costs
 from tocsin.kernels.access_layouts import (
     HIGHEST_CODE,
     LOWEST_CODE,
@@ -36,7 +37,7 @@ class _Costs(NamedTuple):
 
     fields: Fields
     keys: Keys
-    shares: NDArray[np.float64]  # of each field
+    shares: Shares
     literals: NDArray[np.float64]  # cost of each literal
 
 
@@ -45,9 +46,9 @@ def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -
     leaves = compiled.arrays
     known = _costs(compiled, statistics)
     lists = placing.place_all(leaves, known.literals)
-    keyed = placing.program_keys(leaves, lists, known.literals, known.keys, known.fields.operand_starts, known.shares)
+    keyed = placing.program_keys(leaves, lists, known.literals, known.keys, known.shares)
     singles, conjunctions = _singles(leaves, lists, known), _conjunctions(leaves, lists, known)
-    runs, postings, programs = _programs(lists, keyed, len(known.shares))
+    runs, postings, programs = _programs(lists, keyed, len(known.fields.kinds))
     whole = Lists(known.fields, *singles, *conjunctions, runs, postings, programs)
     return AccessLayout(len(compiled), whole, eager_first(subset(compiled, whole.programs.owners)))
 
@@ -70,8 +71,7 @@ def _costs(compiled: CompiledExpressions, statistics: Statistics | None) -> _Cos
     low_codes, high_codes = np.empty(len(packed), np.int32), np.empty(len(packed), np.int32)
     key_codes(key_fields, lows, operand_starts, operands, low_codes)
     key_codes(key_fields, highs, operand_starts, operands, high_codes)
-    weights = operand_weights(key_fields, low_codes, high_codes, operand_starts)
-    keys = Keys(starts, key_fields, low_codes, high_codes, weights, present_fields)
+    keys = Keys(starts, key_fields, low_codes, high_codes, present_fields)
     owners = distinct >> 24
     fields = Fields(
         frozen(np.searchsorted(owners, np.arange(attributes + 1)), np.int32),
@@ -80,8 +80,9 @@ def _costs(compiled: CompiledExpressions, statistics: Statistics | None) -> _Cos
         frozen(operand_starts, np.int64),
         frozen(operands, np.int64),
     )
-    field_shares = shares[owners]
-    return _Costs(fields, keys, field_shares, literal_costs(leaves, keys, operand_starts, field_shares))
+    guessed = guessed_shares(key_fields, low_codes, high_codes, operand_starts)
+    known = price(compiled, fields, shares, guessed, statistics)
+    return _Costs(fields, keys, known, literal_costs(leaves, keys, known))
 
 
 def _numbered(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -109,16 +110,16 @@ def _singles(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tu
     owners = np.flatnonzero(lists == placing.SINGLE).astype(np.int32)
     ends = _ends(len(owners))
     placing.single_keys(leaves.program, leaves.program_starts, owners, known.keys, ends)
-    order, runs = cluster(len(known.shares), *ends)
+    order, runs = cluster(len(known.fields.kinds), *ends)
     return _frozen(runs), Postings(*(frozen(a[order], np.int32) for a in (ends[1], ends[2], owners)))
 
 
 def _conjunctions(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tuple[Runs, Conjunctions]:
     owners = np.flatnonzero(lists == placing.CONJUNCTION).astype(np.int32)
     ends = _ends(len(owners))
-    about = (known.literals, known.keys, known.shares)
+    about = (known.literals, known.keys, known.shares.fields)
     placing.conjunction_keys(leaves.program, leaves.program_starts, owners, *about, ends)
-    order, runs = cluster(len(known.shares), *ends)
+    order, runs = cluster(len(known.fields.kinds), *ends)
     owners = owners[order]
     lengths = leaves.program_starts[owners + 1] - leaves.program_starts[owners]
     seconds, tails = np.empty(len(owners), np.uint16), np.empty(len(owners), np.uint32)

@@ -1,0 +1,62 @@
+"""How many events will have a key? Shares of attributes times shares of values, sampled or guessed.
+
+The values of a field fall on its rank codes. Where events were sampled, as their values do; else as the subscriptions'
+own operands do, each thought to be asked for once more: what is asked for often is common.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts
+from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.operands import transformed
+from tocsin.index.statistics import Statistics, Values
+from tocsin.kernels import codes
+from tocsin.kernels.access_keys import Shares
+from tocsin.kernels.access_layouts import ELEMENT, Fields
+from tocsin.kernels.strings import locate
+
+
+def price(
+    compiled: CompiledExpressions,
+    fields: Fields,
+    shares: NDArray[np.float64],
+    guessed: NDArray[np.float64],
+    statistics: Statistics | None,
+) -> Shares:
+    """What the keys of each field cost; `shares` are the attributes', `guessed` those of values by their operands."""
+    owners = np.repeat(np.arange(len(compiled.attributes)), np.diff(fields.starts))
+    least = np.zeros(len(fields.kinds))
+    below = guessed
+    known = {} if statistics is None else statistics.values
+    for field, attribute in enumerate(owners.tolist() if known else ()):
+        values = known.get(compiled.attributes[attribute])
+        if values is None:
+            continue
+        first, stop = fields.operand_starts[field], fields.operand_starts[field + 1]
+        payloads = _payloads(compiled, values, int(fields.kinds[field]), int(fields.transforms[field]))
+        if payloads is None:
+            continue
+        operands = fields.operands[first:stop]
+        places = np.searchsorted(operands, payloads, "left") + np.searchsorted(operands, payloads, "right")
+        counts = np.bincount(places, minlength=2 * len(operands) + 1)
+        at = 2 * (first + field)
+        below[at : at + len(counts) + 1] = np.concatenate([[0], np.cumsum(counts)]) / values.events
+        least[field] = 0.5 / (values.events + 1)
+    return Shares(shares[owners], fields.operand_starts, below, least)
+
+
+def _payloads(compiled: CompiledExpressions, values: Values, kind: int, transform: int) -> NDArray[np.int64] | None:
+    """The sampled values of a field as its operands are written; None where a field has none."""
+    if kind & ~ELEMENT > codes.INSTANT:
+        return None
+    if kind & ~ELEMENT != codes.STRING:
+        return values.payloads.get(kind, np.empty(0, np.int64))
+    name = compiled.transforms[transform]
+    texts = Texts.of([transformed(text, name) if name else text for text in values.texts.get(kind, ())])
+    ranks = np.zeros(len(texts), np.int32)
+    if len(compiled.vocabulary):
+        locate(compiled.vocabulary.starts, compiled.vocabulary.data, texts.starts, texts.data, ranks)
+    return ranks.astype(np.int64)
