@@ -277,6 +277,25 @@ def test_compile_then_match(files: Path, capfd: Any) -> None:
     assert len(list((files / "index").glob("version-*"))) == 2
 
 
+@pytest.mark.parametrize("command", [("check", "subs.jsonl"), ("compile", "subs.jsonl", "index")])
+def test_a_sample_of_events_is_counted(files: Path, capfd: Any, command: tuple[str, ...]) -> None:
+    """The reason says what the placement goes by; without a sample, that it is estimated."""
+    status, out, _ = run(capfd, *command, "--sample", "events.jsonl")
+
+    assert status == 0
+    assert f"values sampled from {len(EVENTS)} events" in out
+    assert "estimated" in run(capfd, *command)[1]
+
+
+def test_a_sample_that_cannot_be_taken(files: Path, capfd: Any) -> None:
+    """A missing file, and a sample for what is placed nowhere, are said."""
+    assert run(capfd, "check", "subs.jsonl", "--sample", "none.jsonl")[0] == 2
+    status, _, err = run(capfd, "check", "-e", "a = 1", "--sample", "events.jsonl")
+
+    assert status == 2
+    assert "--sample goes with a file" in err
+
+
 def test_index_list_names_every_index(capfd: Any) -> None:
     """One row a registration."""
     status, out, err = run(capfd, "index", "list")

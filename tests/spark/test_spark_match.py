@@ -176,6 +176,19 @@ def test_an_index_of_the_command_line_serves_spark_and_the_other_way_round(
     assert tocsin.match(folder, [{"n": 1}]).table.to_pylist() == [{"event": 0, "subscription": "y"}]
 
 
+def test_a_sample_of_the_events_is_what_the_index_goes_by(spark: Any, tmp_path: Path) -> None:
+    """What the subscriptions ask for least is what every event has: only the events tell."""
+    events = [{"n": float(key % 2), "s": "often"} for key in range(500)]
+    subscriptions = [(number, f"n = {number % 2 + 2} AND s >= 'o{number:03}'") for number in range(900)]
+    frame = spark.createDataFrame(subscriptions, ["id", "where"])
+
+    tocsin_spark.compile(frame, tmp_path / "index", partitions=2, statistics=tocsin.sample(events))
+
+    answer = tocsin.match(tmp_path / "index", [{"n": 1, "s": "often"}])
+    assert answer.stats.candidates_examined == 0
+    assert len(tocsin.match(tmp_path / "index", [{"n": 2, "s": "often"}]).table) == 450
+
+
 def test_a_plan_keeps_the_version_it_was_made_with(spark: Any, compiled: Any, found: Any) -> None:
     """A compile between `match` and the action does not change what the action answers."""
     folder, first = compiled([{"id": "old", "where": "n = 1"}])

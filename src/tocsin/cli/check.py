@@ -10,7 +10,7 @@ from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
 from tocsin.cli.sampling import add_sample, sampled
 from tocsin.engine.loading import build_from
-from tocsin.errors import ExpressionError
+from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.model.expression import attributes
 from tocsin.planner import choose
@@ -27,6 +27,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.sample is not None and given.expression is not None:
+        raise InvalidInput("--sample goes with a file of subscriptions; one expression is placed nowhere")
     return _check_expression(given) if given.expression is not None else _check_file(given)
 
 
