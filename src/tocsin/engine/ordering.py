@@ -17,7 +17,7 @@ from tocsin.columns.arrays import Texts
 from tocsin.engine.delta import Delta
 from tocsin.engine.sources import Root
 from tocsin.index import Found
-from tocsin.kernels.merging import merge_two, segment_keys
+from tocsin.kernels.merging import merge_into, merge_two, segment_keys
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment import Segment
 from tocsin.segment.segment import rank_codes
@@ -33,8 +33,15 @@ class Located(NamedTuple):
     """Matches in CSR form. E events, M matches."""
 
     starts: NDArray[np.int64]  # (E + 1,)
-    keys: NDArray[np.int64]  # (M,) sort like the ids; empty where one segment has all
     places: NDArray[np.int64]  # (M,) source << 32 | number
+
+
+class _Sorted(NamedTuple):
+    """The same with keys that sort like the ids."""
+
+    starts: NDArray[np.int64]
+    keys: NDArray[np.int64]  # (M,)
+    places: NDArray[np.int64]
 
 
 def ranks_of(segments: Sequence[Segment]) -> tuple[NDArray[np.int32] | None, ...]:
@@ -56,38 +63,49 @@ def ranks_of(segments: Sequence[Segment]) -> tuple[NDArray[np.int32] | None, ...
 
 
 def in_order(root: Root, found: Sequence[Found]) -> Located:
-    """The matches of all sources, by event, then id."""
+    """The matches of all sources, by event, then id. Cost: linear in those of all but the segment that has most."""
     given = [place for place, one in enumerate(found) if len(one.subscriptions)]
     if not given:
-        events = len(found[0].starts) if found else 1
-        return Located(np.zeros(events, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
-    if len(given) == 1 and isinstance(root.snapshots[given[0]].source.holder, Segment):
-        one = found[given[0]]
-        return Located(one.starts, np.empty(0, np.int64), one.subscriptions | np.int64(given[0] << 32))
+        return Located(np.zeros(len(found[0].starts) if found else 1, np.int64), np.empty(0, np.int64))
+    segments = [place for place in given if isinstance(root.snapshots[place].source.holder, Segment)]
+    most = max(segments, key=lambda place: len(found[place].subscriptions), default=None)
     delta_keys = _delta_keys(root, given, found)
-    located = [_located(root, place, found[place], delta_keys) for place in given]
-    return reduce(_merged, sorted(located, key=lambda one: len(one.places)))
+    few = [_sorted(root, place, found[place], delta_keys) for place in given if place != most]
+    if most is None:
+        merged = reduce(_merged, few)
+        return Located(merged.starts, merged.places)
+    starts, numbers = found[most].starts, found[most].subscriptions
+    if not few:
+        return Located(starts, numbers | np.int64(most << 32))
+    rest = reduce(_merged, sorted(few, key=lambda one: len(one.places)))
+    out = Located(np.zeros(len(starts), np.int64), np.empty(len(numbers) + len(rest.places), np.int64))
+    merge_into(starts, numbers, _ranks(root, most), _GAP, most, *rest, *out)
+    return out
 
 
-def _merged(left: Located, right: Located) -> Located:
+def _merged(left: _Sorted, right: _Sorted) -> _Sorted:
     total = len(left.keys) + len(right.keys)
-    out = Located(np.zeros(len(left.starts), np.int64), np.empty(total, np.int64), np.empty(total, np.int64))
+    out = _Sorted(np.zeros(len(left.starts), np.int64), np.empty(total, np.int64), np.empty(total, np.int64))
     merge_two(*left, *right, *out)
     return out
 
 
-def _located(root: Root, place: int, found: Found, delta_keys: dict[int, _Keyed]) -> Located:
+def _ranks(root: Root, place: int) -> NDArray[np.int32]:
+    ranks = root.ranks[place]
+    return _NO_RANKS if ranks is None else ranks
+
+
+def _sorted(root: Root, place: int, found: Found, delta_keys: dict[int, _Keyed]) -> _Sorted:
     if place not in delta_keys:
-        ranks = root.ranks[place]
         keys, places = np.empty(len(found.subscriptions), np.int64), np.empty(len(found.subscriptions), np.int64)
-        segment_keys(found.subscriptions, _NO_RANKS if ranks is None else ranks, _GAP, place, keys, places)
-        return Located(found.starts, keys, places)
+        segment_keys(found.subscriptions, _ranks(root, place), _GAP, place, keys, places)
+        return _Sorted(found.starts, keys, places)
     numbers = found.subscriptions.astype(np.int64)
     places = numbers | (place << 32)
     distinct, of_distinct = delta_keys[place]
     keys = of_distinct[np.searchsorted(distinct, numbers)]
     order = np.lexsort((keys, found.events))
-    return Located(found.starts, keys[order], places[order])
+    return _Sorted(found.starts, keys[order], places[order])
 
 
 _Keyed: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int64]]"

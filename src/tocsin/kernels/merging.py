@@ -1,11 +1,14 @@
-"""How do the matches of two sources become one list an event? A merge by key; keys are distinct within an event."""
+"""How do the matches of several sources become one list an event? Merges by key; keys are distinct within an event.
+
+The key of a segment's match is `(2 rank + 1) gap`, where its rank is that of its id among all segments' ids.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel
 
 
 @kernel
@@ -17,12 +20,16 @@ def segment_keys(
     keys: NDArray[np.int64],
     places: NDArray[np.int64],
 ) -> None:
-    """Write the key of each match of a segment, `(2 rank + 1) gap`, and its place. No ranks: they are the numbers."""
+    """Write the key of each match of a segment, and its place. No ranks: they are the numbers."""
     for i in range(len(numbers)):
-        number = np.int64(numbers[i])
-        rank = np.int64(ranks[number]) if len(ranks) else number
-        keys[i] = (2 * rank + 1) * gap
-        places[i] = (source << 32) | number
+        keys[i] = _key(numbers[i], ranks, gap)
+        places[i] = (source << 32) | np.int64(numbers[i])
+
+
+@inlined
+def _key(number: int, ranks: NDArray[np.int32], gap: int) -> int:
+    rank = np.int64(ranks[number]) if len(ranks) else np.int64(number)
+    return (2 * rank + 1) * gap
 
 
 @kernel
@@ -55,3 +62,46 @@ def merge_two(
                 j += 1
             to += 1
         starts[event + 1] = to
+
+
+@kernel
+def merge_into(
+    starts: NDArray[np.int64],
+    numbers: NDArray[np.int32],
+    ranks: NDArray[np.int32],
+    gap: int,
+    source: int,
+    few_starts: NDArray[np.int64],
+    few_keys: NDArray[np.int64],
+    few_places: NDArray[np.int64],
+    out_starts: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the places of a segment's many matches and of few others, event by event, in the order of their keys.
+
+    Where the few belong is found by bisection, so that most of the many keys are never computed.
+    """
+    to = 0
+    tag = np.int64(source) << 32
+    for event in range(len(starts) - 1):
+        at = starts[event]
+        stop = starts[event + 1]
+        for f in range(few_starts[event], few_starts[event + 1]):
+            low = at
+            high = stop
+            while low < high:
+                middle = (low + high) >> 1
+                if _key(numbers[middle], ranks, gap) <= few_keys[f]:
+                    low = middle + 1
+                else:
+                    high = middle
+            for i in range(at, low):
+                out[to] = tag | np.int64(numbers[i])
+                to += 1
+            at = low
+            out[to] = few_places[f]
+            to += 1
+        for i in range(at, stop):
+            out[to] = tag | np.int64(numbers[i])
+            to += 1
+        out_starts[event + 1] = to
