@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 
 import tocsin
 from benchmarks.boolean_workload import UNI
+from benchmarks.calibration import wall_seconds
 from benchmarks.rows import Row
 
 
@@ -18,16 +18,16 @@ def rows(subscriptions: int) -> Iterator[Row]:
     tocsin.Engine().subscribe_many(UNI.conjunctions(100))  # compiles the kernels
     columns = UNI.conjunctions(subscriptions)
     engine = tocsin.Engine()
-    seconds = _timed(lambda: engine.subscribe_many(columns))
+    seconds = wall_seconds(lambda: engine.subscribe_many(columns))
     yield Row("engine", "uni", "subscribe_many(columns)", seconds, "s", f"{seconds / subscriptions * 1e6:.1f} us each")
     records = [{"id": f"s{i:07d}", "where": text} for i, text in enumerate(UNI.texts(subscriptions))]
     other = tocsin.Engine()
-    seconds = _timed(lambda: other.subscribe_many(records))
+    seconds = wall_seconds(lambda: other.subscribe_many(records))
     yield Row("engine", "uni", "subscribe_many(texts)", seconds, "s", f"{seconds / subscriptions * 1e6:.1f} us each")
     with tempfile.TemporaryDirectory() as folder:
-        seconds = _timed(lambda: engine.save(folder))
+        seconds = wall_seconds(lambda: engine.save(folder))
         yield Row("engine", "uni", "save", seconds, "s")
-        seconds = _timed(lambda: tocsin.Engine.load(folder))
+        seconds = wall_seconds(lambda: tocsin.Engine.load(folder))
         yield Row("engine", "uni", "load", seconds, "s", "mapped, every checksum and offset checked")
         private, shared = _memory_of_loader(folder)
         note = f"its own; beside it {shared:,.0f} MB of the files' pages, which all who map them share"
@@ -54,9 +54,3 @@ def _memory_of_loader(folder: str) -> tuple[float, float]:
     del holder
     private, shared = map(float, shown.stdout.split())
     return private, shared
-
-
-def _timed(work: object) -> float:
-    begun = time.perf_counter()
-    work()  # type: ignore[operator]
-    return time.perf_counter() - begun

@@ -33,6 +33,13 @@ def seconds(work: Callable[[], object]) -> float:
     return time.thread_time() - begun
 
 
+def wall_seconds(work: Callable[[], object]) -> float:
+    """Seconds of one call by the clock."""
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
 def median_seconds(work: Callable[[], object], times: int = 3) -> float:
     """The median of several calls, after one that compiles and warms."""
     work()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import statistics
 import sys
-import time
 from collections.abc import Iterator
 
 import numpy as np
 
 import tocsin
 from benchmarks.boolean_workload import UNI, ZIPF, Workload
+from benchmarks.calibration import wall_seconds
 from benchmarks.rows import Row
 from tocsin.columns.batch import EventBatch
 from tocsin.columns.objects import encode_objects
@@ -54,7 +54,7 @@ def _compile_kernels() -> None:
 def _single(workload: Workload, engine: tocsin.Engine) -> Iterator[Row]:
     events = [event for event in workload.events(4000) if len(event) == 20]
     for name, work in (("match(dict)", engine.match), ("list(match(dict))", lambda event: list(engine.match(event)))):
-        times = sorted(_timed(lambda event=event, work=work: work(event)) for event in events)
+        times = sorted(wall_seconds(lambda event=event, work=work: work(event)) for event in events)
         note = f"20 attributes; 99th percentile {times[len(times) * 99 // 100] * 1e6:,.0f} us"
         yield Row("engine", workload.name, name, statistics.median(times) * 1e6, "us", note)
 
@@ -94,7 +94,7 @@ def _rate(workload: Workload, engine: tocsin.Engine, changes: Iterator[None], ea
             for _ in range(each):
                 next(changes)
 
-        times.append(_timed(work))
+        times.append(wall_seconds(work))
         operations += len(batch) + each
     return _Rate(operations, times)
 
@@ -133,15 +133,9 @@ class _Changes:
             number += 1
 
     def _time(self, work: object) -> None:
-        self._times.append(_timed(work))
+        self._times.append(wall_seconds(work))
 
     def note(self) -> str:
         """What changes cost."""
         median, late = np.percentile(self._times, [50, 99.9])
         return f"a change: median {median * 1e6:.0f} us, 99.9th percentile {late * 1e3:.2f} ms"
-
-
-def _timed(work: object) -> float:
-    begun = time.perf_counter()
-    work()  # type: ignore[operator]
-    return time.perf_counter() - begun

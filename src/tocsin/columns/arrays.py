@@ -31,6 +31,11 @@ def starts_of(lengths: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.i
     return starts
 
 
+def empty_runs(count: int) -> NDArray[np.int64]:
+    """The CSR offsets of so many runs of nothing."""
+    return frozen(np.zeros(count + 1), np.int64)
+
+
 def gathered(starts: NDArray[np.int64], chosen: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The members of chosen runs, one run after the other, and which of the chosen each belongs to."""
     lengths = (starts[1:] - starts[:-1])[chosen]
@@ -55,7 +60,7 @@ class Texts:
         """From an Arrow array of strings without nulls."""
         array = array.cast(pa.large_string())
         if not len(array):
-            return cls(frozen(np.zeros(1), np.int64), frozen(np.empty(0), np.uint8))
+            return cls(empty_runs(0), frozen(np.empty(0), np.uint8))
         if array.offset:
             array = pa.concat_arrays([array])  # drops what lies before it
         _, offsets, data = array.buffers()

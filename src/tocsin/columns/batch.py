@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, starts_of
+from tocsin.columns.arrays import empty_runs, frozen, starts_of
 from tocsin.columns.numbers import key_of
 from tocsin.kernels import codes
 from tocsin.kernels.layouts import Events
@@ -156,8 +156,8 @@ def build_events(
     )
 
 
-_NOTHING_STORED: Final = (
-    frozen(np.zeros(1), np.int64),
+_NOTHING_STORED: Final[tuple[Any, ...]] = (
+    empty_runs(0),
     frozen(np.empty(0), np.uint8),
     frozen(np.empty(0), np.int64),
     frozen(np.empty(0), np.int32),

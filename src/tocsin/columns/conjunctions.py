@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import empty_runs, frozen
 from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.numbers import keys_of
 from tocsin.columns.pools import HIGHEST, LOWEST
@@ -36,7 +36,7 @@ def compile_conjunctions(names: Sequence[str], given: Comparisons) -> CompiledEx
     arrays = nothing.arrays._replace(
         program_starts=frozen(given.starts, np.int64),
         program=frozen(2 * np.arange(count, dtype=np.int32) + (op == codes.DIFFERENT), np.int32),
-        eager_starts=frozen(np.zeros(len(names) + 1), np.int64),
+        eager_starts=empty_runs(len(names)),
         leaf_kinds=frozen(np.full(count, codes.RANGE), np.uint8),
         leaf_types=frozen(np.full(count, codes.NUMBER), np.uint8),
         leaf_operations=frozen(np.zeros(count), np.uint8),

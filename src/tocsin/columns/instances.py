@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen, gathered, starts_of
+from tocsin.columns.arrays import Texts, empty_runs, frozen, gathered, starts_of
 from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.joining import joined
 from tocsin.columns.numbers import keys_of
@@ -130,7 +130,7 @@ def _compile(given: list[tuple[Recipe, Instance]]) -> CompiledExpressions:
     arrays = nothing.arrays._replace(
         program_starts=starts_of((place_starts[1:] - place_starts[:-1])[kinds], len(kinds)),
         program=frozen(program, np.int32),
-        eager_starts=frozen(np.zeros(len(names) + 1), np.int64),
+        eager_starts=empty_runs(len(names)),
         boxes=boxes,
         **leaves,
         **sets,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen, starts_of
+from tocsin.columns.arrays import Texts, empty_runs, frozen, starts_of
 from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.pools import HIGHEST, LOWEST, Pool
 from tocsin.kernels import codes
@@ -43,7 +43,7 @@ def joined(parts: Sequence[CompiledExpressions], order: NDArray[np.int64] | None
             merged[field] = _joined_starts(arrays)
         else:
             merged[field] = frozen(np.concatenate(arrays), arrays[0].dtype)
-    merged["eager_starts"] = frozen(np.zeros(len(names.attributes.items) + 1), np.int64)
+    merged["eager_starts"] = empty_runs(len(names.attributes.items))
     result = Expressions(**merged)
     if order is not None:
         starts, program = reordered(result.program_starts, result.program, order)

@@ -36,10 +36,16 @@ def eager_first(compiled: CompiledExpressions) -> CompiledExpressions:
     return CompiledExpressions(ordered, compiled.attributes, compiled.vocabulary, compiled.transforms, compiled.regexes)
 
 
-def renumbered(program: NDArray[np.int32], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A program with its leaves' new numbers. What stands behind an opening mark is a length, and stays."""
+def leaf_places(program: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Where a program names leaves. What stands behind an opening mark is a length."""
     is_leaf = program >= 0
     is_leaf[1:] &= program[:-1] >= 0
+    return is_leaf
+
+
+def renumbered(program: NDArray[np.int32], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A program with its leaves' new numbers."""
+    is_leaf = leaf_places(program)
     changed = program.astype(np.int64)
     changed[is_leaf] = 2 * places[changed[is_leaf] >> 1] + (changed[is_leaf] & 1)
     return changed

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.arrays import Texts, empty_runs, frozen
 from tocsin.columns.compiled import CompiledExpressions, ProgramCompiler
 from tocsin.columns.growing import Growing
 from tocsin.columns.instances import RecipeBook
@@ -156,7 +156,7 @@ class LiveExpressions:
         arrays = Expressions(
             program_starts=self._starts.view(),
             program=self._program.view(),
-            eager_starts=frozen(np.zeros(1), np.int64),
+            eager_starts=empty_runs(0),
             boxes=self._boxes.view(),
             constants=self._constants.view(),
             **leaves,

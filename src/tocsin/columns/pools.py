@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen, starts_of
+from tocsin.columns.arrays import Texts, empty_runs, frozen, starts_of
 from tocsin.columns.numbers import key_of
 from tocsin.kernels import codes
 from tocsin.model.values import Instant, Scalar
@@ -110,7 +110,7 @@ def leaf_arrays(pools: Pools, places: NDArray[np.int64]) -> dict[str, NDArray[An
     for bound in ("low", "high"):
         columns[bound][strings] = rank_codes(columns[bound][strings], places)
     return {
-        "eager_starts": frozen(np.zeros(len(pools.attributes.items) + 1), np.int64),
+        "eager_starts": empty_runs(len(pools.attributes.items)),
         "leaf_kinds": frozen(columns["kind"], np.uint8),
         "leaf_types": frozen(columns["type"], np.uint8),
         "leaf_operations": frozen(columns["operation"], np.uint8),

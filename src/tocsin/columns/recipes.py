@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.compiled import ProgramCompiler
+from tocsin.columns.leaf_order import leaf_places
 from tocsin.columns.numbers import numbers_of
 from tocsin.columns.pools import HIGHEST, LOWEST, Leaf, Pools
 from tocsin.kernels import codes
@@ -73,9 +74,7 @@ def recipe_of(template: Template) -> Recipe | None:
         rows = tuple(_row(leaf, pools) for leaf in pools.leaves.items)
     except _NoSlotError:
         return None
-    is_leaf = program >= 0
-    is_leaf[1:] &= program[:-1] >= 0
-    return Recipe(program, is_leaf, rows)
+    return Recipe(program, leaf_places(program), rows)
 
 
 class _NoSlotError(Exception):

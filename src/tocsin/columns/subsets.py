@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import empty_runs, frozen
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.joining import reordered
-from tocsin.columns.leaf_order import renumbered, renumbered_truths
+from tocsin.columns.leaf_order import leaf_places, renumbered, renumbered_truths
 from tocsin.kernels import codes
 
 
@@ -26,7 +26,7 @@ def subset(compiled: CompiledExpressions, chosen: NDArray[np.int32]) -> Compiled
     smaller = arrays._replace(
         program_starts=starts,
         program=frozen(renumbered(program, places), np.int32),
-        eager_starts=frozen(np.zeros(len(compiled.attributes) + 1), np.int64),
+        eager_starts=empty_runs(len(compiled.attributes)),
         truth_arguments=frozen(renumbered_truths(arrays.truth_codes, arrays.truth_arguments, places), np.int32),
         **kept,
     )
@@ -34,9 +34,7 @@ def subset(compiled: CompiledExpressions, chosen: NDArray[np.int32]) -> Compiled
 
 
 def used_leaves(program: NDArray[np.int32], leaves: int) -> NDArray[np.bool_]:
-    """Which leaves a program names. What stands behind an opening mark is a length."""
-    is_leaf = program >= 0
-    is_leaf[1:] &= program[:-1] >= 0
+    """Which leaves a program names."""
     used = np.zeros(leaves, bool)
-    used[program[is_leaf] >> 1] = True
+    used[program[leaf_places(program)] >> 1] = True
     return used

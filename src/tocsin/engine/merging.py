@@ -102,7 +102,12 @@ class Merger:
 
     def _merge(self, chosen: list[Source]) -> None:
         snapshots = self._store.begin_merge(chosen)
-        self._store.install(chosen, *merged(snapshots, self._plan))
+        try:
+            result = merged(snapshots, self._plan)
+        except BaseException:
+            self._store.abandon_merge()
+            raise
+        self._store.install(chosen, *result)
         self.error = None
 
 

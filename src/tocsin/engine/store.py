@@ -197,6 +197,11 @@ class Store:
             self._journal = []
             return [snapshot(source) for source in chosen]
 
+    def abandon_merge(self) -> None:
+        """Note no more changes; the sources stay as they are."""
+        with self.lock:
+            self._journal = None
+
     def install(self, old: Sequence[Source], segment: Segment, origins: Sequence[NDArray[np.int64]]) -> None:
         """Put a segment in the place of the sources that it was made of, and end the merge.
 

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import empty_runs, frozen
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.columns.binding import Binder
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.growing import Growing
 from tocsin.columns.instances import RecipeBook
+from tocsin.columns.leaf_order import leaf_places
 from tocsin.columns.live import LiveExpressions
 from tocsin.columns.pools import HIGHEST, LOWEST, Leaf
 from tocsin.index.found import collect
@@ -114,8 +115,7 @@ class ChainedExpressions:
         return []
 
     def _cover_of_tree(self, program: NDArray[np.int32]) -> list[int] | None:
-        is_leaf = program >= 0
-        is_leaf[1:] &= program[:-1] >= 0
+        is_leaf = leaf_places(program)
         literals = np.unique(program[is_leaf])
         places = program.copy()  # its literals numbered among themselves, for the kernel's table of costs
         places[is_leaf] = np.searchsorted(literals, program[is_leaf])
@@ -187,7 +187,7 @@ class ChainedView:
         """The expressions, with the attributes that they had then."""
         own = self._compiled
         names = own.attributes[: len(self._chains.heads)]
-        arrays = own.arrays._replace(eager_starts=frozen(np.zeros(len(names) + 1), np.int64))
+        arrays = own.arrays._replace(eager_starts=empty_runs(len(names)))
         return CompiledExpressions(arrays, names, own.vocabulary, own.transforms, own.regexes)
 
     def _verifier(self, entries: int) -> Verifier:
