@@ -19,7 +19,8 @@ from tocsin.errors import InvalidInput
 def stand_in(monkeypatch: pytest.MonkeyPatch, spark: Any) -> None:
     """Compile keeps the alerts as they are, match asks SQL, explain says which record met which event."""
 
-    def compile_(alerts: Any, index: Path) -> Any:
+    def compile_(alerts: Any, index: Path, events: Any) -> Any:
+        assert set(pipeline.ATTRIBUTES) <= set(events.columns)
         alerts.write.parquet(str(index))
         return SimpleNamespace(accepted=alerts.count(), rejected=0)
 
@@ -87,7 +88,7 @@ def test_tocsin_rings_what_sql_rings(spark: Any, flown: Path, tmp_path: Path) ->
     events = spark.read.parquet(str(flown))
     drawn = alerts.draw(alerts.catalogue(events), 300, 7)
     alerts.write(drawn, tmp_path / "alerts.parquet")
-    pipeline._compile(spark.read.parquet(str(tmp_path / "alerts.parquet")), tmp_path / "index")
+    pipeline._compile(spark.read.parquet(str(tmp_path / "alerts.parquet")), tmp_path / "index", events)
     ours = pipeline._match(events, tmp_path / "index").select("id", "matches", "error").collect()
     theirs = by_sql.match(events, drawn).select("id", "matches", "error").collect()
 

@@ -115,7 +115,7 @@ class _Job:
         self._join(events, partitions)
         self._draw(subscriptions, seed)
         with self.steps.step("compile", f"Compile {subscriptions:,} subscriptions", self.spark):
-            report = _compile(self._read("alerts.parquet"), self._read("events.parquet"), self.folder / "index")
+            report = _compile(self._read("alerts.parquet"), self.folder / "index", self._read("events.parquet"))
         with self.steps.step("kernels", "Load the kernels (compiled the first time, about 20 s)"):
             match([{"id": "warm", "where": "a = 1"}], {"a": 1})
         with self.steps.step("match", "Match the flights", self.spark):
@@ -153,7 +153,7 @@ class _Job:
         return self.spark.read.parquet(str(self.folder / name))
 
 
-def _compile(alerts: DataFrame, events: DataFrame, index: Path) -> Any:
+def _compile(alerts: DataFrame, index: Path, events: DataFrame) -> Any:
     """Some flights tell which of an alert's conditions is the rarest."""
     from tocsin import sample, spark
 
