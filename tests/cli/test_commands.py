@@ -246,6 +246,8 @@ def test_explain_says_why(files: Path, capfd: Any) -> None:
     assert "subscription b, event 0:\nmatches" in matches[1]
     assert "does not match" in fails[1]
     assert "n = 1: n = 3" in fails[1]
+    assert "\nindex: " in matches[1]
+    assert "(access: " in matches[1]
     assert matches[2] == fails[2] == ""
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from tocsin.engine import explain
 from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
-from tocsin.model.subscription import SubscriptionId
+from tocsin.model.subscription import Reject
 from tocsin.model.values import UNTYPED
 from tocsin.planner import choose
 from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
+from tocsin.segment import Segment
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,23 +30,24 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(given: argparse.Namespace) -> int:
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
-    name, text = _subscription(given.subscriptions, given.id)
-    print(f"subscription {name}, event {given.row}:")
-    print(explain(text, _event(given.events, given.row)))
+    segment, rejects = build_from(given.subscriptions, choose())
+    number = _number(segment, rejects, given.subscriptions, given.id)
+    print(f"subscription {segment.id_of(number)}, event {given.row}:")
+    print(explain(segment.sources.text(number), _event(given.events, given.row)))
+    print(f"index: {segment.place(number)}")
     return 0
 
 
-def _subscription(source: str, name: str | None) -> tuple[SubscriptionId, str]:
-    """The id of a subscription and the text of its expression."""
-    segment, rejects = build_from(source, choose("scan"))
+def _number(segment: Segment, rejects: list[Reject], source: str, name: str | None) -> int:
+    """The number of the subscription with an id, or of the only one."""
     if name is None:
         if len(segment) != 1:
             raise InvalidInput(f"{source} holds {len(segment)} subscriptions; say which with --id")
-        return segment.id_of(0), segment.sources.text(0)
+        return 0
     for one in (name, int(name)) if _is_integer(name) else (name,):
         number = segment.number_of(one)
         if number is not None:
-            return one, segment.sources.text(number)
+            return number
     for reject in rejects:
         if str(reject.id) == name:
             raise InvalidInput(f"subscription {name!r} cannot be read: {reject.reason}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -188,10 +188,14 @@ class Engine:
             )
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any]) -> Explanation:
-        """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`."""
+        """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`.
+
+        `index` of the answer tells where the subscription is looked for, and by which index.
+        """
         source, number = self._store.find(id)
         texts = source.holder.sources
-        return explain(texts.text(number) if isinstance(texts, Texts) else texts[number], event)
+        told = explain(texts.text(number) if isinstance(texts, Texts) else texts[number], event)
+        return replace(told, index=source.place(number))
 
     def payload(self, id: SubscriptionId) -> Any:
         """The payload of a subscription, None where none was given; raises `UnknownSubscription`."""

@@ -62,6 +62,12 @@ class Source:
             self.alive = np.concatenate([self.alive, np.full_like(self.alive, ~np.uint64(0))])
             self.is_shared = False
 
+    def place(self, number: int) -> str:
+        """Where a subscription lies, in words for the user."""
+        if isinstance(self.holder, Delta):
+            return "among the latest changes, by the attributes of its rarest conditions"
+        return self.holder.place(number)
+
     def score_of(self, number: int) -> float:
         return self.holder.score_of(number) if isinstance(self.holder, Delta) else self._scores.get(number)
 

@@ -74,6 +74,9 @@ class Matcher(Protocol):
     def places(self) -> Mapping[str, int]:
         """How many subscriptions lie where, in words for the user."""
 
+    def place(self, number: int) -> str:
+        """Where one subscription lies, in words for the user."""
+
 
 class Builder(Protocol):
     """Makes a `Matcher`: from compiled expressions, and from saved arrays."""

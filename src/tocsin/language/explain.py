@@ -53,6 +53,8 @@ class Explanation:
     held: tuple[Finding, ...]
     failed: tuple[Finding, ...]
     _lines: tuple[str, ...] = field(default=(), repr=False)
+    index: str = ""
+    """Where an engine, or a file's index, looks for the subscription, and why there."""
 
     @property
     def matched(self) -> bool:

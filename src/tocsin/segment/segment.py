@@ -48,6 +48,10 @@ class Segment:
         """The id of a subscription."""
         return self.ids.text(number) if isinstance(self.ids, Texts) else int(self.ids[number])
 
+    def place(self, number: int) -> str:
+        """Where a subscription lies, and by which index, in words for the user."""
+        return f"{self.matcher.place(number)} ({self.plan.index}: {self.plan.reason})"
+
     def number_of(self, name: SubscriptionId) -> int | None:
         """The number of the subscription with an id, None where there is none. Cost: logarithmic."""
         code = rank_code(self.ids, name)

@@ -55,6 +55,9 @@ class Scan:
     def places(self) -> dict[str, int]:
         return {"tested on every event": len(self)}
 
+    def place(self, number: int) -> str:
+        return "tested on every event"
+
     def expressions(self) -> CompiledExpressions:
         return self._compiled
 

@@ -29,6 +29,7 @@ from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.decoding import decoded
 from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.index.boolean.access.telling import told
 from tocsin.index.found import collect
 from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
@@ -100,6 +101,9 @@ class Access:
             "verified on every event": len(lists.programs.uncovered),
         }
         return found | {"never satisfied": len(self) - sum(found.values())}
+
+    def place(self, number: int) -> str:
+        return told(self._layout, number)
 
     def expressions(self) -> CompiledExpressions:
         return decoded(self._layout)

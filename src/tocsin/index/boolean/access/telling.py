@@ -1,0 +1,99 @@
+"""Under which access keys does one subscription lie? In the words of its own language, for whoever asks why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.numbers import numbers_of
+from tocsin.columns.operands import FOLD_CASE
+from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.kernels import codes
+from tocsin.kernels.access_layouts import ELEMENT, HIGHEST_CODE, LIST_PRESENT, LOWEST_CODE, PRESENT, Runs
+from tocsin.language.canonical import constant_text, name_text
+from tocsin.model.values import Instant
+
+_MOST_SHOWN = 8
+
+
+def told(layout: AccessLayout, number: int) -> str:
+    """Where a subscription is looked for. Cost: linear in the subscriptions."""
+    lists = layout.lists
+    if len(at := np.flatnonzero(lists.singles.owners == number)):
+        low, high = lists.singles.lows[at], lists.singles.highs[at]
+        return f"found by {_key(layout, _field(lists.single_runs, at[0]), low[0], high[0])}, and that is all of it"
+    if len(at := np.flatnonzero(lists.conjunctions.owners == number)):
+        first = lists.conjunctions.predicates[3 * int(lists.conjunctions.tails[at[0]]) :]
+        key = _key(layout, int(first[0] >> 2), *((LOWEST_CODE, HIGHEST_CODE) if first[0] & 1 else first[1:3]))
+        return f"looked for under {key}, then verified"
+    program = np.flatnonzero(lists.programs.owners == number)
+    if not len(program):
+        return "never satisfied"
+    keys = list(_keys_of_program(layout, int(program[0])))
+    if not keys:
+        return "verified on every event"
+    more = f" and {len(keys) - _MOST_SHOWN} more" if len(keys) > _MOST_SHOWN else ""
+    return f"looked for under {' or '.join(keys[:_MOST_SHOWN])}{more}, then verified"
+
+
+def _keys_of_program(layout: AccessLayout, program: int) -> Iterator[str]:
+    runs, postings = layout.lists.program_runs, layout.lists.program_postings
+    for at in np.flatnonzero(postings.owners == program).tolist():
+        yield _key(layout, _field(runs, at), postings.lows[at], postings.highs[at])
+
+
+def _field(runs: Runs, entry: int) -> int:
+    return int(np.searchsorted(runs.starts, entry, side="right")) - 1
+
+
+def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
+    """A range of codes of a field as a condition."""
+    fields, known = layout.lists.fields, layout.programs_of
+    attribute = int(np.searchsorted(fields.starts, field, side="right")) - 1
+    name, transform = name_text(known.attributes[attribute]), known.transforms[fields.transforms[field]]
+    kind = int(fields.kinds[field])
+    operands = fields.operands[fields.operand_starts[field] : fields.operand_starts[field + 1]]
+    if kind in (PRESENT, LIST_PRESENT) or (low == LOWEST_CODE and high == HIGHEST_CODE):
+        return f"{name} {_PRESENT.get(kind, 'present')}"
+    if kind >= ELEMENT:
+        return f"{name} with {_value(known, kind - ELEMENT, operands[low >> 1])[1]}"
+    for letter in transform:
+        name = f"{'CASEI' if letter == FOLD_CASE else 'ACCENTI'}({name})"
+    if low == high:
+        return f"{name} = {_value(known, kind, operands[low >> 1])[1]}"
+    ends = []
+    if low != LOWEST_CODE:
+        side, value = _value(known, kind, operands[low >> 1])
+        ends.append(f"{name} {'>' if side > 0 else '>='} {value}")
+    if high != HIGHEST_CODE:
+        side, value = _value(known, kind, operands[high >> 1], is_high=True)
+        ends.append(f"{name} {'<' if side < 0 else '<='} {value}")
+    return " AND ".join(ends)
+
+
+_PRESENT = {
+    codes.NUMBER: "a number",
+    codes.STRING: "a string",
+    codes.BOOLEAN: "true or false",
+    codes.INSTANT: "a date",
+    LIST_PRESENT: "a list",
+}
+
+
+def _value(known: CompiledExpressions, kind: int, payload: np.int64, *, is_high: bool = False) -> tuple[int, str]:
+    """An operand as it was written, and on which side of that it lies: -1 just below it, 1 just above."""
+    if kind == codes.STRING:
+        side = 0 if payload & 1 else -1 if is_high else 1
+        return side, constant_text(known.vocabulary.text(int(payload >> 1) - (side > 0)))
+    if kind == codes.BOOLEAN:
+        return 0, constant_text(bool(payload))
+    near: NDArray[np.int64] = payload + np.array([0, -1, 1])  # a number just above 5 was written as 5
+    if kind == codes.INSTANT:
+        texts = [constant_text(Instant(int(moment))) for moment in near]
+    else:
+        texts = [constant_text(number) for number in numbers_of(near).tolist() if np.isfinite(number)]
+    best = min(range(len(texts)), key=lambda i: (len(texts[i]), i))
+    return (0, 1, -1)[best], texts[best]
