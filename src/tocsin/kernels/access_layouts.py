@@ -17,7 +17,7 @@ from tocsin.kernels.packing import kind_of
 LOWEST_CODE: Final = 0
 HIGHEST_CODE: Final = 2**31 - 1
 ABSENT: Final = -1
-LATER: Final = -2  # there, with a code that is only worked out if a predicate asks for it
+LATER: Final = -2  # there, with a code that is only worked out where a predicate is tested
 
 # Kinds of a field, beside the types of values (`codes.NUMBER` .. `codes.INSTANT`), whose code is the value's.
 LIST_PRESENT: Final = 4  # the attribute is a list
@@ -100,7 +100,7 @@ class Scratch(NamedTuple):
     fields: NDArray[np.int32]  # (N,) what a block of events activates
     codes: NDArray[np.int32]  # (N,) or LATER
     payloads: NDArray[np.int64]  # (N,) what a code that is LATER is worked out from
-    values: NDArray[np.int32]  # (D,) the event's code of each field, or LATER - its pair; ABSENT between events
+    values: NDArray[np.int32]  # (D,) the event's code of each field; ABSENT between events
     presence: NDArray[np.uint64]  # (1024,) a bit for each present field, modulo 2**16; 0 between events
     survivors: NDArray[np.uint32]  # (E + 1,) conjunctions that are still in question
     doubtful: NDArray[np.uint32]  # (E + 1,) those of which not even the first predicate is known to hold

@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.access_layouts import ABSENT, ANY, AT_LEAST, AT_MOST, LATER
-from tocsin.kernels.activation import hide, mark, settle, show, unmark
+from tocsin.kernels.access_layouts import ANY, AT_LEAST, AT_MOST, LATER
+from tocsin.kernels.activation import hide, mark, show, unmark
 from tocsin.kernels.jit import inlined, prefetch
 
 SHORT: Final = 48
@@ -156,11 +156,9 @@ def take_conjunctions(
     unmark(fields, first_pair, last_pair, presence)
     if sure + doubtful == _ZERO:
         return np.int64(to), np.int64(0)
-    show(fields, codes, first_pair, last_pair, values)
-    at = (tails, owners, predicates)
-    numbers = (values, operand_starts, operands, payloads)
-    to = verify_by_level(*at, others, doubtful, _ZERO, *numbers, out, to)
-    to = verify_by_level(*at, survivors, sure, _ONE, *numbers, out, to)
+    show(fields, codes, payloads, operand_starts, operands, first_pair, last_pair, values)
+    to = verify_by_level(tails, owners, predicates, others, doubtful, _ZERO, values, out, to)
+    to = verify_by_level(tails, owners, predicates, survivors, sure, _ONE, values, out, to)
     hide(fields, first_pair, last_pair, values)
     return np.int64(to), np.int64(sure + doubtful)
 
@@ -232,9 +230,6 @@ def verify_by_level(
     found: int,
     level: int,
     values: NDArray[np.int32],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    payloads: NDArray[np.int64],
     out: NDArray[np.int32],
     to: int,
 ) -> int:
@@ -248,8 +243,6 @@ def verify_by_level(
             at = (np.uint64(tails[q]) + level) * _THREE
             field = np.uint64(np.uint32(predicates[at]))
             value = values[field >> _TWO]
-            if value < ABSENT:
-                value = settle(field >> _TWO, values, operand_starts, operands, payloads)
             inside = np.uint64((value >= predicates[at + _ONE]) & (value <= predicates[at + _TWO]))
             holds = (inside ^ (field & _ONE)) & np.uint64(value >= 0)
             is_last = (field >> _ONE) & _ONE

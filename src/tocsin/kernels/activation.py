@@ -155,26 +155,22 @@ def unmark(fields: NDArray[np.int32], first: int, stop: int, presence: NDArray[n
 
 @inlined
 def show(
-    fields: NDArray[np.int32], pair_codes: NDArray[np.int32], first: int, stop: int, values: NDArray[np.int32]
+    fields: NDArray[np.int32],
+    pair_codes: NDArray[np.int32],
+    payloads: NDArray[np.int64],
+    operand_starts: NDArray[np.int64],
+    operands: NDArray[np.int64],
+    first: int,
+    stop: int,
+    values: NDArray[np.int32],
 ) -> None:
     """Lay the codes of pairs [first, stop) out by field, for an event's predicates to be tested on."""
     for pair in range(np.uint64(first), np.uint64(stop)):
+        field = np.uint64(fields[pair])
         code = pair_codes[pair]
-        values[np.uint64(fields[pair])] = code if code != LATER else LATER - np.int32(pair)
-
-
-@inlined
-def settle(
-    field: int,
-    values: NDArray[np.int32],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    payloads: NDArray[np.int64],
-) -> int:
-    """Work out the code of a field that was to come later."""
-    payload = payloads[np.int64(LATER) - values[field]]
-    values[field] = code_of(operands, operand_starts[field], operand_starts[field + np.uint64(1)], payload)
-    return values[field]
+        if code == LATER:
+            code = code_of(operands, operand_starts[field], operand_starts[field + _ONE], payloads[pair])
+        values[field] = code
 
 
 @inlined
