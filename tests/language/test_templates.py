@@ -154,6 +154,16 @@ def test_what_has_a_template(text: str) -> None:
     assert answer.tree() == parse(text)
 
 
+@pytest.mark.parametrize("odd", ["a\u1680", "'unended", "a\u1680 = 1", "a = 1 \x07", "\u212a = 1"])
+@pytest.mark.parametrize("text", ["rain", "b = 1"])
+def test_an_odd_text_spoils_no_other(odd: str, text: str) -> None:
+    """What cannot be learned from one text is learned from the next that looks alike."""
+    templates = Templates()
+    templates.instance(odd)
+
+    assert templates.instance(text) is not None
+
+
 def test_what_stands_in_the_slots() -> None:
     """Values are names, strings without their quotes, and floats; a sign at the head of an operand is the number's."""
     text = """a AND "b" = 1 AND "c ""d\""" IN ('it''s', '', -2, .5) AND e - 3 = 4"""

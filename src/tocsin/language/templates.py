@@ -138,7 +138,12 @@ class Templates:
         try:
             reader = self._known[skeleton]
         except KeyError:
-            reader = self._remember(skeleton, _learn(text, words, marks))
+            example = _with_placeholders(
+                text, [w.strip(whitespace) for w, m in zip(words, marks, strict=True) if m in _KINDS]
+            )
+            if example is None:  # that is this text's own fault, and says nothing of others
+                return None
+            reader = self._remember(skeleton, _learn(example, marks))
         if reader is None:
             return None
         values = reader.read(words, text)
@@ -254,16 +259,13 @@ def _picker(slots: list[int]) -> Callable[[list[Any]], tuple[str | float, ...]]:
 # ---- learning a template
 
 
-def _learn(text: str, words: list[str], marks: list[str]) -> _Reader | None:
-    """The template of a text, and how to read its values; None when `parse` refuses its skeleton."""
+def _learn(example: str, marks: list[str]) -> _Reader | None:
+    """The template of a text with placeholders, and how to read its values; None when `parse` refuses it."""
     slots = [at for at, mark in enumerate(marks) if mark in _KINDS]
     kinds = "".join([_KINDS[marks[at]] for at in slots])
     try:
-        skeleton = _with_placeholders(text, [words[at].strip() for at in slots])
-        template = None if skeleton is None else Template(parse(skeleton), kinds)
+        template = Template(parse(example), kinds)
     except ValueError:  # InvalidInput is one; `POINT(1 - -2)` makes `parse` raise a bare one
-        return None
-    if template is None:
         return None
     # The same tree without places, which would be those of no user's text.
     tree = template.fill([placeholder(kind, slot) for slot, kind in enumerate(kinds)])
@@ -278,7 +280,10 @@ def _learn(text: str, words: list[str], marks: list[str]) -> _Reader | None:
 
 def _with_placeholders(text: str, words: list[str]) -> str | None:
     """The text with placeholders for its names, strings and numbers; None when those are not `words`."""
-    tokens = [token for token in tokenize(text) if token.type in _KINDS_OF_TOKENS]
+    try:
+        tokens = [token for token in tokenize(text) if token.type in _KINDS_OF_TOKENS]
+    except ValueError:
+        return None
     if len(tokens) != len(words):
         return None
     pieces: list[str] = []
