@@ -114,10 +114,10 @@ class _Job:
         self.spark.conf.set("spark.sql.files.minPartitionNum", str(partitions))
         self._join(events, partitions)
         self._draw(subscriptions, seed)
+        with self.steps.step("kernels", "Load the kernels (compiled the first time, about 45 s)"):
+            match([{"id": name, "where": where} for name, where in travel.FAMOUS], {"carrier": "HA"})
         with self.steps.step("compile", f"Compile {subscriptions:,} subscriptions", self.spark):
             report = _compile(self._read("alerts.parquet"), self.folder / "index", self._read("events.parquet"))
-        with self.steps.step("kernels", "Load the kernels (compiled the first time, about 20 s)"):
-            match([{"id": "warm", "where": "a = 1"}], {"a": 1})
         with self.steps.step("match", "Match the flights", self.spark):
             matched = _match(self._read("events.parquet"), self.folder / "index")
             matched.write.parquet(str(self.folder / "matches.parquet"))
