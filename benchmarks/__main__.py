@@ -7,12 +7,13 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import b1, bulk, changes
+from benchmarks import b1, bulk, changes, threads
 from benchmarks.calibration import calibrate
 from benchmarks.rows import HEADER, Row
 
 PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "b1": lambda given: b1.rows(given.subscriptions, given.events),
+    "threads": lambda given: threads.rows(given.subscriptions, given.events),
     "changes": lambda given: changes.rows(given.subscriptions),
     "bulk": lambda given: bulk.rows(given.subscriptions),
 }
