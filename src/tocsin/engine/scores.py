@@ -31,7 +31,7 @@ class Scores:
 
     def __init__(self, given: NDArray[np.float64]) -> None:
         self._given = given
-        self._latest: Version | None = None
+        self._latest = Version(given, frozen(block_maxima(given), np.float64))
         self._older: Version | None = None
         self._changes: list[tuple[int, float]] = []  # those that the older version may lack, and the pending ones
         self._first = 0  # the number of changes before these
@@ -39,9 +39,7 @@ class Scores:
 
     def get(self, number: int) -> float:
         """The score of a subscription now."""
-        if number in self._pending:
-            return self._pending[number]
-        return float(self._given[number] if self._latest is None else self._latest.scores[number])
+        return self._pending[number] if number in self._pending else float(self._latest.scores[number])
 
     def put(self, number: int, score: float) -> None:
         """Change a score; a version has it when the next reader comes."""
@@ -52,25 +50,22 @@ class Scores:
 
     def version(self) -> Version:
         """The scores now. Whoever keeps it raises `users`."""
-        if self._latest is None:
-            self._latest = Version(self._given, frozen(block_maxima(self._given), np.float64))
         if self._pending:
-            self._renew(self._latest)
+            self._renew()
         return self._latest
 
-    def _renew(self, latest: Version) -> None:
+    def _renew(self) -> None:
         """Make a version with all changes the latest."""
-        if latest.users or latest.scores is self._given:
-            spare = self._older
-            if spare is None or spare.users:
-                spare = Version(_view(latest.scores.copy()), _view(latest.maxima.copy()), latest.changes)
-            self._older, self._latest = (None if latest.scores is self._given else latest), spare
-        else:
-            spare = latest
-        missing = self._changes[spare.changes - self._first :]
-        numbers, values = zip(*missing, strict=True)
-        put_scores(_owned(spare.scores), _owned(spare.maxima), np.array(numbers), np.array(values))
-        spare.changes = self._first + len(self._changes)
+        latest, is_given = self._latest, self._latest.scores is self._given
+        if latest.users or is_given:
+            if self._older is None or self._older.users:
+                self._latest = Version(_view(latest.scores.copy()), _view(latest.maxima.copy()), latest.changes)
+            else:
+                self._latest = self._older
+            self._older = None if is_given else latest
+        numbers, values = zip(*self._changes[self._latest.changes - self._first :], strict=True)
+        put_scores(_owned(self._latest.scores), _owned(self._latest.maxima), np.array(numbers), np.array(values))
+        self._latest.changes = self._first + len(self._changes)
         self._pending.clear()
         self._forget()
 
