@@ -16,8 +16,6 @@ from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Reject
 from tocsin.segment import Answered, Ranked, top
 
-_NUMBER_MASK = np.int64(0xFFFFFFFF)
-
 
 class Placed(NamedTuple):
     """Matches of a batch. M matches."""
@@ -73,18 +71,7 @@ class Moment:
 
     def ids(self, places: NDArray[np.int64]) -> pa.Array:
         """The ids of matches."""
-        if not len(places):
-            return pa.array([], self.id_type)
-        snapshots = self._root.snapshots
-        which, numbers = places >> 32, places & _NUMBER_MASK
-        if len(snapshots) == 1 or (which == which[0]).all():
-            return snapshots[which[0]].ids_of(numbers)
-        given = np.flatnonzero(np.bincount(which)).tolist()
-        chosen = [np.flatnonzero(which == place) for place in given]
-        ids = pa.concat_arrays([snapshots[p].ids_of(numbers[at]) for p, at in zip(given, chosen, strict=True)])
-        back = np.empty(len(places), np.int64)
-        back[np.concatenate(chosen)] = np.arange(len(places))
-        return ids.take(pa.array(back))
+        return self._root.ids_of(places) if len(places) else pa.array([], self.id_type)
 
 
 class Matches(Sequence[Match]):

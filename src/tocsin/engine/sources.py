@@ -8,11 +8,13 @@ scores have versions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tocsin.columns.arrays import inverse
 from tocsin.columns.batch import EventBatch
 from tocsin.engine.delta import Delta
 from tocsin.engine.scores import Scores, Version
@@ -146,15 +148,26 @@ class Root:
 
     def scores_of(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """The scores of matches (source << 32 | number)."""
+        scores = np.empty(len(places))
+        for snapshot, at, numbers in self._by_source(places):
+            scores[at] = snapshot.version.scores[numbers]
+        return scores
+
+    def ids_of(self, places: NDArray[np.int64]) -> pa.Array:
+        """The ids of matches, of which there is at least one."""
+        chosen = self._by_source(places)
+        ids = [snapshot.ids_of(numbers) for snapshot, _, numbers in chosen]
+        if len(ids) == 1:
+            return ids[0]
+        return pa.concat_arrays(ids).take(pa.array(inverse(np.concatenate([at for _, at, _ in chosen]))))
+
+    def _by_source(self, places: NDArray[np.int64]) -> list[tuple[Snapshot, Any, NDArray[np.int64]]]:
+        """The sources of matches: each with where its matches are among them, and their numbers."""
         which, numbers = places >> 32, places & 0xFFFFFFFF
         if len(places) and (which == which[0]).all():
-            some: NDArray[np.float64] = self.snapshots[which[0]].version.scores[numbers]
-            return some
-        scores = np.empty(len(places))
-        for place in np.flatnonzero(np.bincount(which)).tolist():
-            mine = which == place
-            scores[mine] = self.snapshots[place].version.scores[numbers[mine]]
-        return scores
+            return [(self.snapshots[which[0]], slice(None), numbers)]
+        given = [(place, np.flatnonzero(which == place)) for place in np.flatnonzero(np.bincount(which)).tolist()]
+        return [(self.snapshots[place], at, numbers[at]) for place, at in given]
 
     def hold(self, users: int) -> None:
         """So many more users of its versions of the scores; -1 for one less."""
