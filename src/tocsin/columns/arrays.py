@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
+from tocsin.kernels.strings import locate
+
 
 def frozen(values: Any, dtype: DTypeLike) -> NDArray[Any]:
     """A read-only, C-contiguous array, so that kernels see one kind of array whether it is mapped or made."""
@@ -34,6 +36,13 @@ def starts_of(lengths: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.i
 def empty_runs(count: int) -> NDArray[np.int64]:
     """The CSR offsets of so many runs of nothing."""
     return frozen(np.zeros(count + 1), np.int64)
+
+
+def inverse(order: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
+    """The place of each number in a permutation."""
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
 
 
 def gathered(starts: NDArray[np.int64], chosen: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -75,6 +84,12 @@ class Texts:
         """The strings as an Arrow array over the same memory."""
         buffers = [None, pa.py_buffer(self.starts), pa.py_buffer(self.data)]
         return pa.LargeStringArray.from_buffers(len(self), buffers[1], buffers[2])
+
+    def rank_codes(self, others: Texts) -> NDArray[np.int32]:
+        """The place of each of some texts among these, in order: 2 r + 1 is the r-th, 2 r lies just before it."""
+        codes = np.empty(len(others), np.int32)
+        locate(self.starts, self.data, others.starts, others.data, codes)
+        return codes
 
     def to_list(self) -> list[str]:
         strings: list[str] = self.arrow().to_pylist()

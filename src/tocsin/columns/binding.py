@@ -18,7 +18,6 @@ from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.operands import transformed
 from tocsin.kernels import codes
 from tocsin.kernels.layouts import Bound
-from tocsin.kernels.strings import locate
 
 
 class Binder:
@@ -57,15 +56,7 @@ class Binder:
         texts = [[transformed(s, t) for s in strings] if t else strings for t in self._compiled.transforms]
         count = len(strings)
         all_texts = Texts.of([text for variant in texts for text in variant])
-        ranks = np.zeros((len(texts), count), np.int32)
-        if len(self._compiled.vocabulary):
-            locate(
-                self._compiled.vocabulary.starts,
-                self._compiled.vocabulary.data,
-                all_texts.starts,
-                all_texts.data,
-                ranks.reshape(-1),
-            )
+        ranks = self._compiled.vocabulary.rank_codes(all_texts).reshape(len(texts), count)
         return Bound(
             attributes=numbers,
             ranks=frozen(ranks, np.int32),

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, empty_runs, frozen, gathered, starts_of
+from tocsin.columns.arrays import Texts, empty_runs, frozen, gathered, inverse, starts_of
 from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.joining import joined
 from tocsin.columns.numbers import keys_of
@@ -80,9 +80,7 @@ class _Slots:
         strings = np.flatnonzero(letters == ord("s"))
         distinct = self._distinct(values, strings)
         order = pc.sort_indices(distinct).to_numpy()
-        ranks = np.empty(len(order), np.int64)
-        ranks[order] = np.arange(len(order))
-        self.places[strings] = ranks[self.places[strings]]
+        self.places[strings] = inverse(order)[self.places[strings]]
         self.vocabulary = Texts.of_arrow(distinct.take(order))
 
     def _distinct(self, values: list[Any], at: NDArray[np.int64]) -> pa.Array:

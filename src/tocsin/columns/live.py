@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, empty_runs, frozen
+from tocsin.columns.arrays import Texts, empty_runs, frozen, inverse
 from tocsin.columns.compiled import CompiledExpressions, ProgramCompiler
 from tocsin.columns.growing import Growing
 from tocsin.columns.instances import RecipeBook
@@ -170,8 +170,7 @@ class LiveExpressions:
         """The vocabulary, and lows, highs and set members with its codes. Ranked anew where anything has come."""
         state = (len(self._alphabet), len(self._leaves["kinds"]))
         if self._ranked is None or self._ranked[:2] != state:
-            places = np.empty(len(self._alphabet), np.int64)
-            places[self._by_place] = np.arange(len(places))
+            places = inverse(self._by_place)
             kinds, types = self._leaves["kinds"].view(), self._leaves["types"].view()
             text = (kinds == codes.RANGE) & (types == codes.STRING)
             ends = []

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, empty_runs, frozen, starts_of
+from tocsin.columns.arrays import Texts, empty_runs, frozen, inverse, starts_of
 from tocsin.columns.numbers import key_of
 from tocsin.kernels import codes
 from tocsin.model.values import Instant, Scalar
@@ -90,9 +90,7 @@ class Pools:
         """The operand strings in sorted order, and the place of each number in it."""
         strings = self.strings.items
         order = sorted(range(len(strings)), key=strings.__getitem__)
-        places = np.empty(len(strings), np.int64)
-        places[order] = np.arange(len(strings))
-        return Texts.of([strings[i] for i in order]), places
+        return Texts.of([strings[i] for i in order]), inverse(order)
 
 
 def rank_codes(keys: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:

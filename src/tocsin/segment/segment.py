@@ -61,9 +61,7 @@ class Segment:
 def rank_codes(ids: Ids, others: Ids) -> NDArray[np.int64]:
     """`rank_code` of each of the others."""
     if isinstance(ids, Texts) and isinstance(others, Texts):
-        codes = np.empty(len(others), np.int32)
-        locate(ids.starts, ids.data, others.starts, others.data, codes)
-        return codes.astype(np.int64)
+        return ids.rank_codes(others).astype(np.int64)
     if isinstance(ids, Texts) or isinstance(others, Texts):
         return np.zeros(len(others), np.int64)
     places = np.searchsorted(ids, others).astype(np.int64)

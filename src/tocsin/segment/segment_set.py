@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import frozen, inverse
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Best
@@ -49,8 +49,7 @@ class SegmentSet:
         self.segments = tuple(segments)
         self.ids = _common_ids(self.segments)
         order = pc.sort_indices(self.ids).to_numpy() if len(self.segments) > 1 else np.arange(len(self.ids))
-        self._ranks = np.empty(len(order), np.int64)
-        self._ranks[order] = np.arange(len(order))
+        self._ranks = inverse(order)
         if len(self.segments) > 1:
             self.ids = self.ids.take(pa.array(order))
         scores = [s.scores for s in self.segments]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, starts_of
+from tocsin.columns.arrays import frozen, inverse, starts_of
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.leaf_order import eager_first
 from tocsin.columns.subsets import subset
@@ -90,9 +90,7 @@ def _numbered(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     numbers = np.empty(len(packed), np.int32)
     distinct = number_distinct(packed, numbers)
     order = np.argsort(distinct)
-    places = np.empty(len(order), np.int32)
-    places[order] = np.arange(len(order))
-    return distinct[order], places[numbers]
+    return distinct[order], inverse(order).astype(np.int32)[numbers]
 
 
 def _operands(

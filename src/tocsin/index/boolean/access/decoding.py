@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import empty_runs, frozen
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.joining import reordered
 from tocsin.index.boolean.access.layout import AccessLayout
@@ -54,7 +54,7 @@ def decoded(layout: AccessLayout) -> CompiledExpressions:
     }
     truths = others.truth_arguments + np.where(others.truth_codes == codes.TRUTH_LEAF, count + 1, 0)
     arrays = others._replace(
-        eager_starts=frozen(np.zeros_like(others.eager_starts), np.int64),
+        eager_starts=empty_runs(len(others.eager_starts) - 1),
         program_starts=new_starts,
         program=program,
         truth_arguments=frozen(truths, np.int32),

@@ -16,20 +16,21 @@ from tocsin.index.statistics import Statistics, Values
 from tocsin.kernels import codes
 from tocsin.kernels.access_keys import Shares
 from tocsin.kernels.access_layouts import ELEMENT, Fields
-from tocsin.kernels.strings import locate
 
 
 def price(
     compiled: CompiledExpressions,
     fields: Fields,
     shares: NDArray[np.float64],
-    guessed: NDArray[np.float64],
+    below: NDArray[np.float64],
     statistics: Statistics | None,
 ) -> Shares:
-    """What the keys of each field cost; `shares` are the attributes', `guessed` those of values by their operands."""
+    """What the keys of each field cost. `shares` are the attributes'; `below` the values', as guessed by the operands.
+
+    Where values were sampled, what was guessed is overwritten.
+    """
     owners = np.repeat(np.arange(len(compiled.attributes)), np.diff(fields.starts))
     least = np.zeros(len(fields.kinds))
-    below = guessed
     known = {} if statistics is None else statistics.values
     for field, attribute in enumerate(owners.tolist() if known else ()):
         values = known.get(compiled.attributes[attribute])
@@ -56,7 +57,4 @@ def _payloads(compiled: CompiledExpressions, values: Values, kind: int, transfor
         return values.payloads.get(kind, np.empty(0, np.int64))
     name = compiled.transforms[transform]
     texts = Texts.of([transformed(text, name) if name else text for text in values.texts.get(kind, ())])
-    ranks = np.zeros(len(texts), np.int32)
-    if len(compiled.vocabulary):
-        locate(compiled.vocabulary.starts, compiled.vocabulary.data, texts.starts, texts.data, ranks)
-    return ranks.astype(np.int64)
+    return compiled.vocabulary.rank_codes(texts).astype(np.int64)
