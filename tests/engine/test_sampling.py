@@ -34,6 +34,13 @@ def test_a_limit_is_a_count(limit: object) -> None:
         tocsin.sample([{"a": 1}], limit=limit)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("given", [{"a": 1.0}, 0.5, "events.jsonl"])
+def test_statistics_are_what_was_counted(given: object) -> None:
+    """Shares in a dict, or a file of events, are refused when the engine is made, not at its first merge."""
+    with pytest.raises(tocsin.InvalidInput, match=r"statistics is .*; give tocsin\.Statistics"):
+        tocsin.Engine(statistics=given)  # type: ignore[arg-type]
+
+
 def test_nothing_cannot_be_counted() -> None:
     """Without events there are no shares."""
     with pytest.raises(tocsin.InvalidInput, match="no event"):

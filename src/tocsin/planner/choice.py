@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from tocsin.errors import InvalidInput
 from tocsin.index import Plan, Statistics, find_index
 
 
 def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
-    """The plan for an index name, `auto` included; raises `UnknownIndex`.
+    """The plan for an index name, `auto` included; raises `UnknownIndex`, or `InvalidInput` for other statistics.
 
     >>> choose().index
     'access'
     """
+    if statistics is not None and not isinstance(statistics, Statistics):
+        raise InvalidInput(f"statistics is {statistics!r:.40}; give tocsin.Statistics, or what tocsin.sample counted")
     known = (
         "shares of attributes and values estimated from the subscriptions"
         if statistics is None
