@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.access_layouts import INDEX, SCRATCH, VERIFIER
+from tocsin.kernels.access_layouts import SCRATCH, VERIFIER
 from tocsin.kernels.access_match import prefetch_lists, take_conjunctions, take_postings
 from tocsin.kernels.access_programs import match_programs
 from tocsin.kernels.activation import activate
 from tocsin.kernels.blocks import clear_block, fill_block
+from tocsin.kernels.directory import INDEX
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import EXPRESSIONS, Bound, Events
 from tocsin.kernels.ordering import SPARE, put_best, put_in_order
@@ -48,7 +49,8 @@ def match_access(
     `Verifier`. The second and the last are None where every expression is a conjunction of ranges: the code for others
     is left out. With k above 0, of an event's matches only the k best are written.
     """
-    lists, lazy = unpacked(index, INDEX)
+    lists, directory = unpacked(index, INDEX)
+    rows, words, steps = directory
     scratch = unpacked(memory, SCRATCH)
     events, bound, alive, scores, maxima, out = borrowed((events, bound, alive, scores, maxima, out))
     heap = np.empty(min(k, len(scores)), np.int32)
@@ -57,17 +59,33 @@ def match_access(
     program_hits = np.empty(0, np.int32)
     program_counts = np.zeros(codes.LANES, np.int64)
     pair_ends = np.zeros(codes.LANES + 2, np.int64)
-    fields, pair_codes, payloads, values, presence, survivors, others, hits, _, _, _, _, words, summary = scratch
+    (
+        fields,
+        pair_codes,
+        payloads,
+        values,
+        presence,
+        survivors,
+        others,
+        hits,
+        _,
+        _,
+        _,
+        _,
+        found_words,
+        summary,
+        buckets,
+    ) = scratch
     operand_starts, operands = lists.fields.operand_starts, lists.fields.operands
     single_starts, single_run_starts, single_run_stops, single_run_widths = lists.single_runs
     single_lows, single_highs, single_owners = lists.singles
-    starts, run_starts, run_stops, run_widths = lists.conjunction_runs
+    _, run_starts, run_stops, run_widths = lists.conjunction_runs
     bounds, seconds, tails, owners, predicates = lists.conjunctions
     written = np.int64(0)
     begun = first
     while first < total:
         stop = min(first + codes.LANES, total)
-        activate(lists.fields, lazy, events, bound, first, stop, scratch, pair_ends[1:])
+        activate(lists.fields, directory, events, bound, first, stop, scratch, pair_ends[1:])
         pair_ends[stop - first + 1] = pair_ends[stop - first]
         if expressions is not None and walking is not None:
             leaves = unpacked(expressions, EXPRESSIONS)
@@ -91,10 +109,18 @@ def match_access(
         for lane in range(stop - first):
             begin, end, following = pair_ends[lane], pair_ends[lane + 1], pair_ends[lane + 2]
             if len(owners) > CACHED:
-                prefetch_lists(single_starts, single_lows, fields, end, following)
-                prefetch_lists(single_starts, single_highs, fields, end, following)
-                prefetch_lists(single_starts, single_owners, fields, end, following)
-                prefetch_lists(starts, seconds, fields, end, following)
+                prefetch_lists(
+                    rows,
+                    steps,
+                    single_lows,
+                    single_highs,
+                    single_owners,
+                    seconds,
+                    fields,
+                    pair_codes,
+                    end,
+                    following,
+                )
             singles = take_postings(
                 single_starts,
                 single_run_starts,
@@ -110,7 +136,6 @@ def match_access(
                 hits,
             )
             found, verified = take_conjunctions(
-                starts,
                 run_starts,
                 run_stops,
                 run_widths,
@@ -119,6 +144,9 @@ def match_access(
                 tails,
                 owners,
                 predicates,
+                rows,
+                words,
+                steps,
                 operand_starts,
                 operands,
                 fields,
@@ -143,9 +171,9 @@ def match_access(
             counts[0] += np.int64(singles) + verified
             counts[1] += verified
             if k == 0 or found <= k:
-                written += put_in_order(hits, found, alive, words, summary, out, written)
+                written += put_in_order(hits, found, alive, found_words, summary, buckets, out, written)
             else:
-                written += put_best(hits, found, alive, words, scores, maxima, heap, out, written)
+                written += put_best(hits, found, alive, found_words, scores, maxima, heap, out, written)
             ends[first + lane] = written
         first = stop
     return total, written

@@ -87,13 +87,6 @@ class Lists(NamedTuple):
     programs: Programs
 
 
-class Index(NamedTuple):
-    """What matching reads of an index. D fields."""
-
-    lists: Lists
-    lazy: NDArray[np.bool_]  # (D,) no list is looked up by the field's codes: they can wait
-
-
 class Scratch(NamedTuple):
     """A thread's memory between calls. D fields, N pairs that 64 events can activate, E entries, S subscriptions."""
 
@@ -111,6 +104,7 @@ class Scratch(NamedTuple):
     program_masks: NDArray[np.uint64]  # (Q + 1,) those that it holds for
     words: NDArray[np.uint64]  # (S / 64 + 1,) a bit for each subscription found; 0 between events
     summary: NDArray[np.uint64]  # (S / 4096 + 1,) a bit for each word that is not 0
+    buckets: NDArray[np.int32]  # (BUCKETS,) to sort few hits by
 
 
 class Verifier(NamedTuple):
@@ -121,7 +115,6 @@ class Verifier(NamedTuple):
     clock: NDArray[np.int64]  # (1,)
 
 
-INDEX: Final = kind_of(Index)
 SCRATCH: Final = kind_of(Scratch, writeable=True)
 VERIFIER: Final = kind_of(
     Verifier,

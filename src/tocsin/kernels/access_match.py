@@ -9,13 +9,14 @@ Every array is a parameter of its own: counting references to those of a tuple c
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.access_layouts import ANY, AT_LEAST, AT_MOST, LATER
 from tocsin.kernels.activation import hide, mark, show, unmark
+from tocsin.kernels.directory import CONJUNCTIONS, EQUALITIES, SINGLES, STEPS, column, entries, row_of
 from tocsin.kernels.jit import inlined, prefetch
 
 SHORT: Final = 48
@@ -59,11 +60,41 @@ def run_range(ends: NDArray[np.int32], width: int, start: int, stop: int, code: 
 
 @inlined
 def prefetch_lists(
-    starts: NDArray[np.int64], array: NDArray[Any], fields: NDArray[np.int32], first: int, stop: int
+    rows: NDArray[np.int64],
+    steps: NDArray[np.uint16],
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    owners: NDArray[np.int32],
+    seconds: NDArray[np.uint16],
+    fields: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    first_pair: int,
+    last_pair: int,
 ) -> None:
-    """Ask for the beginnings of the lists, in one of their arrays, of fields[first:stop]: the next event's."""
-    for a in range(np.uint64(first), np.uint64(stop)):
-        prefetch(array, np.uint64(starts[np.uint64(fields[a])]))
+    """Ask for the beginnings of the lists that the pairs [first_pair, last_pair) will look at: the next event's."""
+    for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
+        row = row_of(fields[pair])
+        start, stop = entries(rows, row, SINGLES)
+        if start < stop:
+            prefetch(lows, start)
+            prefetch(highs, start)
+            prefetch(owners, start)
+        start, stop = entries(rows, row, CONJUNCTIONS)
+        prefetch(seconds, start)
+        first, last = equal_range(rows, row, steps, codes[pair])
+        if first < last:
+            prefetch(seconds, first)
+
+
+@inlined
+def equal_range(rows: NDArray[np.int64], row: int, steps: NDArray[np.uint16], code: int) -> tuple[int, int]:
+    """The entries under the equality with a code, of a field whose equalities have steps; else none."""
+    at = column(rows, row, STEPS)
+    if at < 0 or code & 1 == 0:  # between operands
+        return _ZERO, _ZERO
+    start, _ = entries(rows, row, EQUALITIES)
+    place = np.uint64(at + (code >> 1))
+    return start + np.uint64(steps[place]), start + np.uint64(steps[place + _ONE])
 
 
 @inlined
@@ -113,7 +144,6 @@ def take_postings(
 
 @inlined
 def take_conjunctions(
-    starts: NDArray[np.int64],
     run_starts: NDArray[np.int32],
     run_stops: NDArray[np.int64],
     run_widths: NDArray[np.int32],
@@ -122,6 +152,9 @@ def take_conjunctions(
     tails: NDArray[np.uint32],
     owners: NDArray[np.int32],
     predicates: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    words: NDArray[np.uint64],
+    steps: NDArray[np.uint16],
     operand_starts: NDArray[np.int64],
     operands: NDArray[np.int64],
     fields: NDArray[np.int32],
@@ -139,12 +172,13 @@ def take_conjunctions(
     """Append the owners of an event's conjunctions that hold; the new count, and how many were verified."""
     mark(fields, first_pair, last_pair, presence)
     sure, doubtful = select_conjunctions(
-        starts,
         run_starts,
         run_stops,
         run_widths,
         bounds,
         seconds,
+        rows,
+        steps,
         presence,
         fields,
         codes,
@@ -156,7 +190,7 @@ def take_conjunctions(
     unmark(fields, first_pair, last_pair, presence)
     if sure + doubtful == _ZERO:
         return np.int64(to), np.int64(0)
-    show(fields, codes, payloads, operand_starts, operands, first_pair, last_pair, values)
+    show(fields, codes, payloads, rows, words, operand_starts, operands, first_pair, last_pair, values)
     to = verify_by_level(tails, owners, predicates, others, doubtful, _ZERO, values, out, to)
     to = verify_by_level(tails, owners, predicates, survivors, sure, _ONE, values, out, to)
     hide(fields, first_pair, last_pair, values)
@@ -165,12 +199,13 @@ def take_conjunctions(
 
 @inlined
 def select_conjunctions(
-    starts: NDArray[np.int64],
     run_starts: NDArray[np.int32],
     run_stops: NDArray[np.int64],
     run_widths: NDArray[np.int32],
     bounds: NDArray[np.int32],
     seconds: NDArray[np.uint16],
+    rows: NDArray[np.int64],
+    steps: NDArray[np.uint16],
     presence: NDArray[np.uint64],
     fields: NDArray[np.int32],
     codes: NDArray[np.int32],
@@ -186,20 +221,25 @@ def select_conjunctions(
     sure = _ZERO
     doubtful = _ZERO
     for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
-        field = np.uint64(fields[pair])
-        start = np.uint64(starts[field])
-        stop = np.uint64(starts[field + _ONE])
-        if stop - start <= np.uint64(SHORT):
-            doubtful = select_by_second(seconds, start, stop, presence, others, doubtful)
+        row = row_of(fields[pair])
+        start, stop = entries(rows, row, CONJUNCTIONS)
+        equal_start, equal_stop = entries(rows, row, EQUALITIES)
+        first, last = equal_range(rows, row, steps, codes[pair])
+        sure = select_by_second(seconds, first, last, presence, survivors, sure)
+        if (equal_start - start) + (stop - equal_stop) <= np.uint64(SHORT):
+            doubtful = select_by_second(seconds, start, equal_start, presence, others, doubtful)
+            doubtful = select_by_second(seconds, equal_stop, stop, presence, others, doubtful)
             continue
+        field = np.uint64(fields[pair])
         for run in range(np.uint64(run_starts[field]), np.uint64(run_starts[field + _ONE])):
             run_stop = np.uint64(run_stops[run])
-            width = run_widths[run]
-            first, last = run_range(bounds, width, start, run_stop, codes[pair])
-            if width > 0 or width == ANY:
-                doubtful = select_by_second(seconds, first, last, presence, others, doubtful)
-            else:
-                sure = select_by_second(seconds, first, last, presence, survivors, sure)
+            if start != equal_start or equal_start == equal_stop:
+                width = run_widths[run]
+                first, last = run_range(bounds, width, start, run_stop, codes[pair])
+                if width > 0 or width == ANY:
+                    doubtful = select_by_second(seconds, first, last, presence, others, doubtful)
+                else:
+                    sure = select_by_second(seconds, first, last, presence, survivors, sure)
             start = run_stop
     return sure, doubtful
 

@@ -8,6 +8,16 @@ from numpy.typing import NDArray
 from tocsin.kernels import codes
 from tocsin.kernels.access_keys import code_of
 from tocsin.kernels.access_layouts import ABSENT, ELEMENT, LATER, LIST_PRESENT, PRESENT, Fields, Scratch
+from tocsin.kernels.directory import (
+    CODED,
+    KIND_MASK,
+    TRANSFORM_MASK,
+    TRANSFORM_SHIFT,
+    WIDTH,
+    Directory,
+    field_code,
+    row_of,
+)
 from tocsin.kernels.jit import inlined, kernel, prefetch
 from tocsin.kernels.layouts import Bound, Events
 
@@ -40,7 +50,7 @@ def widest_activation(fields: Fields, events: Events, numbers: NDArray[np.int32]
 @kernel
 def activate(
     fields: Fields,
-    lazy: NDArray[np.bool_],
+    directory: Directory,
     events: Events,
     bound: Bound,
     first: int,
@@ -48,23 +58,19 @@ def activate(
     scratch: Scratch,
     ends: NDArray[np.int64],
 ) -> None:
-    """Write what each event of [first, stop) activates, one after the other; event e's pairs end at ends[e - first].
-
-    The codes of lazy fields come later.
-    """
+    """Write what each event of [first, stop) activates, one after the other; event e's pairs end at ends[e - first]."""
     out_fields, out_codes, out_payloads = scratch.fields, scratch.codes, scratch.payloads
     starts = fields.starts
-    kinds = fields.kinds
     numbers = bound.attributes
     attributes = events.attributes
     types = events.types
     payloads = events.payloads
     event_starts = events.starts
-    transforms = fields.transforms
     operand_starts = fields.operand_starts
     operands = fields.operands
     ranks = bound.ranks
-    _prefetch_operands(fields, lazy, attributes[events.starts[first] : events.starts[stop]], numbers)
+    rows, words = directory.rows, directory.words
+    _prefetch_rows(fields, rows, attributes[events.starts[first] : events.starts[stop]], numbers)
     count = 0
     for event in range(first, stop):
         for i in range(event_starts[event], event_starts[event + 1]):
@@ -73,17 +79,18 @@ def activate(
                 continue
             kind = types[i]
             for field in range(starts[attribute], starts[attribute + 1]):
-                wanted = kinds[field]
+                about = rows[row_of(field)]
+                wanted = about & KIND_MASK
                 if wanted == kind and kind <= codes.INSTANT:
                     payload = payloads[i]
                     if kind == codes.STRING:
-                        payload = np.int64(ranks[transforms[field], payload])
+                        payload = np.int64(ranks[(about >> TRANSFORM_SHIFT) & TRANSFORM_MASK, payload])
                     out_fields[count] = field
                     out_payloads[count] = payload
-                    if lazy[field]:
-                        out_codes[count] = LATER
+                    if about & CODED:
+                        out_codes[count] = field_code(rows, words, operand_starts, operands, field, payload)
                     else:
-                        out_codes[count] = code_of(operands, operand_starts[field], operand_starts[field + 1], payload)
+                        out_codes[count] = LATER
                     count += 1
                 elif wanted == PRESENT or (wanted == LIST_PRESENT and kind == codes.LIST):
                     out_fields[count] = field
@@ -95,21 +102,15 @@ def activate(
 
 
 @kernel
-def _prefetch_operands(
-    fields: Fields, lazy: NDArray[np.bool_], attributes: NDArray[np.int32], numbers: NDArray[np.int32]
+def _prefetch_rows(
+    fields: Fields, rows: NDArray[np.int64], attributes: NDArray[np.int32], numbers: NDArray[np.int32]
 ) -> None:
-    """Ask for the middle of the operands that the searches to come will look at first."""
+    """Ask for the rows of the attributes' first fields."""
     starts = fields.starts
-    operand_starts = fields.operand_starts
-    operands = fields.operands
     for i in range(len(attributes)):
         attribute = numbers[attributes[i]]
-        if attribute >= 0 and starts[attribute] < starts[attribute + 1] and not lazy[starts[attribute]]:
-            field = starts[attribute]
-            low = operand_starts[field]
-            quarter = (operand_starts[field + 1] - low) >> 2
-            for part in range(1, 4):
-                prefetch(operands, low + part * quarter)
+        if attribute >= 0 and starts[attribute] < starts[attribute + 1]:
+            prefetch(rows, WIDTH * np.int64(starts[attribute]))
 
 
 @kernel
@@ -158,6 +159,8 @@ def show(
     fields: NDArray[np.int32],
     pair_codes: NDArray[np.int32],
     payloads: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    words: NDArray[np.uint64],
     operand_starts: NDArray[np.int64],
     operands: NDArray[np.int64],
     first: int,
@@ -169,7 +172,7 @@ def show(
         field = np.uint64(fields[pair])
         code = pair_codes[pair]
         if code == LATER:
-            code = code_of(operands, operand_starts[field], operand_starts[field + _ONE], payloads[pair])
+            code = field_code(rows, words, operand_starts, operands, field, payloads[pair])
         values[field] = code
 
 

@@ -1,4 +1,4 @@
-"""How are the subscriptions found for one event put in order, each once? Through a bitmap. Or only the best of them?"""
+"""How are the subscriptions found for one event put in order, each once? Or only the best of them?"""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from tocsin.kernels.jit import count_bits, inlined, kernel, lowest_bit
 
 DENSE: Final = 8
 """With more hits than a word in so many, all words are walked."""
+
+FEW: Final = 128
+"""So few hits are sorted: 5 ns each, where the bitmap takes 11."""
+
+BUCKETS: Final = 64
+"""Room that sorting a few takes."""
 
 SPARE: Final = 4
 """Room that `put_in_order` wants beyond what it will write."""
@@ -35,14 +41,19 @@ def put_in_order(
     alive: NDArray[np.uint64],
     words: NDArray[np.uint64],
     summary: NDArray[np.uint64],
+    buckets: NDArray[np.int32],
     out: NDArray[np.int32],
     at: int,
 ) -> int:
     """Write the distinct subscriptions among `hits` that are alive, ascending, to out[at:]; returns how many.
 
-    Each sets a bit. Few bits are found through a summary of the words that have any, many by walking all words.
-    `out` has room for `count` and SPARE more.
+    Few are sorted. Of more, each sets a bit; the bits are found through a summary of the words that have any, or, when
+    they are many, by walking all words. `out` has room for `count` and SPARE more.
     """
+    if count <= FEW:
+        first = np.uint64(at)
+        _sort_few(hits, count, np.uint64(len(words)), buckets, out, first)
+        return _keep_living(alive, out, first, first + np.uint64(count))
     _set_bits(hits, count, words)
     if DENSE * count > len(words):
         return np.int64(_take_all(alive, words, out, np.uint64(at)))
@@ -63,6 +74,49 @@ def put_in_order(
                 written += _ONE
                 bits &= bits - _ONE
     return np.int64(written) - at
+
+
+@inlined
+def _sort_few(
+    hits: NDArray[np.int32], count: int, words: int, buckets: NDArray[np.int32], out: NDArray[np.int32], first: int
+) -> None:
+    """Write `hits` ascending to out[first:]: into buckets by their highest bits, then each to its place among those."""
+    shift = _SIX
+    while words > (np.uint64(BUCKETS) << (shift - _SIX)):
+        shift += _ONE
+    buckets[:] = 0
+    for i in range(np.uint64(count)):
+        buckets[np.uint64(np.uint32(hits[i])) >> shift] += 1
+    before = np.int32(0)
+    for bucket in range(np.uint64(BUCKETS)):
+        number = buckets[bucket]
+        buckets[bucket] = before
+        before += number
+    for i in range(np.uint64(count)):
+        bucket = np.uint64(np.uint32(hits[i])) >> shift
+        out[first + np.uint64(buckets[bucket])] = hits[i]
+        buckets[bucket] += 1
+    for i in range(first + _ONE, first + np.uint64(count)):
+        hit = out[i]
+        place = i
+        while place > first and out[place - _ONE] > hit:
+            out[place] = out[place - _ONE]
+            place -= _ONE
+        out[place] = hit
+
+
+@inlined
+def _keep_living(alive: NDArray[np.uint64], out: NDArray[np.int32], first: int, stop: int) -> int:
+    """Move those of out[first:stop], ascending, that are alive to its beginning, each once; returns how many."""
+    written = first
+    before = np.int32(-1)
+    for i in range(first, stop):
+        hit = out[i]
+        number = np.uint64(np.uint32(hit))
+        out[written] = hit
+        written += (alive[number >> _SIX] >> (number & _LOW_SIX)) & _ONE & np.uint64(hit != before)
+        before = hit
+    return np.int64(written - first)
 
 
 @kernel

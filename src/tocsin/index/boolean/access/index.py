@@ -17,7 +17,6 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.batch import EventBatch
@@ -28,18 +27,20 @@ from tocsin.index.alive import everyone
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.decoding import decoded
+from tocsin.index.boolean.access.directory import make_directory
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.boolean.access.telling import told
 from tocsin.index.found import collect
 from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.access_events import match_access
-from tocsin.kernels.access_layouts import ABSENT, INDEX, SCRATCH, VERIFIER, Index, Lists, Scratch, Verifier
-from tocsin.kernels.access_match import SHORT
+from tocsin.kernels.access_layouts import ABSENT, SCRATCH, VERIFIER, Scratch, Verifier
 from tocsin.kernels.activation import widest_activation
 from tocsin.kernels.blocks import new_block, widest_block
-from tocsin.kernels.codes import INSTANT, LANES
+from tocsin.kernels.codes import LANES
+from tocsin.kernels.directory import INDEX, Index
 from tocsin.kernels.layouts import EXPRESSIONS, Bound
+from tocsin.kernels.ordering import BUCKETS
 from tocsin.kernels.packing import Packed
 from tocsin.kernels.verify import new_memo
 
@@ -58,7 +59,8 @@ class Access:
         self._everyone = everyone(layout.subscriptions)
         self._everyone.flags.writeable = False
         self._threads = threading.local()
-        self._index = Packed(Index(layout.lists, _lazy_fields(layout.lists)), INDEX)
+        self._directory = make_directory(layout.lists)
+        self._index = Packed(Index(layout.lists, self._directory), INDEX)
         self._expressions = Packed(layout.programs_of.arrays, EXPRESSIONS) if layout.has_programs else None
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
 
@@ -86,7 +88,8 @@ class Access:
         """Operands count as dictionaries, like the strings that they stand for."""
         sizes = expression_sizes(self._layout.programs_of)
         operands = self._layout.lists.fields.operands.nbytes
-        lists = sum(array.nbytes for table in self._layout.lists for array in table)
+        tables = (*self._layout.lists, self._directory)
+        lists = sum(array.nbytes for table in tables for array in table)
         return {
             "structure": sizes["structure"] + lists - operands,
             "dictionaries": sizes["dictionaries"] + operands,
@@ -190,16 +193,9 @@ class Access:
             np.empty(programs + 1, np.uint64),
             np.zeros(words, np.uint64),
             np.zeros(words // 64 + 1, np.uint64),
+            np.empty(BUCKETS, np.int32),
         )
 
     def _new_verifier(self, entries: int) -> Verifier:
         memo = new_memo(len(self._layout.programs_of.arrays.leaf_kinds), 0)
         return Verifier(new_block(len(self.attributes), entries), memo, np.zeros(1, np.int64))
-
-
-def _lazy_fields(lists: Lists) -> NDArray[np.bool_]:
-    """The fields whose codes can wait until a predicate asks: no list is looked up by them, or one walked as it is."""
-    short = np.diff(lists.conjunction_runs.starts) <= SHORT
-    unused = (np.diff(lists.single_runs.starts) == 0) & (np.diff(lists.program_runs.starts) == 0)
-    lazy: NDArray[np.bool_] = short & unused & (lists.fields.kinds <= INSTANT)
-    return lazy
