@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.index.asking import assert_access_is_scan, batch, compiled
@@ -80,7 +80,12 @@ def test_codes_of_numbers(low: int, offsets: set[int], others: list[float]) -> N
     assert bool(directory.rows[0] & BITS) == (span < max(64, SPARSE * len(operands)))
 
 
-@given(st.integers(-(2**40), 2**40), st.sets(st.tuples(st.integers(0, 20), st.integers(-1, 1)), min_size=1))
+@example(0, {(0, -1)})
+@example(-3, {(0, 0), (3, -1), (4, 0)})
+@given(
+    st.sampled_from([-20, -1, 0]) | st.integers(-(2**40), 2**40),
+    st.sets(st.tuples(st.integers(0, 20), st.integers(-1, 1)), min_size=1),
+)
 def test_codes_beside_numbers(low: int, offsets: set[tuple[int, int]]) -> None:
     """`n > 5` begins at the float64 behind 5, `n < 5` ends at the one before it."""
     operands = {key + step for offset, step in offsets for key in _keys([low + offset])}

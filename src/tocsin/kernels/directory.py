@@ -43,6 +43,7 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _SIX = np.uint64(6)
 _LOW_SIX = np.uint64(63)
+BEFORE_ZERO = np.int64(-1)  # no number's key: where `< 0` ends
 _FAR = 2.0**60
 _BEHIND_ALL = np.int64(2**62)
 _HALF = np.uint64(32)
@@ -137,7 +138,7 @@ def bit_place(kind: int, fine: int, low: int, payload: int) -> tuple[int, int]:
     value = number_of_key(payload)
     if not abs(value) < _FAR:
         return (_BEHIND_ALL if value > 0.0 else np.int64(-1)), _ZERO
-    whole = np.floor(value)
+    whole = -1.0 if payload == BEFORE_ZERO else np.floor(value)
     place = np.int64(whole) - low
     if not fine:
         between = whole != value

@@ -11,6 +11,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.access_layouts import Fields, Lists, Runs
 from tocsin.kernels.directory import (
     ABOUT,
+    BEFORE_ZERO,
     BITS,
     CODED,
     CONJUNCTIONS,
@@ -135,7 +136,7 @@ def _measure_bits(fields: Fields, field: int, words: int, row: NDArray[np.int64]
         value = number_of_key(operands[0])
         if not abs(value) < _EXACT:
             return np.int64(0)
-        low = np.int64(np.floor(value))
+        low = np.int64(-1) if operands[0] == BEFORE_ZERO else np.int64(np.floor(value))
     for fine in (np.int64(0), np.int64(FINE)):
         last = _last_bit(operands, kind, fine, low)
         if last >= 0 and last < max(64, SPARSE * len(operands)):
@@ -150,13 +151,14 @@ def _measure_bits(fields: Fields, field: int, words: int, row: NDArray[np.int64]
 
 @kernel
 def _last_bit(operands: NDArray[np.int64], kind: int, fine: int, low: int) -> int:
-    """The bit of the last operand, or -1 where one has none of its own."""
+    """The bit of the last operand, or -1 where one has none of its own, or they do not ascend (in a damaged file)."""
     if kind == codes.NUMBER and not abs(number_of_key(operands[-1])) < _EXACT:
         return np.int64(-1)
     place = np.int64(-1)
     for o in range(len(operands)):
+        before = place
         place, exact = bit_place(kind, fine, low, operands[o])
-        if not exact:
+        if not exact or place <= before:
             return np.int64(-1)
     return place
 
