@@ -19,6 +19,7 @@ from tocsin.errors import (
     TocsinError,
     UnknownIndex,
     UnknownSubscription,
+    UnsuitableIndex,
     UnsupportedError,
 )
 from tocsin.index import Statistics
@@ -52,6 +53,7 @@ __all__ = [
     "Top",
     "UnknownIndex",
     "UnknownSubscription",
+    "UnsuitableIndex",
     "UnsupportedError",
     "explain",
     "match",

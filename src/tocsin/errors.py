@@ -6,7 +6,8 @@
     │   │   └── UnsupportedError        it is CQL2, and this version does not evaluate it yet
     │   ├── RecordError             a record (event or subscription) cannot be used: row, id, field, reason
     │   ├── DuplicateSubscription   the id is taken
-    │   └── UnknownIndex            no registered index has that name
+    │   ├── UnknownIndex            no registered index has that name, or it has no such option
+    │   └── UnsuitableIndex         an index that was asked for by name cannot hold some subscription
     ├── UnknownSubscription     (also a KeyError) no subscription has that id
     ├── SegmentError            files of an index are missing, damaged or of another version
     └── MissingExtra            (also an ImportError) an optional dependency is not installed
@@ -78,7 +79,24 @@ class UnknownSubscription(TocsinError, KeyError):
 
 
 class UnknownIndex(InvalidInput):
-    """No registered index has that name."""
+    """No registered index has that name, or it has no such option."""
+
+
+class UnsuitableIndex(InvalidInput):
+    """An index that was asked for by name cannot hold a subscription; `auto` never says so.
+
+    `number` is the subscription's, counted from 0 among those that the index was given, until its id is known.
+    """
+
+    def __init__(self, reason: str, number: int, subscription: str | int | None = None) -> None:
+        self.reason = reason
+        self.number = number
+        self.subscription = subscription
+        who = f"number {number}" if subscription is None else repr(subscription)
+        super().__init__(f"subscription {who}: {reason}")
+
+    def __reduce__(self) -> tuple[type[UnsuitableIndex], tuple[str, int, str | int | None]]:
+        return type(self), (self.reason, self.number, self.subscription)
 
 
 class SegmentError(TocsinError):

@@ -26,6 +26,18 @@ def registration(request: pytest.FixtureRequest) -> Registration:
     return request.param
 
 
+def accepted(registration: Registration, expressions: list) -> list:
+    """The expressions that an index takes: all of them, unless it is a paper's structure with limits of its own."""
+    while expressions:
+        try:
+            registration.builder().build(compile_expressions(expressions))
+            break
+        except tocsin.UnsuitableIndex as error:
+            assert registration.name not in ("access", "scan")
+            expressions = expressions[: error.number] + expressions[error.number + 1 :]
+    return expressions
+
+
 def answers(registration: Registration, expressions: list, events: list) -> list[tuple[int, int]]:
     compiled = compile_expressions(expressions)
     batch = encode_objects(enumerate(events), Wanted(compiled.attributes))
@@ -40,6 +52,7 @@ def answers(registration: Registration, expressions: list, events: list) -> list
 )
 def test_answers_like_the_oracle(registration, expressions, events):
     """Ids, events and their order equal the oracle's."""
+    expressions = accepted(registration, expressions)
     expected = naive.match(list(enumerate(expressions)), events)
 
     assert answers(registration, expressions, events) == expected
@@ -55,6 +68,7 @@ def test_answers_like_the_oracle(registration, expressions, events):
 )
 def test_answers_like_the_oracle_across_blocks(registration, expressions, events):
     """More events than one block of the verifier holds change nothing."""
+    expressions = accepted(registration, expressions)
     expected = naive.match(list(enumerate(expressions)), events)
 
     assert answers(registration, expressions, events) == expected
@@ -70,7 +84,10 @@ def test_leaves_out_none_of_the_best(registration, data, count, k):
     alive = everyone(count)
     for number in gone:
         alive[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
-    compiled = compile_expressions([tocsin.parse(f"a >= {one} OR b IS NULL AND c = {one}") for one in wanted])
+    texts = [f"a >= {one} OR b IS NULL AND c = {one}" for one in wanted]
+    if not accepted(registration, [tocsin.parse(texts[0])]):
+        texts = [f"a >= {one} OR b = 1 AND c = {one}" for one in wanted]
+    compiled = compile_expressions(map(tocsin.parse, texts))
     matcher = registration.builder().build(compiled)
     batch = encode_objects(enumerate([{"a": 3}, {"c": 1}, {"a": 5, "b": 1}, {}]), Wanted(compiled.attributes))
     maxima = block_maxima(scores)

@@ -8,7 +8,7 @@ import tocsin
 from tocsin.columns.batch import Wanted
 from tocsin.columns.compiled import compile_expressions
 from tocsin.columns.objects import encode_objects
-from tocsin.index import Registration, find_index, registrations
+from tocsin.index import Registration, find_index, parse_index, registrations
 from tocsin.planner import choose
 
 
@@ -52,3 +52,17 @@ def test_the_planner_says_why() -> None:
 
         assert find_index(plan.index).name == plan.index
         assert plan.reason
+
+
+@pytest.mark.parametrize("name", ["access(", "access(a=1)", "scan(a=x)", "scan(1)", "access(a=1, a=2)"])
+def test_an_option_that_an_index_does_not_have_is_refused(name: str) -> None:
+    """The message shows what came and what there is."""
+    with pytest.raises(tocsin.UnknownIndex):
+        parse_index(name)
+
+
+@pytest.mark.parametrize("name", ["scan()", " scan ( ) "])
+def test_no_options_are_no_options(name: str) -> None:
+    registration, options = parse_index(name)
+    assert registration.name == "scan"
+    assert options == {}

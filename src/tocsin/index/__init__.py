@@ -2,7 +2,18 @@
 
 from tocsin.index.plan import Plan
 from tocsin.index.protocols import Best, Found, Matcher, Registration
-from tocsin.index.registry import find_index, registrations
+from tocsin.index.registry import find_index, parse_index, registrations
 from tocsin.index.statistics import Statistics, sampled
 
-__all__ = ["Best", "Found", "Matcher", "Plan", "Registration", "Statistics", "find_index", "registrations", "sampled"]
+__all__ = [
+    "Best",
+    "Found",
+    "Matcher",
+    "Plan",
+    "Registration",
+    "Statistics",
+    "find_index",
+    "parse_index",
+    "registrations",
+    "sampled",
+]

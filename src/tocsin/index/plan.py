@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tocsin.index.statistics import Statistics
@@ -9,8 +10,12 @@ from tocsin.index.statistics import Statistics
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The name of a registered index, the reason in words for the user, and what is known of the events to come."""
+    """The name of a registered index, the reason in words for the user, and what is known of the events to come.
+
+    `options` are the index's own, where they differ from its defaults.
+    """
 
     index: str
     reason: str
     statistics: Statistics | None = field(default=None, compare=False)
+    options: Mapping[str, int] = field(default_factory=dict)

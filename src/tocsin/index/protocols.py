@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -81,7 +81,8 @@ class Matcher(Protocol):
 class Builder(Protocol):
     """Makes a `Matcher`: from compiled expressions, and from saved arrays."""
 
-    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Matcher: ...
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Matcher:
+        """Raises `UnsuitableIndex` for an expression that the structure cannot hold, by its number."""
 
     def load(self, arrays: Arrays) -> Matcher:
         """From what `arrays` gave; raises `ValueError` where an offset or a number is out of range."""
@@ -89,11 +90,15 @@ class Builder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What the registry says of an index. `builder` imports the structure only when it is needed."""
+    """What the registry says of an index. `builder` imports the structure only when it is needed.
+
+    `options` are what `builder` takes, with their defaults.
+    """
 
     name: str
     question: Question
     shapes: str
     source: str
     is_baseline: bool
-    builder: Callable[[], Builder]
+    builder: Callable[..., Builder]
+    options: Mapping[str, int] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 
 from tocsin.errors import UnknownIndex
 from tocsin.index.boolean.access import Access
@@ -43,3 +44,31 @@ def find_index(name: str) -> Registration:
     near = difflib.get_close_matches(name, names, 1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise UnknownIndex(f"no index is named {name!r}{hint} There are: {', '.join(['auto', *names])}.")
+
+
+def parse_index(text: str) -> tuple[Registration, dict[str, int]]:
+    """An index and its options, as a user writes them: `name`, or `name(option=1, other=2)`; raises `UnknownIndex`.
+
+    >>> registration, options = parse_index("access")
+    >>> registration.name, options
+    ('access', {})
+    """
+    match = _WITH_OPTIONS.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        return find_index(text), {}
+    registration = find_index(match[1])
+    return registration, dict(_option(registration, part) for part in match[2].split(",") if part.strip())
+
+
+_WITH_OPTIONS = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
+_OPTION = re.compile(r"\s*(\w+)\s*=\s*(-?\d{1,18})\s*")
+
+
+def _option(registration: Registration, text: str) -> tuple[str, int]:
+    match = _OPTION.fullmatch(text)
+    if match is None or match[1] not in registration.options:
+        allowed = ", ".join(f"{name}={default}" for name, default in registration.options.items()) or "none"
+        raise UnknownIndex(
+            f"{text.strip()!r:.60} is no option of {registration.name}; it has (with their defaults): {allowed}."
+        )
+    return match[1], int(match[2])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from tocsin.errors import InvalidInput
-from tocsin.index import Plan, Statistics, find_index
+from tocsin.index import Plan, Statistics, parse_index
 
 
 def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
-    """The plan for an index name, `auto` included; raises `UnknownIndex`, or `InvalidInput` for other statistics.
+    """The plan for an index by name, options included, or `auto`.
+
+    Raises `UnknownIndex`, or `InvalidInput` for statistics that are none.
 
     >>> choose().index
     'access'
@@ -20,5 +22,6 @@ def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
         else f"shares of attributes{' and values' if statistics.values else ''} {statistics.source}"
     )
     if index != "auto":
-        return Plan(find_index(index).name, f"asked for by name; {known}", statistics)
+        registration, options = parse_index(index)
+        return Plan(registration.name, f"asked for by name; {known}", statistics, options)
     return Plan("access", f"exact for every expression and the fastest that is; {known}", statistics)

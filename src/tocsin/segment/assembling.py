@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.joining import joined
-from tocsin.index import Plan, find_index
+from tocsin.errors import UnsuitableIndex
+from tocsin.index import Matcher, Plan, find_index
 from tocsin.segment.segment import Ids, Segment
 
 
@@ -36,14 +37,23 @@ def assemble(parts: Sequence[Part], order: NDArray[np.int64], plan: Plan) -> Seg
     chosen = pa.array(order)
     compiled = joined([part.compiled for part in parts], order)
     scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])[order]
+    ids = as_ids(all_ids(parts).take(chosen))
     return Segment(
-        as_ids(all_ids(parts).take(chosen)),
+        ids,
         frozen(scores, np.float64),
         Texts.of_arrow(_concatenated([part.sources for part in parts]).take(chosen)),
         plan,
-        find_index(plan.index).builder().build(compiled, plan.statistics),
+        _built(compiled, plan, ids),
         _payloads(parts, chosen),
     )
+
+
+def _built(compiled: CompiledExpressions, plan: Plan, ids: Ids) -> Matcher:
+    try:
+        return find_index(plan.index).builder(**plan.options).build(compiled, plan.statistics)
+    except UnsuitableIndex as error:
+        known = ids[error.number] if isinstance(ids, np.ndarray) else ids.arrow()[error.number].as_py()
+        raise UnsuitableIndex(error.reason, error.number, known if isinstance(known, str) else int(known)) from None
 
 
 def all_ids(parts: Sequence[Part]) -> pa.Array:

@@ -52,6 +52,7 @@ def write_segment(segment: Segment, folder: Path) -> None:
         "version": VERSION,
         "index": segment.plan.index,
         "reason": segment.plan.reason,
+        "options": dict(segment.plan.options),
         "ids": "string" if isinstance(segment.ids, Texts) else "int64",
         "subscriptions": len(segment),
         "size": size,
@@ -160,7 +161,8 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     else:
         ids = arrays["ids"]
         require_type("ids", ids, np.dtype(np.int64), 1)
-    plan = Plan(manifest["index"], manifest["reason"])
+    options = {str(name): int(value) for name, value in manifest["options"].items()}
+    plan = Plan(manifest["index"], manifest["reason"], options=options)
     own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
     matcher = find_index(plan.index).builder().load(own)
     payloads = restored_texts("payloads", arrays) if "payloads.starts" in arrays else None
