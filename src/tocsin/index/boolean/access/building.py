@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, inverse, starts_of
+from tocsin.columns.arrays import frozen
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.leaf_order import eager_first
 from tocsin.columns.subsets import subset
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.boolean.access.pricing import price
+from tocsin.index.boolean.fields import fields_and_keys
 from tocsin.index.statistics import Statistics, attribute_shares
 from tocsin.kernels import placing
-from tocsin.kernels.access_keys import Keys, Shares, guessed_shares, key_codes, literal_costs
+from tocsin.kernels.access_keys import Keys, Shares, guessed_shares, literal_costs
 from tocsin.kernels.access_layouts import (
     HIGHEST_CODE,
     LOWEST_CODE,
@@ -27,8 +28,7 @@ from tocsin.kernels.access_layouts import (
     Runs,
 )
 from tocsin.kernels.clustering import cluster
-from tocsin.kernels.distinct import number_distinct, sorted_groups
-from tocsin.kernels.key_tables import count_all_keys, named_attributes, needed_fields, raw_keys
+from tocsin.kernels.key_tables import named_attributes
 from tocsin.kernels.layouts import Expressions
 
 
@@ -56,52 +56,12 @@ def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -
 def _costs(compiled: CompiledExpressions, statistics: Statistics | None) -> _Costs:
     """Number the fields, sort their operands, turn keys into codes and price every literal."""
     leaves = compiled.arrays
-    attributes = len(compiled.attributes)
-    shares = attribute_shares(compiled.attributes, named_attributes(leaves, attributes), statistics)
-    starts = starts_of(count_all_keys(leaves), len(leaves.leaf_kinds))
-    packed = np.empty(starts[-1], np.int64)
-    lows, highs = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.int64)
-    raw_keys(leaves, starts, packed, lows, highs)
-    present = needed_fields(leaves, shares)
-    distinct, numbers = _numbered(np.concatenate([packed, present[present >= 0]]))
-    key_fields = numbers[: len(packed)]
-    present_fields = np.full(len(present), -1, np.int32)
-    present_fields[present >= 0] = numbers[len(packed) :]
-    operand_starts, operands = _operands(key_fields, lows, highs, len(distinct))
-    low_codes, high_codes = np.empty(len(packed), np.int32), np.empty(len(packed), np.int32)
-    key_codes(key_fields, lows, operand_starts, operands, low_codes)
-    key_codes(key_fields, highs, operand_starts, operands, high_codes)
-    keys = Keys(starts, key_fields, low_codes, high_codes, present_fields)
-    owners = distinct >> 24
-    fields = Fields(
-        frozen(np.searchsorted(owners, np.arange(attributes + 1)), np.int32),
-        frozen(distinct >> 16 & 0xFF, np.uint8),
-        frozen(distinct & 0xFFFF, np.uint16),
-        frozen(operand_starts, np.int64),
-        frozen(operands, np.int64),
-    )
-    guessed = guessed_shares(key_fields, low_codes, high_codes, operand_starts)
+    named = named_attributes(leaves, len(compiled.attributes))
+    shares = attribute_shares(compiled.attributes, named, statistics)
+    fields, keys = fields_and_keys(compiled, shares)
+    guessed = guessed_shares(keys.fields, keys.lows, keys.highs, fields.operand_starts)
     known = price(compiled, fields, shares, guessed, statistics)
     return _Costs(fields, keys, known, literal_costs(leaves, keys, known))
-
-
-def _numbered(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The distinct packed fields in order, and the number of each given one."""
-    numbers = np.empty(len(packed), np.int32)
-    distinct = number_distinct(packed, numbers)
-    order = np.argsort(distinct)
-    return distinct[order], inverse(order).astype(np.int32)[numbers]
-
-
-def _operands(
-    key_fields: NDArray[np.int32], lows: NDArray[np.int64], highs: NDArray[np.int64], fields: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct finite ends of each field's keys, in CSR form."""
-    ends = np.concatenate([lows, highs[highs != lows]])
-    groups = np.concatenate([key_fields, key_fields[highs != lows]])
-    groups[(ends == np.iinfo(np.int64).min) | (ends == np.iinfo(np.int64).max)] = -1
-    starts, operands = sorted_groups(groups, ends, fields)
-    return starts, operands
 
 
 def _singles(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tuple[Runs, Postings]:
