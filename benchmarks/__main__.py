@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import b1, bulk, changes, threads
+from benchmarks import b1, bulk, changes, patterns, threads
 from benchmarks.calibration import calibrate
 from benchmarks.rows import HEADER, Row
 
@@ -15,6 +15,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "b1": lambda given: b1.rows(given.subscriptions, given.events),
     "threads": lambda given: threads.rows(given.subscriptions, given.events),
     "changes": lambda given: changes.rows(given.subscriptions),
+    "patterns": lambda given: patterns.rows(given.subscriptions, given.events),
     "bulk": lambda given: bulk.rows(given.subscriptions),
 }
 

@@ -1,7 +1,7 @@
 """How does a batch meet compiled expressions? Its attributes and strings are mapped onto theirs, once a batch.
 
 Only what the expressions look at is computed: transformed strings where CASEI or ACCENTI is used, their bytes where
-LIKE is, an order among the batch's strings where two attributes are compared, a bitmap where MATCHES is.
+LIKE is, an order among the batch's strings where two attributes are compared, the patterns that fit where any are.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.batch import EventBatch
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.operands import transformed
+from tocsin.columns.patterns import PatternFinder
 from tocsin.kernels import codes
 from tocsin.kernels.layouts import Bound
 
@@ -24,7 +24,8 @@ class Binder:
     """Binds batches to one set of compiled expressions. Many threads may use it.
 
     `numbers` may give the attributes' numbers, if the caller has them already; those from `count` on are not known yet.
-    `places` may say where each attribute is in a list that the batches' readers share.
+    `places` may say where each attribute is in a list that the batches' readers share, `finder` find patterns of older
+    expressions; those that came after it are tried one by one.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Binder:
         numbers: Mapping[str, int] | None = None,
         count: int | None = None,
         places: tuple[list[str], NDArray[np.int32]] | None = None,
+        finder: PatternFinder | None = None,
     ) -> None:
         self._compiled = compiled
         self._attributes = (
@@ -42,8 +44,17 @@ class Binder:
         kinds = compiled.arrays.leaf_kinds
         self._needs_orders = bool((kinds == codes.COMPARE).any())
         self._places = places
+        self._finder = PatternFinder(compiled) if finder is None else finder
+        self._listed = frozen(np.zeros(len(compiled.arrays.pattern_starts) - 1), np.uint8).copy()
+        self._listed[: len(self._finder.listed)] = self._finder.listed
+        self._listed.flags.writeable = False
         self._seen: tuple[list[str], NDArray[np.int32]] = [], np.empty(0, np.int32)
         self._without_strings = self._bind([], np.empty(0, np.int32))
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes beside the compiled expressions."""
+        return self._finder.nbytes
 
     def bind(self, batch: EventBatch) -> Bound:
         """Map a batch's attributes and strings. Cost: linear in its distinct strings, logarithmic in the operands."""
@@ -57,13 +68,16 @@ class Binder:
         count = len(strings)
         all_texts = Texts.of([text for variant in texts for text in variant])
         ranks = self._compiled.vocabulary.rank_codes(all_texts).reshape(len(texts), count)
+        fits = self._finder.find(all_texts, count, self._compiled.regexes)
         return Bound(
             attributes=numbers,
             ranks=frozen(ranks, np.int32),
             orders=frozen(_orders(texts) if self._needs_orders else np.zeros_like(ranks), np.int32),
             text_starts=all_texts.starts,
             text_bytes=all_texts.data,
-            regex_found=self._found(texts, count),
+            fit_starts=fits.starts,
+            fits=fits.patterns,
+            listed=self._listed,
         )
 
     def _numbers(self, names: list[str]) -> NDArray[np.int32]:
@@ -84,14 +98,6 @@ class Binder:
         whole = frozen(np.concatenate([before[:first], numbers]), np.int32)
         self._seen = names, whole
         return whole
-
-    def _found(self, texts: list[list[str]], count: int) -> NDArray[np.uint8]:
-        found = np.zeros((len(self._compiled.regexes), count), np.uint8)
-        columns = [Texts.of(variant).arrow() for variant in texts] if len(found) else []
-        for row, (pattern, transform) in enumerate(self._compiled.regexes):
-            matched = pc.match_substring_regex(columns[transform], pattern)
-            found[row] = matched.to_numpy(zero_copy_only=False)
-        return frozen(found, np.uint8)
 
 
 def _orders(texts: list[list[str]]) -> NDArray[np.int32]:

@@ -376,3 +376,13 @@ def like_tokens(pattern: str) -> tuple[int, ...]:
         else:
             tokens.extend((next(letters, letter) if letter == "\\" else letter).encode())
     return tuple(tokens)
+
+
+def like_text(tokens: Sequence[int]) -> str:
+    r"""The LIKE pattern of tokens.
+
+    >>> like_text(like_tokens(r"a%\_é"))
+    'a%\\_é'
+    """
+    escaped = {codes.ANY_RUN: b"%", codes.ANY_ONE: b"_", **{ord(letter): b"\\" + letter.encode() for letter in "%_\\"}}
+    return b"".join(escaped.get(token) or bytes([token]) for token in tokens).decode(errors="replace")

@@ -16,10 +16,12 @@ from tocsin.kernels.access_layouts import (
     HIGHEST_CODE,
     LIST_PRESENT,
     LOWEST_CODE,
+    PATTERN,
     PRESENT,
 )
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Expressions
+from tocsin.kernels.pattern_literals import has_piece
 
 LOWEST = np.int64(-(2**63))
 HIGHEST = np.int64(2**63 - 1)
@@ -94,10 +96,29 @@ def count_keys(leaves: Expressions, leaf: int) -> int:
     kind = leaves.leaf_kinds[leaf]
     if kind == codes.RANGE:
         return 1
+    if kind == codes.LIKE or kind == codes.REGEX:
+        return np.int64(is_listed(leaves, leaf))
     if kind == codes.IN_SET or (kind == codes.ARRAY_SET and leaves.leaf_operations[leaf] != codes.CONTAINED_BY):
         number = leaves.leaf_others[leaf]
         return leaves.set_starts[number + 1] - leaves.set_starts[number]
     return 0
+
+
+@kernel
+def is_listed(leaves: Expressions, leaf: int) -> bool:
+    """Whether a LIKE or a regular expression is among the patterns that a batch's strings are known to fit."""
+    if leaves.leaf_kinds[leaf] == codes.REGEX:
+        return True
+    pattern = leaves.leaf_others[leaf]
+    return has_piece(leaves.pattern_tokens, leaves.pattern_starts[pattern], leaves.pattern_starts[pattern + 1])
+
+
+@kernel
+def pattern_key(leaves: Expressions, leaf: int) -> tuple[int, int]:
+    """The packed field and the payload of a pattern."""
+    field = packed_field(leaves.leaf_attributes[leaf], PATTERN, leaves.leaf_transforms[leaf])
+    by_regex = leaves.leaf_kinds[leaf] == codes.REGEX
+    return field, 2 * np.int64(leaves.leaf_others[leaf]) + np.int64(by_regex)
 
 
 @kernel

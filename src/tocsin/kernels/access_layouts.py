@@ -21,6 +21,7 @@ LATER: Final = -2  # there, with a code that is only worked out where a predicat
 
 # Kinds of a field, beside the types of values (`codes.NUMBER` .. `codes.INSTANT`), whose code is the value's.
 LIST_PRESENT: Final = 4  # the attribute is a list
+PATTERN: Final = 6  # each pattern that a string fits: 2 p for LIKE pattern p, 2 r + 1 for regular expression r
 PRESENT: Final = 7  # the attribute is there, whatever its type
 ELEMENT: Final = 8  # + a type: each element of that type in a list; an event may have many
 

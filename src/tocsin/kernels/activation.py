@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.access_keys import code_of
-from tocsin.kernels.access_layouts import ABSENT, ELEMENT, LATER, LIST_PRESENT, PRESENT, Fields, Scratch
+from tocsin.kernels.access_layouts import ABSENT, ELEMENT, LATER, LIST_PRESENT, PATTERN, PRESENT, Fields, Scratch
 from tocsin.kernels.directory import (
     CODED,
     KIND_MASK,
@@ -28,23 +28,35 @@ _LOW_SIXTEEN = np.uint64(0xFFFF)
 
 
 @kernel
-def widest_activation(fields: Fields, events: Events, numbers: NDArray[np.int32], together: int) -> int:
+def widest_activation(fields: Fields, events: Events, bound: Bound, together: int) -> int:
     """The most (field, code) pairs that so many neighbouring events can activate, counted from the first on."""
     widest = np.int64(0)
     count = np.int64(0)
     for event in range(len(events.starts) - 1):
         count = np.int64(0) if event % together == 0 else count
         for i in range(events.starts[event], events.starts[event + 1]):
-            attribute = numbers[events.attributes[i]]
+            attribute = bound.attributes[events.attributes[i]]
             if attribute < 0:
                 continue
             per_value = np.int64(1)
             if events.types[i] == codes.LIST:
                 payload = events.payloads[i]
                 per_value += events.list_starts[payload + 1] - events.list_starts[payload]
+            elif events.types[i] == codes.STRING and len(bound.fits) > 0:
+                per_value += _most_fits(bound, events.payloads[i])
             count += per_value * (fields.starts[attribute + 1] - fields.starts[attribute])
         widest = max(widest, count)
     return widest
+
+
+@kernel
+def _most_fits(bound: Bound, string: int) -> int:
+    """The most patterns that a string fits, under any transform."""
+    most = np.int64(0)
+    for transform in range(bound.ranks.shape[0]):
+        text = np.int64(transform) * bound.ranks.shape[1] + string
+        most = max(most, bound.fit_starts[text + 1] - bound.fit_starts[text])
+    return most
 
 
 @kernel
@@ -96,6 +108,9 @@ def activate(
                     out_fields[count] = field
                     out_codes[count] = 0
                     count += 1
+                elif wanted == PATTERN and kind == codes.STRING:
+                    transform = (about >> TRANSFORM_SHIFT) & TRANSFORM_MASK
+                    count = _activate_patterns(fields, field, transform, bound, payloads[i], scratch, count)
                 elif wanted >= ELEMENT and kind == codes.LIST:
                     count = _activate_elements(fields, field, events, bound, payloads[i], out_fields, out_codes, count)
         ends[event - first] = count
@@ -135,6 +150,22 @@ def _activate_elements(
         if code & 1:  # only an operand's own code is under any key
             out_fields[count] = field
             out_codes[count] = code
+            count += 1
+    return count
+
+
+@kernel
+def _activate_patterns(
+    fields: Fields, field: int, transform: int, bound: Bound, string: int, scratch: Scratch, count: int
+) -> int:
+    """Write the operands of a field that are among the patterns that a string fits."""
+    text = np.int64(transform) * bound.ranks.shape[1] + string
+    first, stop = fields.operand_starts[field], fields.operand_starts[field + 1]
+    for j in range(bound.fit_starts[text], bound.fit_starts[text + 1]):
+        code = code_of(fields.operands, first, stop, np.int64(bound.fits[j]))
+        if code & 1:
+            scratch.fields[count] = field
+            scratch.codes[count] = code
             count += 1
     return count
 

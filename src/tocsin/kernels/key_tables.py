@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.access_keys import count_keys, needed_field, packed_field
+from tocsin.kernels.access_keys import count_keys, needed_field, packed_field, pattern_key
 from tocsin.kernels.access_layouts import ELEMENT
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Expressions
@@ -87,6 +87,12 @@ def raw_keys(
             )
             lows[at] = leaves.leaf_lows[leaf]
             highs[at] = leaves.leaf_highs[leaf]
+            continue
+        if at == starts[leaf + 1]:
+            continue
+        if leaves.leaf_kinds[leaf] == codes.LIKE or leaves.leaf_kinds[leaf] == codes.REGEX:
+            fields[at], lows[at] = pattern_key(leaves, leaf)
+            highs[at] = lows[at]
             continue
         base = ELEMENT if leaves.leaf_kinds[leaf] == codes.ARRAY_SET else 0
         for k in range(at, starts[leaf + 1]):

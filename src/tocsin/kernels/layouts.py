@@ -33,7 +33,7 @@ class Events(NamedTuple):
 class Bound(NamedTuple):
     """A batch's attributes and strings as a set of expressions sees them.
 
-    A attributes and U strings in the batch, T transforms (0 is none), R regular expressions.
+    A attributes and U strings in the batch, T transforms (0 is none), Q LIKE patterns.
     """
 
     attributes: NDArray[np.int32]  # (A,) number among the expressions' attributes, -1 for none of them
@@ -41,7 +41,9 @@ class Bound(NamedTuple):
     orders: NDArray[np.int32]  # (T, U) place among all strings of the batch, transformed ones included
     text_starts: NDArray[np.int64]  # (T * U + 1,) the UTF-8 of transform t of string u is text t * U + u
     text_bytes: NDArray[np.uint8]
-    regex_found: NDArray[np.uint8]  # (R, U) 1 where the regular expression is found
+    fit_starts: NDArray[np.int64]  # (T * U + 1,) the patterns that text t * U + u fits, ascending
+    fits: NDArray[np.int32]  # 2 p for LIKE pattern p, 2 r + 1 for regular expression r
+    listed: NDArray[np.uint8]  # (Q,) 1 for each LIKE pattern that is among them
 
 
 class Expressions(NamedTuple):

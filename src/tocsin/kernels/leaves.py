@@ -7,6 +7,7 @@ and `failed`.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.blocks import find_lane
@@ -32,32 +33,42 @@ def null_masks(attribute: int, block: Block, lanes: int) -> tuple[int, int]:
 def text_masks(leaves: Expressions, leaf: int, block: Block, bound: Bound) -> tuple[int, int]:
     """LIKE and MATCHES."""
     attribute = leaves.leaf_attributes[leaf]
-    pattern = leaves.leaf_others[leaf]
-    by_regex = leaves.leaf_kinds[leaf] == codes.REGEX
+    pattern = np.int64(leaves.leaf_others[leaf])
     offset = np.int64(leaves.leaf_transforms[leaf]) * bound.ranks.shape[1]
-    starts = bound.text_starts
-    data = bound.text_bytes
-    tokens = leaves.pattern_tokens
-    found_by_regex = bound.regex_found
+    by_regex = leaves.leaf_kinds[leaf] == codes.REGEX
+    is_listed = by_regex or bound.listed[pattern] != 0
     first = np.int64(0) if by_regex else leaves.pattern_starts[pattern]
     last = np.int64(0) if by_regex else leaves.pattern_starts[pattern + 1]
-    lanes = block.lanes
-    types = block.types
-    payloads = block.payloads
+    number = 2 * pattern + np.int64(by_regex)
     held = NONE
     known = NONE
     for i in range(block.firsts[attribute], block.stops[attribute]):
-        if types[i] != codes.STRING:
+        if block.types[i] != codes.STRING:
             continue
-        bit = ONE << np.uint64(lanes[i])
+        bit = ONE << np.uint64(block.lanes[i])
         known |= bit
-        text = offset + payloads[i]
-        if by_regex:
-            if found_by_regex[pattern, payloads[i]] != 0:
-                held |= bit
-        elif is_like(data, starts[text], starts[text + 1], tokens, first, last):
+        text = offset + block.payloads[i]
+        if is_listed:
+            fits = is_among(bound.fits, bound.fit_starts[text], bound.fit_starts[text + 1], number)
+        else:
+            start, stop = bound.text_starts[text], bound.text_starts[text + 1]
+            fits = is_like(bound.text_bytes, start, stop, leaves.pattern_tokens, first, last)
+        if fits:
             held |= bit
     return held, known & ~held
+
+
+@kernel
+def is_among(numbers: NDArray[np.int32], low: int, high: int, number: int) -> bool:
+    """Whether a number is among numbers[low:high], which ascend."""
+    stop = high
+    while low < high:
+        middle = (low + high) >> 1
+        if numbers[middle] < number:
+            low = middle + 1
+        else:
+            high = middle
+    return low < stop and numbers[low] == number
 
 
 @kernel

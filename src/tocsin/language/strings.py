@@ -118,3 +118,52 @@ def regex_matches(pattern: str, text: str) -> bool | None:
     except UnicodeEncodeError:
         return None
     return bool(found[0].as_py())
+
+
+_TOKEN: Final = re.compile(
+    r"""(?P<escape>\\.)
+    |(?P<group>\((\?:|\?P?<\w+>)?(?!\?))      # with flags, which may fold case, it is no token
+    |(?P<end>\))
+    |(?P<either>\|)
+    |(?P<optional>[*?]|\{\d+(,\d*)?\})
+    |(?P<other>[.^$+]|\[\^?\]?(\\.|\[:\^?\w+:\]|[^\]\\])*\])
+    |(?P<letter>[^\\\[(])""",
+    re.DOTALL | re.VERBOSE,
+)
+_CLASSES: Final = frozenset("dDsSwWbBAz")
+
+
+def regex_literal(pattern: str) -> str:
+    r"""A literal that every text that a regular expression is found in must hold; empty where none is plain to see.
+
+    >>> regex_literal(r"^GA-\d+[a-f]*\.pdf$"), regex_literal("(?i)a"), regex_literal("ab|cd"), regex_literal("colou?r")
+    ('.pdf', '', '', 'colo')
+    """
+    runs = [""]
+    depth = at = 0
+    while at < len(pattern):
+        token = _TOKEN.match(pattern, at)
+        kind, text = _meaning(token) if token is not None else ("unknown", "")
+        if token is None or kind == "unknown" or (kind == "either" and depth == 0):
+            return ""
+        at = token.end()
+        depth += (kind == "group") - (kind == "end")
+        if kind == "letter":
+            runs[-1] += text if depth == 0 else ""
+            continue
+        if kind == "optional":
+            runs[-1] = runs[-1][:-1]
+        runs.append("")
+    return max(runs, key=len)
+
+
+def _meaning(token: re.Match[str]) -> tuple[str, str]:
+    """What a token is, and the text that it stands for."""
+    kind, text = str(token.lastgroup), token[0]
+    if kind != "escape":
+        return kind, text
+    if text[1] in _CLASSES:
+        return "other", ""
+    if text[1].isascii() and not text[1].isalnum():
+        return "letter", text[1]
+    return "unknown", ""  # a code point by number, a property, a quoted run

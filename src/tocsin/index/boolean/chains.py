@@ -24,6 +24,7 @@ from tocsin.columns.growing import Growing
 from tocsin.columns.instances import RecipeBook
 from tocsin.columns.leaf_order import leaf_places
 from tocsin.columns.live import LiveExpressions
+from tocsin.columns.patterns import PatternFinder
 from tocsin.columns.pools import HIGHEST, LOWEST, Leaf
 from tocsin.index.found import collect
 from tocsin.index.protocols import Found
@@ -56,6 +57,7 @@ class ChainedExpressions:
         self._named: Counter[int] = Counter()
         self._wanted = wanted
         self._places: Growing[Any] = Growing(np.int32)  # where each attribute is among the wanted
+        self._finder = PatternFinder(self._live.compiled())
         self._kept: ChainedView | None = None
 
     def __len__(self) -> int:
@@ -84,13 +86,16 @@ class ChainedExpressions:
                 self._owners.view(),
                 self._uncovered.view(),
             )
+            compiled = self._live.compiled()
+            self._finder = self._finder.kept_for(compiled)
             binder = Binder(
-                self._live.compiled(),
+                compiled,
                 self._live.pools.attributes.numbers,
                 len(self._heads),
                 (self._wanted.ordered, self._places.view()),
+                self._finder,
             )
-            self._kept = ChainedView(self._live.compiled(), binder, chains)
+            self._kept = ChainedView(compiled, binder, chains)
         return self._kept
 
     def _hang(self, literal: int, number: int) -> None:

@@ -50,7 +50,8 @@ class Scan:
         return stored(self._compiled)
 
     def sizes(self) -> dict[str, int]:
-        return expression_sizes(self._compiled)
+        sizes = expression_sizes(self._compiled)
+        return {**sizes, "structure": sizes["structure"] + self._binder.nbytes}
 
     def places(self) -> dict[str, int]:
         return {"tested on every event": len(self)}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.leaf_order import eager_first
+from tocsin.columns.shared_operands import with_shared_operands
 from tocsin.columns.subsets import subset
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.boolean.access.pricing import price
@@ -43,7 +44,10 @@ class _Costs(NamedTuple):
 
 def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -> AccessLayout:
     """Place and cluster all expressions. Cost: O(P log P) for P predicates."""
-    leaves = compiled.arrays
+    leaves = with_shared_operands(compiled.arrays)  # equal patterns have one number, and so one key
+    compiled = CompiledExpressions(
+        leaves, compiled.attributes, compiled.vocabulary, compiled.transforms, compiled.regexes
+    )
     known = _costs(compiled, statistics)
     lists = placing.place_all(leaves, known.literals)
     keyed = placing.program_keys(leaves, lists, known.literals, known.keys, known.shares)

@@ -18,6 +18,7 @@ from tocsin.kernels.access_layouts import (
     ELEMENT,
     HIGHEST_CODE,
     LOWEST_CODE,
+    PATTERN,
     Conjunctions,
     Fields,
     Lists,
@@ -32,6 +33,7 @@ def check_layout(layout: AccessLayout) -> None:
     programs, subscriptions = lists.programs, layout.subscriptions
     require(0 <= subscriptions < 2**31, "the number of subscriptions is out of range")
     _check_fields(lists.fields, len(names.attributes), len(names.transforms))
+    _check_patterns(lists.fields, len(names.arrays.pattern_starts) - 1, len(names.regexes))
     check_below("owner of a single", lists.singles.owners, subscriptions)
     check_below("owner of a conjunction", lists.conjunctions.owners, subscriptions)
     check_below("owner of a program", programs.owners, subscriptions)
@@ -56,16 +58,25 @@ def _check_fields(fields: Fields, attributes: int, transforms: int) -> None:
     require(len(fields.operand_starts) == count + 1, "the operands do not fit the fields")
 
 
+def _check_patterns(fields: Fields, patterns: int, regexes: int) -> None:
+    """Every operand of a field of patterns is one that there is."""
+    owners = np.repeat(np.arange(len(fields.kinds)), np.diff(fields.operand_starts))
+    numbers = fields.operands[fields.kinds[owners] == PATTERN]
+    by_regex = numbers & 1 == 1
+    check_below("pattern that is a key", numbers[~by_regex] >> 1, patterns)
+    check_below("regular expression that is a key", numbers[by_regex] >> 1, regexes)
+
+
 def _check_kinds(lists: Lists) -> None:
-    """Only a scalar has ranges; an element of a list has equalities, and no transform."""
+    """Only a scalar has ranges; an element of a list has equalities, and no transform; a pattern has equalities."""
     scalar = lists.fields.kinds <= codes.INSTANT
     for runs in (lists.single_runs, lists.conjunction_runs):
         require((np.diff(runs.starts)[~scalar] == 0).all(), "a range is under a field that is no scalar's")
     elements = lists.fields.kinds >= ELEMENT
     require((lists.fields.transforms[elements] == 0).all(), "a field of elements has a transform")
-    within = elements[_fields_of(lists.program_runs)]
+    within = (elements | (lists.fields.kinds == PATTERN))[_fields_of(lists.program_runs)]
     postings = lists.program_postings
-    require((postings.lows == postings.highs)[within].all(), "a key of elements is no equality")
+    require((postings.lows == postings.highs)[within].all(), "a key of elements or patterns is no equality")
 
 
 def _fields_of(runs: Runs) -> NDArray[np.int64]:

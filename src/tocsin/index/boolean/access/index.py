@@ -91,7 +91,7 @@ class Access:
         tables = (*self._layout.lists, self._directory)
         lists = sum(array.nbytes for table in tables for array in table)
         return {
-            "structure": sizes["structure"] + lists - operands,
+            "structure": sizes["structure"] + lists - operands + self._binder.nbytes,
             "dictionaries": sizes["dictionaries"] + operands,
         }
 
@@ -144,10 +144,10 @@ class Access:
     def _memory(self, batch: EventBatch, bound: Bound) -> tuple[Packed[Scratch], Packed[Verifier]]:
         """This thread's memory, with room for what the events of a block activate."""
         kept = getattr(self._threads, "kept", None)
-        if kept is not None and self._surely_fits(batch, kept[0].table, kept[1].table):
+        if kept is not None and self._surely_fits(batch, bound, kept[0].table, kept[1].table):
             return kept  # type: ignore[no-any-return]
         # Twice, because a block begins where the output of the one before was full, and lies across two of these.
-        pairs = 2 * widest_activation(self._layout.lists.fields, batch.arrays, bound.attributes, LANES)
+        pairs = 2 * widest_activation(self._layout.lists.fields, batch.arrays, bound, LANES)
         entries = 2 * widest_block(batch.arrays.starts, LANES) if self._layout.has_programs else 0
         if kept is None:
             scratch, verifier = self._new_scratch(max(pairs, _FEW)), self._new_verifier(max(entries, _FEW))
@@ -163,11 +163,12 @@ class Access:
             kept = self._threads.kept = (Packed(scratch, SCRATCH), Packed(verifier, VERIFIER))
         return kept
 
-    def _surely_fits(self, batch: EventBatch, scratch: Scratch, verifier: Verifier) -> bool:
-        """Whether a batch without lists is so small that nothing needs to be counted."""
+    def _surely_fits(self, batch: EventBatch, bound: Bound, scratch: Scratch, verifier: Verifier) -> bool:
+        """Whether a batch without lists and fitting patterns is so small that nothing needs to be counted."""
         entries = len(batch.arrays.attributes)
         return (
             not len(batch.arrays.list_types)
+            and not len(bound.fits)
             and entries < len(verifier.block.lanes)
             and entries * self._most_fields <= len(scratch.fields)
         )

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.numbers import numbers_of
 from tocsin.columns.operands import FOLD_CASE
+from tocsin.columns.predicates import like_text
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.kernels import codes
-from tocsin.kernels.access_layouts import ELEMENT, HIGHEST_CODE, LIST_PRESENT, LOWEST_CODE, PRESENT, Runs
+from tocsin.kernels.access_layouts import ELEMENT, HIGHEST_CODE, LIST_PRESENT, LOWEST_CODE, PATTERN, PRESENT, Runs
 from tocsin.language.canonical import constant_text, name_text
 from tocsin.model.values import Instant
 
@@ -62,6 +63,8 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
         return f"{name} with {_value(known, kind - ELEMENT, operands[low >> 1])[1]}"
     for letter in transform:
         name = f"{'CASEI' if letter == FOLD_CASE else 'ACCENTI'}({name})"
+    if kind == PATTERN:
+        return _pattern(known, name, int(operands[low >> 1]))
     if low == high:
         return f"{name} = {_value(known, kind, operands[low >> 1])[1]}"
     ends = []
@@ -72,6 +75,14 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
         side, value = _value(known, kind, operands[high >> 1], is_high=True)
         ends.append(f"{name} {'<' if side < 0 else '<='} {value}")
     return " AND ".join(ends)
+
+
+def _pattern(known: CompiledExpressions, name: str, payload: int) -> str:
+    """A pattern as a condition."""
+    if payload & 1:
+        return f"MATCHES({name}, {constant_text(known.regexes[payload >> 1][0])})"
+    starts, tokens = known.arrays.pattern_starts, known.arrays.pattern_tokens
+    return f"{name} LIKE {constant_text(like_text(tokens[starts[payload >> 1] : starts[(payload >> 1) + 1]].tolist()))}"
 
 
 _PRESENT = {

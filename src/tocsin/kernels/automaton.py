@@ -1,0 +1,138 @@
+"""Which of many literals does a text hold? One pass over its bytes, whatever their number.
+
+Source: Aho and Corasick, "Efficient string matching", 1975. Children are found in one hash table over (node, byte);
+the root's in a table of 256. A literal may be anchored: BEGIN and END are fed to the automaton around every text, and
+are no bytes of UTF-8, so that a prefix, a suffix and a whole text are literals like any other.
+
+Cost: building is linear in the literals' bytes; finding, in the text's bytes and the literals found.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels.jit import inlined, kernel
+
+BEGIN: Final = 0xFF
+END: Final = 0xFE
+
+NONE: Final = -1
+_EMPTY = np.int64(-1)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_EIGHT = np.uint64(8)
+
+
+class Automaton(NamedTuple):
+    """N nodes, the root first; L literals; H places of the table, a power of two, at most half of them taken."""
+
+    roots: NDArray[np.int32]  # (256,) the root's children, the root itself where there is none
+    keys: NDArray[np.int64]  # (H,) node << 8 | byte, -1 for an empty place
+    children: NDArray[np.int32]  # (H,)
+    failures: NDArray[np.int32]  # (N,) the node of the longest suffix that is a node, too
+    reports: NDArray[np.int32]  # (N,) the nearest node among itself and its failures at which a literal ends, or -1
+    literals: NDArray[np.int32]  # (N,) the first literal that ends at a node, or -1
+    following: NDArray[np.int32]  # (L,) the next literal that ends at the same node, or -1
+
+
+@inlined
+def _place(keys: NDArray[np.int64], node: int, byte: int) -> int:
+    """Where the table has a node's child by a byte, or would have it."""
+    key = np.int64(node) << 8 | np.int64(byte)
+    mask = np.uint64(len(keys) - 1)
+    hashed = np.uint64(key) * _MIX
+    at = (hashed ^ (hashed >> np.uint64(32))) & mask
+    while keys[at] != key and keys[at] != _EMPTY:
+        at = (at + np.uint64(1)) & mask
+    return at
+
+
+@inlined
+def _step(automaton: Automaton, node: int, byte: int) -> int:
+    """The node behind another one and a byte."""
+    while node != 0:
+        at = _place(automaton.keys, node, byte)
+        if automaton.keys[at] != _EMPTY:
+            return automaton.children[at]
+        node = automaton.failures[node]
+    return automaton.roots[byte]
+
+
+@kernel
+def build_automaton(starts: NDArray[np.int64], data: NDArray[np.uint8]) -> Automaton:
+    """The automaton of literals, none of them empty."""
+    room = np.int64(16)
+    while room < 2 * (len(data) + 1):
+        room *= 2
+    roots = np.zeros(256, np.int32)
+    keys = np.full(room, _EMPTY, np.int64)
+    children = np.zeros(room, np.int32)
+    parents = np.zeros(len(data) + 1, np.int32)
+    edges = np.zeros(len(data) + 1, np.uint8)
+    depths = np.zeros(len(data) + 1, np.int32)
+    literals = np.full(len(data) + 1, NONE, np.int32)
+    following = np.full(len(starts) - 1, NONE, np.int32)
+    count = 1
+    for literal in range(len(starts) - 1):
+        node = np.int32(0)
+        for i in range(starts[literal], starts[literal + 1]):
+            at = _place(keys, node, data[i])
+            if keys[at] == _EMPTY:
+                keys[at] = np.int64(node) << 8 | np.int64(data[i])
+                children[at] = count
+                parents[count] = node
+                edges[count] = data[i]
+                depths[count] = depths[node] + 1
+                if node == 0:
+                    roots[data[i]] = count
+                count += 1
+            node = children[at]
+        following[literal] = literals[node]
+        literals[node] = literal
+    failures = np.zeros(count, np.int32)
+    reports = np.full(count, NONE, np.int32)
+    automaton = Automaton(roots, keys, children, failures, reports, literals[:count].copy(), following)
+    _link(automaton, parents, edges, np.argsort(depths[:count], kind="mergesort"))
+    return automaton
+
+
+@kernel
+def _link(
+    automaton: Automaton, parents: NDArray[np.int32], edges: NDArray[np.uint8], by_depth: NDArray[np.int64]
+) -> None:
+    """Write the failures and reports of all nodes, those nearer to the root first."""
+    for node in by_depth:
+        if node == 0:
+            continue
+        parent = parents[node]
+        failure = np.int32(0) if parent == 0 else _step(automaton, automaton.failures[parent], edges[node])
+        automaton.failures[node] = failure
+        automaton.reports[node] = node if automaton.literals[node] != NONE else automaton.reports[failure]
+
+
+@kernel
+def find_literals(
+    automaton: Automaton, text: NDArray[np.uint8], stamps: NDArray[np.int64], stamp: int, out: NDArray[np.int32]
+) -> int:
+    """Write the literals that a text holds, each once, in any order; how many. `out` has room for all.
+
+    `stamps`, by literal, are below `stamp` before.
+    """
+    found = 0
+    node = np.int32(0)
+    for i in range(-1, len(text) + 1):
+        byte = BEGIN if i < 0 else END if i == len(text) else np.int64(text[i])
+        node = _step(automaton, node, byte)
+        report = automaton.reports[node]
+        while report != NONE:
+            literal = automaton.literals[report]
+            while literal != NONE:
+                if stamps[literal] < stamp:
+                    stamps[literal] = stamp
+                    out[found] = literal
+                    found += 1
+                literal = automaton.following[literal]
+            report = automaton.reports[automaton.failures[report]]
+    return found

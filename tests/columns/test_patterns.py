@@ -1,0 +1,109 @@
+"""The patterns found through an automaton are those that each text fits, tried one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tocsin.columns.arrays import Texts
+from tocsin.columns.compiled import compile_expressions
+from tocsin.columns.patterns import PatternFinder
+from tocsin.columns.predicates import like_text, like_tokens
+from tocsin.kernels.automaton import build_automaton, find_literals
+from tocsin.language.strings import ends_in_escape, like_matches, regex_literal, regex_matches, regex_problem
+from tocsin.model.expression import Attribute, Call, Constant, Like
+
+LETTERS = st.text("abé%_\\", max_size=6)
+TEXTS = st.text("abé", max_size=12)
+REGEXES = st.one_of(
+    st.text("ab(|)*+?.^$[]{}1,\\d:é", max_size=8),
+    st.lists(
+        st.sampled_from(["a", "b", "é", "(a|b)", "[ab]", "b*", "a+", "(?:ba)?", ".", "a{2}", "^", "$"]), max_size=6
+    ).map("".join),
+)
+
+
+def _finder(patterns: list[str], regexes: list[str]) -> tuple[PatternFinder, list[tuple[str, int]]]:
+    expressions = [Like(Attribute("s"), Constant(pattern)) for pattern in patterns]
+    calls = [Call("MATCHES", (Attribute("s"), Constant(regex))) for regex in regexes]
+    compiled = compile_expressions([*expressions, *calls])
+    return PatternFinder(compiled), compiled.regexes
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=5), min_size=1, max_size=12), TEXTS)
+@example(["a", "aa", "aaa", "ab", "b", "a"], "aaab")
+def test_the_automaton_finds_every_literal(literals: list[str], text: str) -> None:
+    whole = Texts.of(literals)
+    automaton = build_automaton(whole.starts, whole.data)
+    out = np.empty(len(literals), np.int32)
+    data = np.frombuffer(text.encode(), np.uint8)
+    count = find_literals(automaton, data, np.zeros(len(literals), np.int64), 1, out)
+    assert sorted(out[:count].tolist()) == [i for i, literal in enumerate(literals) if literal in text]
+
+
+@given(REGEXES, TEXTS)
+@example("a{,5}b", "a{,5}b")
+@example("[]a]b", "]b")
+@example("a|", "")
+@example("(?i)ab", "AB")
+def test_what_a_regular_expression_is_found_in_holds_its_literal(regex: str, text: str) -> None:
+    if regex_problem(regex) is None and regex_matches(regex, text):
+        assert regex_literal(regex) in text
+
+
+@pytest.mark.parametrize(
+    ("regex", "literal"),
+    [
+        (r"^GA-\d+[a-f]*\.pdf$", ".pdf"),
+        ("abc", "abc"),
+        ("ab|cd", ""),
+        ("(ab|cd)efg", "efg"),
+        ("colou?r", "colo"),
+        ("xy{0}z", "x"),
+        ("xy{,3}", "xy{,3}"),
+        ("é+ü", "é"),
+        (r"\Qa.b\E", ""),
+        (r"\pLab", ""),
+        (r"a\x41b", ""),
+        ("(?s)ab", ""),
+        ("(?P<n>a)bc", "bc"),
+        ("[[:alpha:]]ab[^]b]", "ab"),
+        (".*", ""),
+    ],
+)
+def test_literals_of_regular_expressions(regex: str, literal: str) -> None:
+    assert regex_literal(regex) == literal
+
+
+@given(st.lists(LETTERS, max_size=8), st.lists(REGEXES, max_size=4), st.lists(TEXTS, min_size=1, max_size=8))
+def test_the_finder_finds_what_fits(patterns: list[str], regexes: list[str], texts: list[str]) -> None:
+    patterns = sorted({pattern for pattern in patterns if not ends_in_escape(pattern)})
+    regexes = sorted({regex for regex in regexes if regex_problem(regex) is None})
+    finder, known = _finder(patterns, regexes)
+    tokens = [like_tokens(pattern) for pattern in patterns]
+    distinct = sorted(set(tokens), key=tokens.index)
+    fits = finder.find(Texts.of(texts), len(texts), known)
+    for number, text in enumerate(texts):
+        found = fits.patterns[fits.starts[number] : fits.starts[number + 1]].tolist()
+        expected = [2 * p for p, one in enumerate(distinct) if finder.listed[p] and like_matches(like_text(one), text)]
+        expected += [2 * r + 1 for r, regex in enumerate(regexes) if regex_matches(regex, text)]
+        assert found == sorted(expected)
+
+
+def test_output_that_grows() -> None:
+    """More fits than there is room for at first."""
+    patterns = [f"%{'a' * k}%" for k in range(1, 60)]
+    finder, known = _finder(patterns, [])
+    texts = ["a" * 70] * 20
+    fits = finder.find(Texts.of(texts), len(texts), known)
+    assert np.diff(fits.starts).tolist() == [59] * 20
+    assert fits.patterns[:59].tolist() == list(range(0, 118, 2))
+
+
+def test_regular_expressions_that_came_later_are_tried_too() -> None:
+    finder, known = _finder(["a%"], ["b+c"])
+    fits = finder.find(Texts.of(["abc", "c", "bc"]), 3, [*known, ("c$", 0)])
+    assert fits.starts.tolist() == [0, 3, 4, 6]
+    assert fits.patterns.tolist() == [0, 1, 3, 3, 1, 3]
