@@ -1,4 +1,4 @@
-"""What do 100,000 patterns cost? A quarter each prefixes, suffixes, substrings and regular expressions, on one attribute."""
+"""What do 100,000 patterns cost? Prefixes, suffixes, substrings and regular expressions, all on one attribute."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tocsin.columns.objects import encode_objects
 from tocsin.engine.loading import build_from
 from tocsin.planner import choose
 
-_SYLLABLES = "ba ke lo mi nu ra so ti ve xu pha tron ster ling gor dan".split()
+_SYLLABLES = ["ba", "ke", "lo", "mi", "nu", "ra", "so", "ti", "ve", "xu", "pha", "tron", "ster", "ling", "gor", "dan"]
 _SHAPES = (
     "name LIKE '{word}%'",
     "name LIKE '%{word}'",
