@@ -3,6 +3,7 @@
 #   make test     every test          make unit    the tests that need no Spark
 #   make check    format, lint, types, imports, doctests, links
 #   make bench    benchmarks          make format  let ruff rewrite files
+#   make reproduce  the papers' figures (minutes)
 #   make clean    remove what the others made
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ SETUP  := pyproject.toml constraints.txt scripts/setup.sh
 # One thread for every library that would start its own: tests run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test unit check lint format bench clean
+.PHONY: demo test unit check lint format bench reproduce clean
 
 demo: $(DEMO)
 	$(BIN)/tocsin demo $(ARGS)
@@ -40,6 +41,10 @@ format: $(DEV)
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
+# The figures of the papers: make reproduce ARGS="opindex/fig-10 --scale 0.05"
+reproduce: $(DEV)
+	$(BIN)/python -m reproduce $(ARGS)
+
 bench: $(DEV)
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -52,5 +57,5 @@ $(DEV): $(SETUP)
 	touch $@ $(DEMO)
 
 clean:
-	rm -rf $(VENV) demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) demo-output reproduced .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks reproduce -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,66 @@
+"""Rerun figures of papers: print each as a table, draw it, and say whether its shape held."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from reproduce.figure import Figure, Panel, read_figure
+from reproduce.measuring import Point, compile_kernels, measure
+from reproduce.report import draw, table, verdicts
+
+HERE = Path(__file__).parent
+DEFAULT_SCALE = 0.01
+
+
+def main() -> int:
+    files = {f"{path.parent.name}/{path.stem}": path for path in sorted(HERE.glob("*/*.toml"))}
+    parser = argparse.ArgumentParser(prog="python -m reproduce", description=__doc__)
+    parser.add_argument("figures", nargs="*", help=f"of {', '.join(files)}; default: all")
+    parser.add_argument("--scale", type=float, default=DEFAULT_SCALE, help="of the paper's sizes; default: %(default)s")
+    parser.add_argument("--out", type=Path, default=Path("reproduced"), metavar="FOLDER", help="for tables and plots")
+    given = parser.parse_args()
+    unknown = [name for name in given.figures if name not in files]
+    if unknown or not 0 < given.scale <= 1:
+        parser.error(f"there is no figure {unknown[0]!r}" if unknown else "scale is above 0 and at most 1")
+    given.out.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for name in given.figures or files:
+        failed += run(read_figure(files[name]), given.scale, given.out / f"{name.replace('/', '-')}")
+    print(f"{failed} claims did not hold" if failed else "every claim held")
+    return 0
+
+
+def run(figure: Figure, scale: float, out: Path) -> int:
+    """Measure, print and draw one figure; returns how many claims did not hold."""
+    lines = [f"{figure.name}: {figure.title} (scale {scale:g})", *([figure.note] if figure.note else [])]
+    print("\n".join(lines))
+    failed = 0
+    measured = []
+    for panel in figure.panels:
+        points = measure_panel(figure, panel, scale)
+        measured.append((panel, points))
+        text, wrong = verdicts(panel, points)
+        lines += ["", *table(figure, panel, points, scale), *text]
+        print("\n".join(["", *table(figure, panel, points, scale), *text]), flush=True)
+        failed += wrong
+    out.with_suffix(".txt").write_text("\n".join(lines) + "\n")
+    draw(figure, measured, scale, out.with_suffix(".png"))
+    print(f"\n{out.with_suffix('.txt')}, {out.with_suffix('.png')}\n")
+    return failed
+
+
+def measure_panel(figure: Figure, panel: Panel, scale: float) -> dict[str, list[Point]]:
+    """The points of each series, by its name."""
+    points: dict[str, list[Point]] = {series.name: [] for series in panel.series}
+    for series in panel.series:
+        compile_kernels(series, panel.at(panel.values[0], scale, figure.scaled))
+    for value in panel.values:
+        for series in panel.series:
+            points[series.name].append(measure(panel, series, panel.at(value, scale, figure.scaled)))
+    return points
+
+
+if __name__ == "__main__":
+    sys.exit(main())

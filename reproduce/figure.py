@@ -1,0 +1,112 @@
+"""What is a figure? A workload, panels that sweep a parameter of it, series, and the shape that the paper shows."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from reproduce.shapes import Claim, claim_of
+
+Value = int | float | str
+_PANEL = {"name", "title", "sweep", "measure", "series", "expect", "workload", "log"}
+_FIGURE = {"paper", "figure", "title", "note", "workload", "scaled", "series", "panel"}
+MEASURES = {"match": "us an event", "build": "seconds", "memory": "MB"}
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A line of a plot: an index by name, with its options, asked up to some number of subscriptions.
+
+    An option may be one of the point's parameters: `be_tree(max_cap={max_cap})`.
+    """
+
+    name: str
+    index: str
+    most: int | None = None
+
+    @property
+    def parameters(self) -> set[str]:
+        """The parameters that its options name."""
+        return {name for _, name, _, _ in Formatter().parse(self.index) if name}
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One plot: what is measured of each series while a parameter takes several values."""
+
+    name: str
+    title: str
+    parameter: str
+    values: tuple[Value, ...]
+    measure: str
+    series: tuple[Series, ...]
+    claims: tuple[Claim, ...]
+    workload: Mapping[str, Any]
+    log: bool
+
+    def at(self, value: Value, scale: float, scaled: Sequence[str]) -> dict[str, Any]:
+        """The workload's parameters at one point, sizes scaled."""
+        given = {**self.workload, self.parameter: value}
+        for name in scaled:
+            given[name] = max(round(given[name] * scale), _LEAST.get(name, 1))
+        return given
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a paper. `scaled` names the parameters that `--scale` multiplies."""
+
+    paper: str
+    number: str
+    title: str
+    note: str
+    scaled: tuple[str, ...]
+    panels: tuple[Panel, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.paper}/{self.number}"
+
+
+_LEAST = {"attributes": 150}
+"""An event of 120 attributes must find them."""
+
+
+def read_figure(path: Path) -> Figure:
+    """The figure that a TOML file describes; raises `ValueError` naming the file and what is wrong in it."""
+    try:
+        given = tomllib.loads(path.read_text())
+        _known(given, _FIGURE)
+        series = {name: Series(name, **about) for name, about in given["series"].items()}
+        panels = tuple(_panel(one, given["workload"], series) for one in given["panel"])
+        scaled = tuple(given.get("scaled", ()))
+        return Figure(given["paper"], given["figure"], given["title"], given.get("note", ""), scaled, panels)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {type(error).__name__}: {error}") from error
+
+
+def _panel(given: dict[str, Any], workload: Mapping[str, Any], series: Mapping[str, Series]) -> Panel:
+    _known(given, _PANEL)
+    ((parameter, values),) = given["sweep"].items()
+    if given["measure"] not in MEASURES:
+        raise ValueError(f"measure {given['measure']!r} is none of {', '.join(MEASURES)}")
+    return Panel(
+        given["name"],
+        given["title"],
+        parameter,
+        tuple(values),
+        given["measure"],
+        tuple(series[name] for name in given["series"]),
+        tuple(claim_of(one) for one in given.get("expect", ())),
+        {**workload, **given.get("workload", {})},
+        given.get("log", True),
+    )
+
+
+def _known(given: Mapping[str, Any], names: set[str]) -> None:
+    if unknown := sorted(set(given) - names):
+        raise ValueError(f"{unknown[0]!r} is none of {', '.join(sorted(names))}")

@@ -1,0 +1,100 @@
+"""Did the shape hold? Claims about series of measurements, each checked by itself and said with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Lines = Mapping[str, Sequence[float | None]]
+"""The measurements of each series, None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a paper's plot shows of one series, perhaps beside others.
+
+    `below`: `factor` times it is at most each of `than`, at the last point that both have, or `everywhere`.
+    `rises`, `falls`: from first to last at least by `factor`. `steady`: highest by lowest is at most `factor`.
+    `steeper`: it grows from first to last by at least `factor` times what each of `than` does.
+    """
+
+    kind: str
+    series: str
+    than: tuple[str, ...] = ()
+    factor: float = 1.0
+    everywhere: bool = False
+
+    def check(self, lines: Lines) -> tuple[bool | None, str]:
+        """Whether it holds, None where there is nothing to compare; and in words."""
+        own = lines.get(self.series, ())
+        if self.kind in _ALONE:
+            return _ALONE[self.kind](self, [one for one in own if one is not None])
+        parts = [_BESIDE[self.kind](self, other, own, lines.get(other, ())) for other in self.than]
+        known = [held for held, _ in parts if held is not None]
+        return (all(known) if known else None), "; ".join(text for _, text in parts)
+
+
+def claim_of(given: Mapping[str, Any]) -> Claim:
+    """From a table of a TOML file; raises `ValueError` or `TypeError` for what it does not know."""
+    claim = Claim(**{**given, "than": tuple(given.get("than", ()))})
+    if claim.kind not in _ALONE and claim.kind not in _BESIDE:
+        raise ValueError(f"a claim {claim.kind!r} is none of {', '.join([*_ALONE, *_BESIDE])}")
+    if (claim.kind in _BESIDE) != bool(claim.than):
+        raise ValueError(f"a claim {claim.kind!r} {'needs' if claim.kind in _BESIDE else 'takes no'} `than`")
+    return claim
+
+
+def _at_least(claim: Claim) -> str:
+    return "" if claim.factor == 1 else f", {claim.factor:g} times or more"
+
+
+def _growth(own: Sequence[float]) -> float | None:
+    return own[-1] / own[0] if len(own) > 1 and own[0] > 0 else None
+
+
+def _rises(claim: Claim, own: Sequence[float]) -> tuple[bool | None, str]:
+    growth = _growth(own)
+    if growth is None:
+        return None, f"{claim.series} rises: too few points"
+    return growth >= claim.factor, f"{claim.series} rises{_at_least(claim)}: {growth:.2f}"
+
+
+def _falls(claim: Claim, own: Sequence[float]) -> tuple[bool | None, str]:
+    growth = _growth(own)
+    if growth is None:
+        return None, f"{claim.series} falls: too few points"
+    return growth * claim.factor <= 1, f"{claim.series} falls{_at_least(claim)}: {1 / growth:.2f}"
+
+
+def _steady(claim: Claim, own: Sequence[float]) -> tuple[bool | None, str]:
+    if len(own) < 2 or min(own) <= 0:
+        return None, f"{claim.series} is steady: too few points"
+    spread = max(own) / min(own)
+    return spread <= claim.factor, f"{claim.series} is steady within {claim.factor:g} times: {spread:.2f}"
+
+
+def _below(
+    claim: Claim, other: str, own: Sequence[float | None], others: Sequence[float | None]
+) -> tuple[bool | None, str]:
+    pairs = [(a, b) for a, b in zip(own, others, strict=False) if a is not None and b is not None]
+    if not pairs:
+        return None, f"{claim.series} below {other}: nothing to compare"
+    ratios = [b / a for a, b in (pairs if claim.everywhere else pairs[-1:])]
+    where = "everywhere" if claim.everywhere else "at last"
+    return min(ratios) >= claim.factor, f"{claim.series} below {other} {where}{_at_least(claim)}: {min(ratios):.2f}"
+
+
+def _steeper(
+    claim: Claim, other: str, own: Sequence[float | None], others: Sequence[float | None]
+) -> tuple[bool | None, str]:
+    pairs = [(a, b) for a, b in zip(own, others, strict=False) if a is not None and b is not None]
+    mine, theirs = _growth([a for a, _ in pairs]), _growth([b for _, b in pairs])
+    if mine is None or theirs is None:
+        return None, f"{claim.series} steeper than {other}: too few points"
+    text = f"{claim.series} steeper than {other}{_at_least(claim)}: {mine:.2f} by {theirs:.2f}"
+    return mine >= claim.factor * theirs, text
+
+
+_ALONE = {"rises": _rises, "falls": _falls, "steady": _steady}
+_BESIDE = {"below": _below, "steeper": _steeper}

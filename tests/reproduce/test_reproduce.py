@@ -1,0 +1,131 @@
+"""Figures are read, run and judged as their files say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from reproduce.__main__ import HERE, run
+from reproduce.figure import read_figure
+from reproduce.shapes import claim_of
+from reproduce.workloads import load_of
+
+from tocsin.columns.batch import Wanted
+from tocsin.index.boolean.access import Access
+from tocsin.index.boolean.scan import Scan
+
+FIGURE = """
+paper = "test"
+figure = "one"
+title = "Nothing of note"
+scaled = ["subscriptions"]
+
+[workload]
+kind = "synthetic"
+subscriptions = 1000
+attributes = 200
+events = 8
+
+[series]
+scan = { index = "scan" }
+access = { index = "access", most = 60 }
+
+[[panel]]
+name = "a"
+title = "increasing N"
+sweep = { subscriptions = [500, 1000] }
+measure = "memory"
+series = ["scan", "access"]
+expect = [
+    { kind = "rises", series = "scan" },
+    { kind = "falls", series = "scan" },
+    { kind = "below", series = "access", than = ["scan"], factor = 0.01 },
+    { kind = "steeper", series = "access", than = ["scan"] },
+]
+"""
+KINDS: list[dict[str, Any]] = [
+    {"kind": "synthetic", "subscriptions": 300, "attributes": 60, "zipf": 0.5},
+    {"kind": "queries", "subscriptions": 300, "attributes": 60, "interval": True, "event_size": 5.4},
+    {"kind": "queries", "subscriptions": 300, "attributes": 60, "interval": False, "event_size": 30.0},
+    {"kind": "products", "subscriptions": 300, "attributes": 60},
+    {"kind": "normal_form", "subscriptions": 300, "attributes": 60, "clauses": 4, "conjunctive": True},
+    {"kind": "normal_form", "subscriptions": 300, "attributes": 60, "clauses": 4, "conjunctive": False},
+    {"kind": "prefixes", "subscriptions": 60, "attributes": 60, "strings": 3, "share": 0.5, "length": 2},
+]
+
+
+def test_a_figure_is_run_and_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.toml").write_text(FIGURE)
+    assert run(read_figure(tmp_path / "one.toml"), 0.1, tmp_path / "out") == 1
+    text = (tmp_path / "out.txt").read_text()
+    assert "subscriptions" in text
+    assert "           50" in text
+    assert "access: not asked beyond 60 subscriptions" in text
+    assert "held: scan rises: " in text
+    assert "DID NOT HOLD: scan falls: " in text
+    assert "held: access below scan at last, 0.01 times or more" in text
+    assert "not to be told: access steeper than scan: too few points" in text
+    assert (tmp_path / "out.png").read_bytes()[:4] == b"\x89PNG"
+    assert text.strip() in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", sorted(HERE.glob("*/*.toml")), ids=lambda path: path.stem)
+def test_every_figure_can_be_read(path: Path) -> None:
+    figure = read_figure(path)
+    assert figure.name == f"{path.parent.name}/{path.stem}"
+    for panel in figure.panels:
+        given = panel.at(panel.values[0], 0.0001, figure.scaled)
+        assert load_of({**given, "events": 2}, set().union(*(s.parameters for s in panel.series))).events == 2
+        names = {series.name for series in panel.series}
+        assert all({claim.series, *claim.than} <= names for claim in panel.claims)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('measure = "memory"', 'measure = "luck"', "'luck' is none of match, build, memory"),
+        ('kind = "rises"', 'kind = "sings"', "'sings' is none of"),
+        (', than = ["scan"], factor', ", factor", "needs `than`"),
+        ('title = "Nothing of note"', 'titel = "x"', "'titel' is none of"),
+        ('series = ["scan", "access"]', 'series = ["scam"]', "scam"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_name(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in FIGURE
+    (tmp_path / "one.toml").write_text(FIGURE.replace(old, new))
+    with pytest.raises(ValueError, match=message) as caught:
+        read_figure(tmp_path / "one.toml")
+    assert "one.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("given", KINDS, ids=lambda given: given["kind"])
+def test_workloads_are_what_they_say(given: dict[str, Any]) -> None:
+    """Sizes as asked, the same for the same seed, and answered alike by `scan` and `access`, with some matches."""
+    load = load_of({**given, "events": 64}, set())
+    assert len(load.compiled) == given["subscriptions"]
+    assert len(load.compiled.attributes) <= given["attributes"] + given.get("strings", 0)
+    batch = load.batch(Wanted(load.compiled.attributes), 64)
+    found, expected = Access.build(load.compiled).match(batch), Scan.build(load.compiled).match(batch)
+    assert np.array_equal(found.subscriptions, expected.subscriptions)
+    assert 0 < len(found.subscriptions) < 64 * len(load.compiled)
+
+
+def test_claims() -> None:
+    lines = {"a": [1.0, 2.0, 4.0], "b": [3.0, 3.0, None], "c": [1.0]}
+    cases = [
+        ({"kind": "rises", "series": "a", "factor": 4}, True),
+        ({"kind": "rises", "series": "a", "factor": 4.1}, False),
+        ({"kind": "falls", "series": "b"}, True),
+        ({"kind": "steady", "series": "b", "factor": 1.01}, True),
+        ({"kind": "steady", "series": "a", "factor": 3.9}, False),
+        ({"kind": "rises", "series": "c"}, None),
+        ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.5}, True),
+        ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.6, "everywhere": True}, False),
+        ({"kind": "below", "series": "a", "than": ["nobody"]}, None),
+        ({"kind": "steeper", "series": "a", "than": ["b"], "factor": 2}, True),
+        ({"kind": "steeper", "series": "b", "than": ["a"]}, False),
+    ]
+    for given, held in cases:
+        assert claim_of(given).check(lines)[0] is held, given
