@@ -64,7 +64,7 @@ def match_access(
         pair_codes,
         payloads,
         values,
-        presence,
+        satisfiable,
         survivors,
         others,
         hits,
@@ -80,7 +80,7 @@ def match_access(
     single_starts, single_run_starts, single_run_stops, single_run_widths = lists.single_runs
     single_lows, single_highs, single_owners = lists.singles
     _, run_starts, run_stops, run_widths = lists.conjunction_runs
-    bounds, seconds, tails, owners, predicates = lists.conjunctions
+    bounds, filters, tails, owners, predicates = lists.conjunctions
     written = np.int64(0)
     begun = first
     while first < total:
@@ -115,7 +115,7 @@ def match_access(
                     single_lows,
                     single_highs,
                     single_owners,
-                    seconds,
+                    filters,
                     fields,
                     pair_codes,
                     end,
@@ -140,7 +140,7 @@ def match_access(
                 run_stops,
                 run_widths,
                 bounds,
-                seconds,
+                filters,
                 tails,
                 owners,
                 predicates,
@@ -155,7 +155,7 @@ def match_access(
                 begin,
                 end,
                 values,
-                presence,
+                satisfiable,
                 survivors,
                 others,
                 hits,

@@ -62,7 +62,7 @@ class Conjunctions(NamedTuple):
     """Access keys of conjunctions of two ranges or more, and their predicates beside them. E entries, P predicates."""
 
     bounds: NDArray[np.int32]  # (E,) the operand that the run is sorted by
-    seconds: NDArray[np.uint16]  # (E,) the field, modulo 2**16, of another predicate, the rarest
+    filters: NDArray[np.uint16]  # (E,) of another predicate: `kernels.filters` says how
     tails: NDArray[np.uint32]  # (E,) its first predicate
     owners: NDArray[np.int32]  # (E,) the subscription
     predicates: NDArray[np.int32]  # (3 P,) field * 4 + last * 2 + negated, lowest code, highest code
@@ -95,7 +95,7 @@ class Scratch(NamedTuple):
     codes: NDArray[np.int32]  # (N,) or LATER
     payloads: NDArray[np.int64]  # (N,) what a code that is LATER is worked out from
     values: NDArray[np.int32]  # (D,) the event's code of each field; ABSENT between events
-    presence: NDArray[np.uint64]  # (1024,) a bit for each present field, modulo 2**16; 0 between events
+    satisfiable: NDArray[np.uint64]  # (1024,) a bit for each filter that an event may satisfy; 0 between events
     survivors: NDArray[np.uint32]  # (E + 1,) conjunctions that are still in question
     doubtful: NDArray[np.uint32]  # (E + 1,) those of which not even the first predicate is known to hold
     hits: NDArray[np.int32]  # (E + 1,) subscriptions found, in any order, perhaps twice

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.access_layouts import ANY, AT_LEAST, AT_MOST, LATER
-from tocsin.kernels.activation import hide, mark, show, unmark
+from tocsin.kernels.activation import hide, show
 from tocsin.kernels.directory import CONJUNCTIONS, EQUALITIES, SINGLES, STEPS, column, entries, row_of
+from tocsin.kernels.filters import asked_bits, is_satisfiable, mark, unmark
 from tocsin.kernels.jit import inlined, prefetch
 
 SHORT: Final = 48
@@ -29,8 +30,6 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _THREE = np.uint64(3)
-_SIX = np.uint64(6)
-_LOW_SIX = np.uint64(63)
 
 
 @inlined
@@ -65,7 +64,7 @@ def prefetch_lists(
     lows: NDArray[np.int32],
     highs: NDArray[np.int32],
     owners: NDArray[np.int32],
-    seconds: NDArray[np.uint16],
+    filters: NDArray[np.uint16],
     fields: NDArray[np.int32],
     codes: NDArray[np.int32],
     first_pair: int,
@@ -80,10 +79,10 @@ def prefetch_lists(
             prefetch(highs, start)
             prefetch(owners, start)
         start, stop = entries(rows, row, CONJUNCTIONS)
-        prefetch(seconds, start)
+        prefetch(filters, start)
         first, last = equal_range(rows, row, steps, codes[pair])
         if first < last:
-            prefetch(seconds, first)
+            prefetch(filters, first)
 
 
 @inlined
@@ -148,7 +147,7 @@ def take_conjunctions(
     run_stops: NDArray[np.int64],
     run_widths: NDArray[np.int32],
     bounds: NDArray[np.int32],
-    seconds: NDArray[np.uint16],
+    filters: NDArray[np.uint16],
     tails: NDArray[np.uint32],
     owners: NDArray[np.int32],
     predicates: NDArray[np.int32],
@@ -163,23 +162,24 @@ def take_conjunctions(
     first_pair: int,
     last_pair: int,
     values: NDArray[np.int32],
-    presence: NDArray[np.uint64],
+    satisfiable: NDArray[np.uint64],
     survivors: NDArray[np.uint32],
     others: NDArray[np.uint32],
     out: NDArray[np.int32],
     to: int,
 ) -> tuple[int, int]:
     """Append the owners of an event's conjunctions that hold; the new count, and how many were verified."""
-    mark(fields, first_pair, last_pair, presence)
+    bits = asked_bits(len(operand_starts) - 1)
+    mark(fields, codes, operand_starts, bits, first_pair, last_pair, satisfiable)
     sure, doubtful = select_conjunctions(
         run_starts,
         run_stops,
         run_widths,
         bounds,
-        seconds,
+        filters,
         rows,
         steps,
-        presence,
+        satisfiable,
         fields,
         codes,
         first_pair,
@@ -187,7 +187,7 @@ def take_conjunctions(
         survivors,
         others,
     )
-    unmark(fields, first_pair, last_pair, presence)
+    unmark(fields, bits, first_pair, last_pair, satisfiable)
     if sure + doubtful == _ZERO:
         return np.int64(to), np.int64(0)
     show(fields, codes, payloads, rows, words, operand_starts, operands, first_pair, last_pair, values)
@@ -203,10 +203,10 @@ def select_conjunctions(
     run_stops: NDArray[np.int64],
     run_widths: NDArray[np.int32],
     bounds: NDArray[np.int32],
-    seconds: NDArray[np.uint16],
+    filters: NDArray[np.uint16],
     rows: NDArray[np.int64],
     steps: NDArray[np.uint16],
-    presence: NDArray[np.uint64],
+    satisfiable: NDArray[np.uint64],
     fields: NDArray[np.int32],
     codes: NDArray[np.int32],
     first_pair: int,
@@ -225,10 +225,10 @@ def select_conjunctions(
         start, stop = entries(rows, row, CONJUNCTIONS)
         equal_start, equal_stop = entries(rows, row, EQUALITIES)
         first, last = equal_range(rows, row, steps, codes[pair])
-        sure = select_by_second(seconds, first, last, presence, survivors, sure)
+        sure = select_by_filter(filters, first, last, satisfiable, survivors, sure)
         if (equal_start - start) + (stop - equal_stop) <= np.uint64(SHORT):
-            doubtful = select_by_second(seconds, start, equal_start, presence, others, doubtful)
-            doubtful = select_by_second(seconds, equal_stop, stop, presence, others, doubtful)
+            doubtful = select_by_filter(filters, start, equal_start, satisfiable, others, doubtful)
+            doubtful = select_by_filter(filters, equal_stop, stop, satisfiable, others, doubtful)
             continue
         field = np.uint64(fields[pair])
         for run in range(np.uint64(run_starts[field]), np.uint64(run_starts[field + _ONE])):
@@ -237,27 +237,26 @@ def select_conjunctions(
                 width = run_widths[run]
                 first, last = run_range(bounds, width, start, run_stop, codes[pair])
                 if width > 0 or width == ANY:
-                    doubtful = select_by_second(seconds, first, last, presence, others, doubtful)
+                    doubtful = select_by_filter(filters, first, last, satisfiable, others, doubtful)
                 else:
-                    sure = select_by_second(seconds, first, last, presence, survivors, sure)
+                    sure = select_by_filter(filters, first, last, satisfiable, survivors, sure)
             start = run_stop
     return sure, doubtful
 
 
 @inlined
-def select_by_second(
-    seconds: NDArray[np.uint16],
+def select_by_filter(
+    filters: NDArray[np.uint16],
     first: int,
     last: int,
-    presence: NDArray[np.uint64],
+    satisfiable: NDArray[np.uint64],
     survivors: NDArray[np.uint32],
     found: int,
 ) -> int:
-    """Append the places in [first, last) whose second field the event may have; returns the new count."""
+    """Append the places in [first, last) whose filters the event may satisfy; returns the new count."""
     for q in range(first, last):
-        second = np.uint64(seconds[q])
         survivors[found] = q
-        found += (presence[second >> _SIX] >> (second & _LOW_SIX)) & _ONE
+        found += is_satisfiable(np.uint64(filters[q]), satisfiable)
     return found
 
 

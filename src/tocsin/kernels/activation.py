@@ -22,9 +22,6 @@ from tocsin.kernels.jit import inlined, kernel, prefetch
 from tocsin.kernels.layouts import Bound, Events
 
 _ONE = np.uint64(1)
-_SIX = np.uint64(6)
-_LOW_SIX = np.uint64(63)
-_LOW_SIXTEEN = np.uint64(0xFFFF)
 
 
 @kernel
@@ -168,21 +165,6 @@ def _activate_patterns(
             scratch.codes[count] = code
             count += 1
     return count
-
-
-@inlined
-def mark(fields: NDArray[np.int32], first: int, stop: int, presence: NDArray[np.uint64]) -> None:
-    """Set a bit for the field of each of an event's pairs [first, stop)."""
-    for pair in range(np.uint64(first), np.uint64(stop)):
-        bit = np.uint64(fields[pair]) & _LOW_SIXTEEN
-        presence[bit >> _SIX] |= _ONE << (bit & _LOW_SIX)
-
-
-@inlined
-def unmark(fields: NDArray[np.int32], first: int, stop: int, presence: NDArray[np.uint64]) -> None:
-    """Clear them again."""
-    for pair in range(np.uint64(first), np.uint64(stop)):
-        presence[(np.uint64(fields[pair]) & _LOW_SIXTEEN) >> _SIX] = np.uint64(0)
 
 
 @inlined

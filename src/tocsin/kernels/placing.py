@@ -16,6 +16,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.access_keys import ALWAYS, NEVER, Keys, Shares, cheapest_key, needs_all
 from tocsin.kernels.access_layouts import HIGHEST_CODE, LOWEST_CODE
 from tocsin.kernels.covers import choose_cover, cover_literals
+from tocsin.kernels.filters import asked_bits, filter_of, level_count
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Expressions
 
@@ -24,8 +25,6 @@ SINGLE: Final = 1
 CONJUNCTION: Final = 2
 PROGRAM: Final = 3
 UNCOVERED: Final = 4
-
-_FIELD_BITS: Final = 16
 
 
 @kernel
@@ -56,28 +55,32 @@ def order_conjunction(
     start: int,
     stop: int,
     costs: NDArray[np.float64],
-    keys: Keys,
-    shares: NDArray[np.float64],
     literals: NDArray[np.int32],
-) -> int:
-    """Write a conjunction's literals, those that fewest events satisfy first.
-
-    Returns the field among those of the others that is the rarest: the first one's own where it has no other.
-    """
-    count = stop - start
-    for i in range(count):
+) -> None:
+    """Write a conjunction's literals, those that fewest events satisfy first."""
+    for i in range(stop - start):
         literal = program[start + i]
         at = i
         while at > 0 and costs[literals[at - 1]] > costs[literal]:
             literals[at] = literals[at - 1]
             at -= 1
         literals[at] = literal
+
+
+@kernel
+def filter_literal(
+    literals: NDArray[np.int32], count: int, keys: Keys, shares: NDArray[np.float64], by_range: bool
+) -> int:
+    """Of a conjunction's literals in order, the one to filter by beside the first: the next, or the rarest field's."""
+    if by_range:
+        return literals[min(1, count - 1)]
     own = keys.present[literals[0] >> 1]
-    second = own
+    second = literals[0]
     for i in range(1, count):
         field = keys.present[literals[i] >> 1]
-        if field != own and (second == own or shares[field] < shares[second]):
-            second = field
+        before = keys.present[second >> 1]
+        if field != own and (before == own or shares[field] < shares[before]):
+            second = literals[i]
     return second
 
 
@@ -113,7 +116,6 @@ def conjunction_keys(
     owners: NDArray[np.int32],
     costs: NDArray[np.float64],
     keys: Keys,
-    shares: NDArray[np.float64],
     out: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
 ) -> None:
     """Write the field, lowest and highest code of each conjunction's access predicate."""
@@ -123,7 +125,7 @@ def conjunction_keys(
     literals = np.empty(longest + 1, np.int32)
     for i in range(len(owners)):
         s = owners[i]
-        order_conjunction(program, starts[s], starts[s + 1], costs, keys, shares, literals)
+        order_conjunction(program, starts[s], starts[s + 1], costs, literals)
         field, low, high = literal_range(literals[0], keys)
         out[0][i] = field
         out[1][i] = low
@@ -138,18 +140,24 @@ def write_conjunctions(
     costs: NDArray[np.float64],
     keys: Keys,
     shares: NDArray[np.float64],
-    seconds: NDArray[np.uint16],
+    operand_starts: NDArray[np.int64],
+    filters: NDArray[np.uint16],
     tails: NDArray[np.uint32],
     predicates: NDArray[np.int32],
 ) -> None:
     """Write the predicates of conjunctions, in the order of `owners`, the access predicate of each first."""
     literals = np.empty(len(predicates) // 3 + 1, np.int32)
+    bits = asked_bits(len(operand_starts) - 1)
+    by_range = level_count(bits) > 1
     at = 0
     for i in range(len(owners)):
         start = starts[owners[i]]
         count = starts[owners[i] + 1] - start
-        second = order_conjunction(program, start, start + count, costs, keys, shares, literals)
-        seconds[i] = second & (2**_FIELD_BITS - 1)
+        order_conjunction(program, start, start + count, costs, literals)
+        second = filter_literal(literals, count, keys, shares, by_range)
+        field, low, high = literal_range(second, keys)
+        operands = operand_starts[field + 1] - operand_starts[field]
+        filters[i] = filter_of(field, low, high, operands, bits)
         tails[i] = at
         for j in range(count):
             key = keys.starts[literals[j] >> 1]

@@ -79,17 +79,17 @@ def _singles(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tu
 def _conjunctions(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tuple[Runs, Conjunctions]:
     owners = np.flatnonzero(lists == placing.CONJUNCTION).astype(np.int32)
     ends = _ends(len(owners))
-    about = (known.literals, known.keys, known.shares.fields)
-    placing.conjunction_keys(leaves.program, leaves.program_starts, owners, *about, ends)
+    placing.conjunction_keys(leaves.program, leaves.program_starts, owners, known.literals, known.keys, ends)
     order, runs = cluster(len(known.fields.kinds), *ends)
     owners = owners[order]
     lengths = leaves.program_starts[owners + 1] - leaves.program_starts[owners]
-    seconds, tails = np.empty(len(owners), np.uint16), np.empty(len(owners), np.uint32)
+    filters, tails = np.empty(len(owners), np.uint16), np.empty(len(owners), np.uint32)
+    about = (known.literals, known.keys, known.shares.fields, known.fields.operand_starts)
     predicates = np.empty(3 * int(lengths.sum()), np.int32)
-    placing.write_conjunctions(leaves.program, leaves.program_starts, owners, *about, seconds, tails, predicates)
+    placing.write_conjunctions(leaves.program, leaves.program_starts, owners, *about, filters, tails, predicates)
     by_highest = (ends[1] <= LOWEST_CODE) & (ends[2] != HIGHEST_CODE)  # as `cluster` sorts them
     bounds = np.where(by_highest, ends[2], ends[1])[order]
-    table = Conjunctions(bounds, seconds, tails, owners, predicates)
+    table = Conjunctions(bounds, filters, tails, owners, predicates)
     return _frozen(runs), _frozen(table)
 
 

@@ -23,7 +23,7 @@ _TYPES = {
     "transforms": np.uint16,
     "operand_starts": np.int64,
     "operands": np.int64,
-    "seconds": np.uint16,
+    "filters": np.uint16,
     "tails": np.uint32,
 }
 """Everything else is int32."""
