@@ -103,7 +103,7 @@ CRAFTED: Final[dict[str, Spoil]] = {
     "every run of singles is without ends": all_of("index.single_runs.run_widths", ANY),
     "every run of programs has a width below all": all_of("index.program_runs.run_widths", -(2**31)),
     "every bound is high": all_of("index.conjunctions.bounds", 2**31 - 1),
-    "every second is high": all_of("index.conjunctions.seconds", 2**16 - 1),
+    "every filter is high": all_of("index.conjunctions.filters", 2**16 - 1),
     "operands all equal": all_of("index.fields.operands", 5),
     "one owner of all singles": all_of("index.singles.owners", 0),
     "one program in all postings": all_of("index.program_postings.owners", 0),

@@ -14,6 +14,7 @@ from tests.segment.samples import Damaged, asked
 from tests.segment.spoiling import ASKED, AccessDamaged, Spoil, all_of, one_of
 from tocsin.errors import SegmentError
 from tocsin.index.boolean.access import Access
+from tocsin.kernels.access_layouts import NARROW, WIDE
 from tocsin.segment import SegmentSet, open_segment
 from tocsin.segment.storage import ARRAYS
 
@@ -51,7 +52,7 @@ def more_than_all(name: str, of: str) -> Spoil:
 
 def in_predicates(column: int, change: Callable[[np.ndarray], object]) -> Spoil:
     def spoil(damaged: Damaged) -> None:
-        rows = damaged.array("index.conjunctions.predicates").reshape(-1, 3)
+        rows = damaged.array("index.conjunctions.predicates").reshape(-1, NARROW)
         rows[:, column] = change(rows[:, column])
         damaged.put("index.conjunctions.predicates", rows.reshape(-1))
 
@@ -94,6 +95,8 @@ OUT_OF_RANGE: dict[str, Spoil] = {
     "negative fields of predicates": in_predicates(0, lambda column: column | np.int32(-(2**31))),
     "predicates without an end": in_predicates(0, lambda column: column & ~2),
     "predicates that all end": in_predicates(0, lambda column: column | 2),
+    "predicates of no width": one_of(I + "conjunctions.stride", 0, 0),
+    "predicates of another width": one_of(I + "conjunctions.stride", 0, WIDE),
     "number of subscriptions": one_of(I + "subscriptions", 0, 3),
     "negative number of subscriptions": one_of(I + "subscriptions", 0, -1),
     "one subscription more": one_of(I + "subscriptions", 0, len(AccessDamaged.built) + 1),
@@ -147,8 +150,8 @@ def test_numbers_that_would_lead_kernels_astray_are_refused(damaged: Damaged, wh
 ENDS: dict[str, Spoil] = {
     "low end of a single": all_of(I + "singles.lows", LARGE),
     "high end of a single": all_of(I + "singles.highs", LARGE),
-    "low end of a predicate": in_predicates(1, lambda ends: np.full_like(ends, LARGE)),
-    "high end of a predicate": in_predicates(2, lambda ends: np.full_like(ends, LARGE)),
+    "low end of a predicate": in_predicates(1, lambda ends: ends | 0x7FFF),
+    "high end of a predicate": in_predicates(1, lambda ends: ends & 0xFFFF | 0x7FFF << 16),
 }
 
 
@@ -203,7 +206,7 @@ def test_every_table_of_the_index_is_spoilt_here(damaged: Damaged) -> None:
     """The sample has something in every array of the index but what its subscriptions cannot need."""
     names = [name for name in damaged.manifest["arrays"] if name.split(".")[:2][-1] in (*TABLES, "programs")]
 
-    assert len(names) == 30
+    assert len(names) == 31
     assert all(damaged.array(name).size for name in names)
     assert np.diff(damaged.array(I + "conjunction_runs.starts")).max() > 48
 

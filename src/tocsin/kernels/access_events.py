@@ -80,7 +80,8 @@ def match_access(
     single_starts, single_run_starts, single_run_stops, single_run_widths = lists.single_runs
     single_lows, single_highs, single_owners = lists.singles
     _, run_starts, run_stops, run_widths = lists.conjunction_runs
-    bounds, filters, tails, owners, predicates = lists.conjunctions
+    bounds, filters, tails, owners, predicates, strides = lists.conjunctions
+    stride = np.uint64(strides[0])
     written = np.int64(0)
     begun = first
     while first < total:
@@ -144,6 +145,7 @@ def match_access(
                 tails,
                 owners,
                 predicates,
+                stride,
                 rows,
                 words,
                 steps,

@@ -31,6 +31,13 @@ AT_MOST: Final = -2  # ranges without a lower end, by their upper end
 AT_LEAST: Final = -1  # ranges without an upper end, by their lower end; everything else: by the lower end
 
 
+# Numbers of a predicate. NARROW holds where no code of a finite end has more than 16 bits: lowest | highest << 16, and
+# NARROW_HIGHEST for HIGHEST_CODE.
+NARROW: Final = 2
+WIDE: Final = 3
+NARROW_HIGHEST: Final = 0xFFFF
+
+
 class Fields(NamedTuple):
     """An attribute, seen as a kind, through a transform. A attributes, D fields, O operands."""
 
@@ -65,7 +72,8 @@ class Conjunctions(NamedTuple):
     filters: NDArray[np.uint16]  # (E,) of another predicate: `kernels.filters` says how
     tails: NDArray[np.uint32]  # (E,) its first predicate
     owners: NDArray[np.int32]  # (E,) the subscription
-    predicates: NDArray[np.int32]  # (3 P,) field * 4 + last * 2 + negated, lowest code, highest code
+    predicates: NDArray[np.int32]  # (WIDE P,) field * 4 + last * 2 + negated, lowest code, highest code
+    stride: NDArray[np.int64]  # (1,) WIDE; or NARROW, and `predicates` (NARROW P,) with both codes in one number
 
 
 class Programs(NamedTuple):

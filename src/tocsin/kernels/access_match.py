@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.access_layouts import ANY, AT_LEAST, AT_MOST, LATER
+from tocsin.kernels.access_layouts import ANY, AT_LEAST, AT_MOST, LATER, NARROW, NARROW_HIGHEST
 from tocsin.kernels.activation import hide, show
 from tocsin.kernels.directory import CONJUNCTIONS, EQUALITIES, SINGLES, STEPS, column, entries, row_of
 from tocsin.kernels.filters import asked_bits, is_satisfiable, mark, unmark
@@ -29,7 +29,6 @@ AHEAD: Final = np.uint64(16)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
-_THREE = np.uint64(3)
 
 
 @inlined
@@ -151,6 +150,7 @@ def take_conjunctions(
     tails: NDArray[np.uint32],
     owners: NDArray[np.int32],
     predicates: NDArray[np.int32],
+    stride: int,
     rows: NDArray[np.int64],
     words: NDArray[np.uint64],
     steps: NDArray[np.uint16],
@@ -191,8 +191,8 @@ def take_conjunctions(
     if sure + doubtful == _ZERO:
         return np.int64(to), np.int64(0)
     show(fields, codes, payloads, rows, words, operand_starts, operands, first_pair, last_pair, values)
-    to = verify_by_level(tails, owners, predicates, others, doubtful, _ZERO, values, out, to)
-    to = verify_by_level(tails, owners, predicates, survivors, sure, _ONE, values, out, to)
+    to = verify_by_level(tails, owners, predicates, stride, others, doubtful, _ZERO, values, out, to)
+    to = verify_by_level(tails, owners, predicates, stride, survivors, sure, _ONE, values, out, to)
     hide(fields, first_pair, last_pair, values)
     return np.int64(to), np.int64(sure + doubtful)
 
@@ -265,6 +265,7 @@ def verify_by_level(
     tails: NDArray[np.uint32],
     owners: NDArray[np.int32],
     predicates: NDArray[np.int32],
+    stride: int,
     survivors: NDArray[np.uint32],
     found: int,
     level: int,
@@ -277,12 +278,17 @@ def verify_by_level(
         kept = _ZERO
         for j in range(found):
             ahead = np.uint64(survivors[min(j + AHEAD, found - _ONE)])
-            prefetch(predicates, (np.uint64(tails[ahead]) + level) * _THREE)
+            prefetch(predicates, (np.uint64(tails[ahead]) + level) * stride)
             q = np.uint64(survivors[j])
-            at = (np.uint64(tails[q]) + level) * _THREE
+            at = (np.uint64(tails[q]) + level) * stride
             field = np.uint64(np.uint32(predicates[at]))
             value = values[field >> _TWO]
-            inside = np.uint64((value >= predicates[at + _ONE]) & (value <= predicates[at + _TWO]))
+            if stride == np.uint64(NARROW):
+                ends = np.uint32(predicates[at + _ONE])
+                low, high = np.int32(ends & NARROW_HIGHEST), np.int32(ends >> np.uint32(16))
+            else:
+                low, high = predicates[at + _ONE], predicates[at + _TWO]
+            inside = np.uint64((value >= low) & (value <= high))
             holds = (inside ^ (field & _ONE)) & np.uint64(value >= 0)
             is_last = (field >> _ONE) & _ONE
             out[to] = owners[q]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.access_keys import ALWAYS, NEVER, Keys, Shares, cheapest_key, needs_all
-from tocsin.kernels.access_layouts import HIGHEST_CODE, LOWEST_CODE
+from tocsin.kernels.access_layouts import HIGHEST_CODE, LOWEST_CODE, NARROW_HIGHEST, WIDE
 from tocsin.kernels.covers import choose_cover, cover_literals
 from tocsin.kernels.filters import asked_bits, filter_of, level_count
 from tocsin.kernels.jit import kernel
@@ -144,9 +144,10 @@ def write_conjunctions(
     filters: NDArray[np.uint16],
     tails: NDArray[np.uint32],
     predicates: NDArray[np.int32],
+    stride: int,
 ) -> None:
     """Write the predicates of conjunctions, in the order of `owners`, the access predicate of each first."""
-    literals = np.empty(len(predicates) // 3 + 1, np.int32)
+    literals = np.empty(len(predicates) // stride + 1, np.int32)
     bits = asked_bits(len(operand_starts) - 1)
     by_range = level_count(bits) > 1
     at = 0
@@ -162,9 +163,12 @@ def write_conjunctions(
         for j in range(count):
             key = keys.starts[literals[j] >> 1]
             last = np.int32(j == count - 1)
-            predicates[3 * at] = (keys.fields[key] << 2) | (last << 1) | (literals[j] & 1)
-            predicates[3 * at + 1] = keys.lows[key]
-            predicates[3 * at + 2] = keys.highs[key]
+            predicates[stride * at] = (keys.fields[key] << 2) | (last << 1) | (literals[j] & 1)
+            if stride == WIDE:
+                predicates[stride * at + 1] = keys.lows[key]
+                predicates[stride * at + 2] = keys.highs[key]
+            else:
+                predicates[stride * at + 1] = keys.lows[key] | (min(keys.highs[key], NARROW_HIGHEST) << 16)
             at += 1
 
 

@@ -21,6 +21,9 @@ from tocsin.kernels.access_keys import Keys, Shares, guessed_shares, literal_cos
 from tocsin.kernels.access_layouts import (
     HIGHEST_CODE,
     LOWEST_CODE,
+    NARROW,
+    NARROW_HIGHEST,
+    WIDE,
     Conjunctions,
     Fields,
     Lists,
@@ -85,11 +88,15 @@ def _conjunctions(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) 
     lengths = leaves.program_starts[owners + 1] - leaves.program_starts[owners]
     filters, tails = np.empty(len(owners), np.uint16), np.empty(len(owners), np.uint32)
     about = (known.literals, known.keys, known.shares.fields, known.fields.operand_starts)
-    predicates = np.empty(3 * int(lengths.sum()), np.int32)
-    placing.write_conjunctions(leaves.program, leaves.program_starts, owners, *about, filters, tails, predicates)
+    most = int(np.diff(known.fields.operand_starts).max(initial=0))
+    stride = NARROW if 2 * most < NARROW_HIGHEST else WIDE
+    predicates = np.empty(stride * int(lengths.sum()), np.int32)
+    placing.write_conjunctions(
+        leaves.program, leaves.program_starts, owners, *about, filters, tails, predicates, stride
+    )
     by_highest = (ends[1] <= LOWEST_CODE) & (ends[2] != HIGHEST_CODE)  # as `cluster` sorts them
     bounds = np.where(by_highest, ends[2], ends[1])[order]
-    table = Conjunctions(bounds, filters, tails, owners, predicates)
+    table = Conjunctions(bounds, filters, tails, owners, predicates, np.array([stride]))
     return _frozen(runs), _frozen(table)
 
 

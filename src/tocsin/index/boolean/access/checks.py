@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.checks import ascending, check_below, check_starts, require
-from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
 from tocsin.kernels import codes
 from tocsin.kernels.access_layouts import (
     ANY,
@@ -18,7 +18,9 @@ from tocsin.kernels.access_layouts import (
     ELEMENT,
     HIGHEST_CODE,
     LOWEST_CODE,
+    NARROW,
     PATTERN,
+    WIDE,
     Conjunctions,
     Fields,
     Lists,
@@ -128,8 +130,9 @@ def _check_classes(name: str, runs: Runs, lows: NDArray[np.int32], highs: NDArra
 def _check_conjunctions(fields: Fields, runs: Runs, conjunctions: Conjunctions) -> None:
     """Predicates in the order of the conjunctions, the last of each marked; the first one is what the run is about."""
     _check_runs("conjunctions", runs, len(fields.kinds), conjunctions[:4])
-    require(len(conjunctions.predicates) % 3 == 0, "the predicates are cut short")
-    rows = conjunctions.predicates.reshape(-1, 3)
+    require(conjunctions.stride.tolist() in ([NARROW], [WIDE]), "the predicates are of no known width")
+    require(len(conjunctions.predicates) % int(conjunctions.stride[0]) == 0, "the predicates are cut short")
+    rows = predicate_rows(conjunctions)
     numbers = rows[:, 0] >> 2
     check_below("field of a predicate", numbers, len(fields.kinds))
     require((fields.kinds[numbers] <= codes.INSTANT).all(), "a predicate is on a field that is no scalar's")

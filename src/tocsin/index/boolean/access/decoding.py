@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import empty_runs, frozen
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.joining import reordered
-from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
 from tocsin.kernels import codes
 from tocsin.kernels.access_keys import HIGHEST, LOWEST
 from tocsin.kernels.access_layouts import HIGHEST_CODE, LOWEST_CODE, Fields, Runs
@@ -19,7 +19,7 @@ def decoded(layout: AccessLayout) -> CompiledExpressions:
     """The expressions of all subscriptions; one that matches nothing becomes FALSE. Cost: linear."""
     lists, others = layout.lists, layout.programs_of.arrays
     singles, conjunctions = lists.singles, lists.conjunctions
-    rows = conjunctions.predicates.reshape(-1, 3)
+    rows = predicate_rows(conjunctions)
     leaves = _ranges(
         lists.fields,
         np.concatenate([_fields_of(lists.single_runs), rows[:, 0] >> 2]),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tocsin.columns.checks import require, require_type
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.stored import restored, stored
-from tocsin.kernels.access_layouts import Lists
+from tocsin.kernels.access_layouts import HIGHEST_CODE, NARROW_HIGHEST, WIDE, Conjunctions, Lists
 
 _TYPES = {
     "starts": np.int64,
@@ -25,6 +25,7 @@ _TYPES = {
     "operands": np.int64,
     "filters": np.uint16,
     "tails": np.uint32,
+    "stride": np.int64,
 }
 """Everything else is int32."""
 
@@ -60,6 +61,18 @@ class AccessLayout:
         require(len(arrays["subscriptions"]) == 1, "it does not say how many subscriptions there are")
         lists = Lists(**{name: _table(name, kind, arrays) for name, kind in get_type_hints(Lists).items()})
         return cls(int(arrays["subscriptions"][0]), lists, restored(arrays))
+
+
+def predicate_rows(conjunctions: Conjunctions) -> NDArray[np.int32]:
+    """(P, WIDE) the predicates of conjunctions, however they are kept."""
+    stride = int(conjunctions.stride[0])
+    rows = conjunctions.predicates.reshape(-1, stride)
+    if stride == WIDE:
+        return rows
+    ends = rows[:, 1].view(np.uint32)
+    highs = (ends >> 16).astype(np.int32)
+    highs[highs == NARROW_HIGHEST] = HIGHEST_CODE
+    return np.stack([rows[:, 0], (ends & 0xFFFF).astype(np.int32), highs], axis=1)
 
 
 def _table(name: str, kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:

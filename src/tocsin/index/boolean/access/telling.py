@@ -11,7 +11,7 @@ from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.numbers import numbers_of
 from tocsin.columns.operands import FOLD_CASE
 from tocsin.columns.predicates import like_text
-from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
 from tocsin.kernels import codes
 from tocsin.kernels.access_layouts import ELEMENT, HIGHEST_CODE, LIST_PRESENT, LOWEST_CODE, PATTERN, PRESENT, Runs
 from tocsin.language.canonical import constant_text, name_text
@@ -27,7 +27,7 @@ def told(layout: AccessLayout, number: int) -> str:
         low, high = lists.singles.lows[at], lists.singles.highs[at]
         return f"found by {_key(layout, _field(lists.single_runs, at[0]), low[0], high[0])}, and that is all of it"
     if len(at := np.flatnonzero(lists.conjunctions.owners == number)):
-        first = lists.conjunctions.predicates[3 * int(lists.conjunctions.tails[at[0]]) :]
+        first = predicate_rows(lists.conjunctions)[lists.conjunctions.tails[at[0]]]
         key = _key(layout, int(first[0] >> 2), *((LOWEST_CODE, HIGHEST_CODE) if first[0] & 1 else first[1:3]))
         return f"looked for under {key}, then verified"
     program = np.flatnonzero(lists.programs.owners == number)
