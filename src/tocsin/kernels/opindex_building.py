@@ -153,10 +153,8 @@ def stray_entries(
     stray = 0
     for segment in range(len(starts)):
         for i in range(starts[segment], stops[segment]):
-            if np.int64(segment_of(keys[i] >> 32, segments)) != segment % segments:
-                stray += 1
-            elif i > starts[segment] and (
-                keys[i - 1] > keys[i] or (keys[i - 1] == keys[i] and pointers[i - 1] > pointers[i])
-            ):
-                stray += 1
+            strayed = np.int64(segment_of(keys[i] >> 32, segments)) != segment % segments
+            if i > starts[segment]:
+                strayed |= keys[i - 1] > keys[i] or (keys[i - 1] == keys[i] and pointers[i - 1] > pointers[i])
+            stray += strayed
     return stray

@@ -33,7 +33,6 @@ WIDTH: Final = FORMS * OPERATORS
 
 MOST_CLAUSES: Final = 64
 CLAUSE_BITS: Final = np.uint64(6)
-NEVER: Final = 2**31 - 1  # predicates that a counter slot waits for which no subscription has
 
 
 class Prefixes(NamedTuple):
@@ -72,7 +71,7 @@ class Counters(NamedTuple):
 
     starts: NDArray[np.int32]  # (P,) pivot p has counters [starts[p], stops[p])
     stops: NDArray[np.int32]  # (P,)
-    needed: NDArray[np.int32]  # (C,) predicates to match; NEVER for a slot that is free
+    needed: NDArray[np.int32]  # (C,) predicates to match
     owners: NDArray[np.int32]  # (C,) the subscription
     bitmap_starts: NDArray[np.int32]  # (P,)
     bitmap_stops: NDArray[np.int32]  # (P,)

@@ -155,11 +155,11 @@ def rarest_fields(
     shares: NDArray[np.float64],
     out: NDArray[np.int32],
 ) -> None:
-    """Write the pivot of each conjunction: the field that fewest events have; of equal ones the lowest (Equation 1)."""
+    """Write the pivot of each conjunction: the field that fewest events have, of equal ones the first (Equation 1)."""
     for c in range(len(starts) - 1):
         best = present[literals[starts[c]] >> 1]
         for i in range(starts[c] + 1, starts[c + 1]):
             field = present[literals[i] >> 1]
-            if shares[field] < shares[best] or (shares[field] == shares[best] and field < best):
+            if shares[field] < shares[best]:
                 best = field
         out[c] = best

@@ -65,7 +65,7 @@ def are_plain(compiled: CompiledExpressions) -> NDArray[np.bool_]:
 
 
 def clauses_of(compiled: CompiledExpressions, number: int, most: int, *, conjunctive: bool) -> list[Clause] | None:
-    """The clauses of one expression as `disjunctive` or `conjunctive` has them; None where they are more than `most`."""
+    """The clauses of one expression as `disjunctive` or `conjunctive` has them; None where they are over `most`."""
     starts = compiled.arrays.program_starts
     program = compiled.arrays.program[starts[number] : starts[number + 1]].tolist()
     return _Normal(program, compiled.arrays.leaf_kinds, most, conjunctive=conjunctive).clauses()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,7 +59,7 @@ def _check_prefixes(prefixes: Prefixes, fields: int, transforms: int) -> None:
     require(len(texts) == len(prefixes.parents), "the prefixes differ in length")
     owners = np.repeat(np.arange(groups), np.diff(prefixes.group_starts)).tolist()
     ordered = list(zip(owners, (text.encode() for text in texts.to_list()), strict=True))
-    require(all(one < other for one, other in zip(ordered, ordered[1:], strict=False)), "the prefixes are out of order")
+    require(all(one < other for one, other in pairwise(ordered)), "the prefixes are out of order")
     require(parents_of(ordered) == prefixes.parents.tolist(), "a prefix is under another parent")
 
 

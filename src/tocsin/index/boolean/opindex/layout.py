@@ -22,7 +22,8 @@ def named_arrays(lists: OpLists, segments: int, signature_bits: int) -> dict[str
         stops = _STOPS.get(name, {})
         for field, array in table._asdict().items():
             if field in stops:
-                array = np.concatenate([array[:1] if len(array) else np.zeros(1, array.dtype), getattr(table, stops[field])])
+                first = array[:1] if len(array) else np.zeros(1, array.dtype)
+                array = np.concatenate([first, getattr(table, stops[field])])
             if field not in stops.values():
                 arrays[f"{name}.{field}"] = array
     return arrays
@@ -36,7 +37,7 @@ def options_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[int, int]:
 
 
 def lists_from(arrays: Mapping[str, NDArray[Any]]) -> OpLists:
-    """From what `named_arrays` gave; raises `ValueError` or `KeyError` where types differ. `checks` sees the numbers."""
+    """From what `named_arrays` gave; `ValueError` or `KeyError` where types differ. `checks` sees the numbers."""
     tables = {name: _table(name, kind, arrays) for name, kind in get_type_hints(OpLists).items()}
     return OpLists(**tables)
 

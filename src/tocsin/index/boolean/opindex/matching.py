@@ -11,7 +11,8 @@ from tocsin.index.boolean.opindex.prefixes import depths
 from tocsin.index.found import collect
 from tocsin.index.protocols import Found
 from tocsin.kernels.layouts import Bound
-from tocsin.kernels.opindex import OpScratch, match_opindex, widest_event
+from tocsin.kernels.opindex import match_opindex
+from tocsin.kernels.opindex_events import OpScratch, widest_event
 from tocsin.kernels.opindex_layouts import Counters, OpLists, Prefixes
 from tocsin.kernels.ordering import BUCKETS
 
@@ -19,9 +20,7 @@ from tocsin.kernels.ordering import BUCKETS
 class Matching:
     """What matching needs beside the lists. Many threads may use it: memory is made for each batch."""
 
-    def __init__(
-        self, compiled: CompiledExpressions, prefixes: Prefixes, segments: int, signature_bits: int
-    ) -> None:
+    def __init__(self, compiled: CompiledExpressions, prefixes: Prefixes, segments: int, signature_bits: int) -> None:
         self._leaves = compiled.arrays
         self._subscriptions = len(compiled)
         self._depths = depths(prefixes)

@@ -19,9 +19,7 @@ from tocsin.kernels.layouts import Expressions
 from tocsin.kernels.opindex_layouts import Prefixes
 
 
-def make_prefixes(
-    leaves: Expressions, present: NDArray[np.int32], fields: int
-) -> tuple[Prefixes, NDArray[np.int32]]:
+def make_prefixes(leaves: Expressions, present: NDArray[np.int32], fields: int) -> tuple[Prefixes, NDArray[np.int32]]:
     """The prefixes of all LIKE leaves, and the number of each leaf's, -1 for one that is none.
 
     `present` has the field of each leaf. Cost: O(X log X) comparisons of strings for X LIKE leaves.

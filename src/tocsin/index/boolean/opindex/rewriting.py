@@ -44,8 +44,8 @@ Entry: TypeAlias = tuple[int, int]
 """An operator and a key."""
 
 _ONLY = (
-    "opindex takes comparisons of an attribute with constants, IN, BETWEEN, LIKE, MATCHES and IS NOT NULL under AND, OR "
-    "and NOT; index 'auto' takes any expression"
+    "opindex takes comparisons of an attribute with constants, IN, BETWEEN, LIKE, MATCHES and IS NOT NULL under AND, "
+    "OR and NOT; index 'auto' takes any expression"
 )
 _REFUSED = {
     codes.INTERSECTS: "it asks about geometries",
@@ -110,9 +110,7 @@ class _Rewriter:
         ordered_starts, literals = reordered(starts_of(sizes, len(sizes)), literals.astype(np.int32), order)
         return Rewriting(fields, prefixes, self._counted(ordered_starts, literals, owners[order]), clauses)
 
-    def _expanded(
-        self, literals: NDArray[np.int32], owners: NDArray[np.int64]
-    ) -> tuple[Rewritten, NDArray[np.int32]]:
+    def _expanded(self, literals: NDArray[np.int32], owners: NDArray[np.int64]) -> tuple[Rewritten, NDArray[np.int32]]:
         """Literals as entries, and how many units each has; `owners` are the subscriptions they are of."""
         leaves = self._compiled.arrays
         counts, units = np.empty(len(literals), np.int64), np.empty(len(literals), np.int32)
