@@ -130,6 +130,7 @@ def _search_pivot(
     field_bits: NDArray[np.uint64],
     operand_bits: NDArray[np.uint64],
     survivors: NDArray[np.int32],
+    searched: NDArray[np.uint64],
     counters: NDArray[np.int32],
     bitmaps: NDArray[np.uint64],
     hits: NDArray[np.int32],
@@ -142,47 +143,58 @@ def _search_pivot(
     base: int,
     found: int,
 ) -> int:
-    """Search all lists of a pivot and form for an event's pairs; returns how many hits there are then."""
+    """Search all lists of a pivot and form for an event's pairs; returns how many hits there are then.
+
+    First it is seen which segments are to be searched, then their entries are asked for, and then searched.
+    """
     row = np.uint64(WIDTH * pivot + OPERATORS * form)
+    kept = _NONE
     for operator in range(OPERATORS):
         number = rows[row + np.uint64(operator)]
         if number < 0:
             continue
         directory = np.uint64(number) * np.uint64(segments)
-        by_operand = operator == EQUAL or operator == PREFIX
         first = values if operator == PREFIX else np.int64(0)
         stop = pairs if operator == PREFIX else values
         if bits == 0:
-            kept = _all(first, stop, survivors)
-        elif by_operand:
-            kept = _surviving(signatures, directory, own_segments, operand_bits, first, stop, survivors)
+            kept = _all(directory, own_segments, first, stop, operator, survivors, searched, kept)
         else:
-            kept = _surviving(signatures, directory, own_segments, field_bits, first, stop, survivors)
-        for s in range(kept):
-            i = np.uint64(survivors[s])
-            key = own_keys[i]
-            segment = directory + own_segments[i]
-            begin, end = np.uint64(starts[segment]), np.uint64(stops[segment])
-            lowest = key >> 32 << 32
-            low, high = lowest, lowest | _HIGHEST_OPERAND
-            if operator == PATTERN:
-                at = _first_at_least(keys, begin, end, low)
-                while at < end and keys[at] <= high:
-                    if pattern_holds(leaves, bound, keys[at] & _HIGHEST_OPERAND, texts[i]):
-                        after = at + _ONE
-                        found = _scan(keys, pointers, at, after, high, form, counters, bitmaps, base, hits, found)
-                    at += _ONE
-                continue
-            if operator == DIFFERENT:
-                at = _first_at_least(keys, begin, end, low)
-                found = _scan(keys, pointers, at, end, key - 1, form, counters, bitmaps, base, hits, found)
-                low = key + 1
-            if by_operand or operator == AT_MOST:
-                low = key
-            if by_operand or operator == AT_LEAST:
-                high = key
+            hashes = operand_bits if operator == EQUAL or operator == PREFIX else field_bits
+            kept = _surviving(
+                signatures, directory, own_segments, hashes, first, stop, operator, survivors, searched, kept
+            )
+    for s in range(kept):
+        prefetch(starts, searched[s])
+    for s in range(kept):
+        begin = starts[searched[s]]
+        prefetch(keys, begin)
+        prefetch(pointers, begin)
+    for s in range(kept):
+        i = np.uint64(survivors[s] >> 3)
+        operator = survivors[s] & 7
+        begin, end = np.uint64(starts[searched[s]]), np.uint64(stops[searched[s]])
+        key = own_keys[i]
+        lowest = key >> 32 << 32
+        low, high = lowest, lowest | _HIGHEST_OPERAND
+        if operator == PATTERN:
             at = _first_at_least(keys, begin, end, low)
-            found = _scan(keys, pointers, at, end, high, form, counters, bitmaps, base, hits, found)
+            while at < end and keys[at] <= high:
+                if pattern_holds(leaves, bound, keys[at] & _HIGHEST_OPERAND, texts[i]):
+                    found = _scan(keys, pointers, at, at + _ONE, high, form, counters, bitmaps, base, hits, found)
+                at += _ONE
+            continue
+        if operator == DIFFERENT:
+            at = _first_at_least(keys, begin, end, low)
+            found = _scan(keys, pointers, at, end, key - 1, form, counters, bitmaps, base, hits, found)
+            low = key + 1
+        elif operator == AT_MOST:
+            low = key
+        elif operator == AT_LEAST:
+            high = key
+        else:
+            low, high = key, key
+        at = _first_at_least(keys, begin, end, low)
+        found = _scan(keys, pointers, at, end, high, form, counters, bitmaps, base, hits, found)
     return found
 
 
@@ -217,22 +229,37 @@ def _surviving(
     hashes: NDArray[np.uint64],
     first: int,
     stop: int,
+    operator: int,
     survivors: NDArray[np.int32],
+    searched: NDArray[np.uint64],
+    kept: int,
 ) -> int:
-    """Write which pairs of [first, stop) have their bit in their segment's signature; returns how many."""
-    kept = _NONE
+    """Write those pairs of [first, stop) that have their bit in their segment's signature; returns where they end."""
     for i in range(np.uint64(first), np.uint64(stop)):
-        survivors[kept] = np.int32(i)
-        kept += (signatures[directory + own_segments[i]] >> hashes[i]) & _ONE
+        segment = directory + own_segments[i]
+        survivors[kept] = np.int32(i) << 3 | operator
+        searched[kept] = segment
+        kept += (signatures[segment] >> hashes[i]) & _ONE
     return kept
 
 
 @inlined
-def _all(first: int, stop: int, survivors: NDArray[np.int32]) -> int:
-    """Write all pairs of [first, stop); returns how many."""
-    for i in range(first, stop):
-        survivors[i - first] = np.int32(i)
-    return np.uint64(stop - first)
+def _all(
+    directory: int,
+    own_segments: NDArray[np.uint64],
+    first: int,
+    stop: int,
+    operator: int,
+    survivors: NDArray[np.int32],
+    searched: NDArray[np.uint64],
+    kept: int,
+) -> int:
+    """Write all pairs of [first, stop); returns where they end."""
+    for i in range(np.uint64(first), np.uint64(stop)):
+        survivors[kept] = np.int32(i) << 3 | operator
+        searched[kept] = directory + own_segments[i]
+        kept += _ONE
+    return kept
 
 
 @kernel
@@ -255,8 +282,8 @@ def match_opindex(
     _, prefixes, directory, entries, counters = lists
     pivots, rows, seg_starts, seg_stops, signatures = directory
     keys, pointers = entries
-    own_fields, own_keys, texts, own_segments, field_bits, operand_bits, survivors = scratch[:7]
-    left, bitmaps, hits, words, summary, buckets = scratch[7:]
+    own_fields, own_keys, texts, own_segments, field_bits, operand_bits, survivors, searched = scratch[:8]
+    left, bitmaps, hits, words, summary, buckets = scratch[8:]
     written = np.int64(0)
     for event in range(first, len(events.starts) - 1):
         values = read_event(lists.fields, events, bound, event, segments, bits, scratch)
@@ -291,6 +318,7 @@ def match_opindex(
                     field_bits,
                     operand_bits,
                     survivors,
+                    searched,
                     left,
                     bitmaps,
                     hits,
@@ -328,6 +356,7 @@ def match_opindex(
                     field_bits,
                     operand_bits,
                     survivors,
+                    searched,
                     left,
                     bitmaps,
                     hits,

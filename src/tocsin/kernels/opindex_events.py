@@ -32,7 +32,8 @@ class OpScratch(NamedTuple):
     segments: NDArray[np.uint64]  # (V,) of any list
     field_bits: NDArray[np.uint64]  # (V,)
     operand_bits: NDArray[np.uint64]  # (V,)
-    survivors: NDArray[np.int32]  # (V + 1,)
+    survivors: NDArray[np.int32]  # (OPERATORS V + 1,) pairs whose segment is to be searched: pair << 3 | operator
+    searched: NDArray[np.uint64]  # (OPERATORS V + 1,) that segment
     counters: NDArray[np.int32]  # (C + 1,)
     bitmaps: NDArray[np.uint64]  # (B + 1,)
     hits: NDArray[np.int32]  # (H + 1,)

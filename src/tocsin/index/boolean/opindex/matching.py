@@ -13,7 +13,7 @@ from tocsin.index.protocols import Found
 from tocsin.kernels.layouts import Bound
 from tocsin.kernels.opindex import match_opindex
 from tocsin.kernels.opindex_events import OpScratch, widest_event
-from tocsin.kernels.opindex_layouts import Counters, OpLists, Prefixes
+from tocsin.kernels.opindex_layouts import OPERATORS, Counters, OpLists, Prefixes
 from tocsin.kernels.ordering import BUCKETS
 
 
@@ -61,7 +61,8 @@ def _new_scratch(counters: Counters, values: int, subscriptions: int) -> OpScrat
         np.empty(values, np.uint64),
         np.empty(values, np.uint64),
         np.empty(values, np.uint64),
-        np.empty(values + 1, np.int32),
+        np.empty(OPERATORS * values + 1, np.int32),
+        np.empty(OPERATORS * values + 1, np.uint64),
         np.empty(widest + 1, np.int32),
         np.empty(most_bitmaps + 1, np.uint64),
         np.empty(len(counters.owners) + len(counters.bitmap_owners) + 1, np.int32),
