@@ -5,7 +5,7 @@ lists of pivots that it has are searched: one list an operator, sorted by attrib
 attribute, with a signature each that tells most searches that there is nothing. What matches is counted.
 
 Cost: O(m^2 log(eta) (1 - (1 - 1/w)^eta) + psi) for an event of m attributes (`cost` has the symbols), plus sorting what
-is found; 12 bytes a predicate, and 16 bytes a segment of each list. `candidates_examined` counts the subscriptions
+is found; 12 bytes a predicate, and 12 a segment of each list. `candidates_examined` counts the subscriptions
 under the event's pivots, a clause of several as one of its own (what Lemma 2 makes least); `verified` those of them of
 which any predicate was found to hold.
 
