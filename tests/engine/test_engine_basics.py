@@ -320,7 +320,7 @@ def test_explain_is_told_as_by_tocsin_explain(engine: Any) -> None:
     assert engine.explain("none", {}).matched
 
 
-@pytest.mark.parametrize("index", ["auto", "scan", "access"])
+@pytest.mark.parametrize("index", ["auto", "scan", "access", "opindex"])
 @pytest.mark.parametrize("delta_limit", [1, 7, 8192])
 def test_a_merge_makes_one_segment_and_changes_no_answer(index: str, delta_limit: int) -> None:
     """Before, between and after, alone and in batches; merging again does nothing."""

@@ -7,6 +7,7 @@ import re
 
 from tocsin.errors import UnknownIndex
 from tocsin.index.boolean.access import Access
+from tocsin.index.boolean.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.protocols import Registration
 
@@ -18,6 +19,15 @@ _REGISTRATIONS = (
         "access predicates (Fabret et al. 2001) by covers",
         False,
         lambda: Access,
+    ),
+    Registration(
+        "opindex",
+        "all matches",
+        "comparisons with constants, IN, BETWEEN, LIKE, MATCHES and IS NOT NULL under AND, OR and NOT",
+        "OpIndex (Zhang, Chan, Tan 2014, sections 4 to 6)",
+        False,
+        lambda **options: OpIndexBuilder(**options),
+        {"segments": SEGMENTS, "signature_bits": SIGNATURE_BITS},
     ),
     Registration("scan", "all matches", "any expression", "exact linear baseline of every family", True, lambda: Scan),
 )

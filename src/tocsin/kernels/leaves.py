@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tocsin.kernels import codes
 from tocsin.kernels.blocks import find_lane
 from tocsin.kernels.eager import box_number, boxes_meet, in_set
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.layouts import Block, Bound, Events, Expressions
 from tocsin.kernels.strings import is_like
 
@@ -33,13 +33,6 @@ def null_masks(attribute: int, block: Block, lanes: int) -> tuple[int, int]:
 def text_masks(leaves: Expressions, leaf: int, block: Block, bound: Bound) -> tuple[int, int]:
     """LIKE and MATCHES."""
     attribute = leaves.leaf_attributes[leaf]
-    pattern = np.int64(leaves.leaf_others[leaf])
-    offset = np.int64(leaves.leaf_transforms[leaf]) * bound.ranks.shape[1]
-    by_regex = leaves.leaf_kinds[leaf] == codes.REGEX
-    is_listed = by_regex or bound.listed[pattern] != 0
-    first = np.int64(0) if by_regex else leaves.pattern_starts[pattern]
-    last = np.int64(0) if by_regex else leaves.pattern_starts[pattern + 1]
-    number = 2 * pattern + np.int64(by_regex)
     held = NONE
     known = NONE
     for i in range(block.firsts[attribute], block.stops[attribute]):
@@ -47,15 +40,23 @@ def text_masks(leaves: Expressions, leaf: int, block: Block, bound: Bound) -> tu
             continue
         bit = ONE << np.uint64(block.lanes[i])
         known |= bit
-        text = offset + block.payloads[i]
-        if is_listed:
-            fits = is_among(bound.fits, bound.fit_starts[text], bound.fit_starts[text + 1], number)
-        else:
-            start, stop = bound.text_starts[text], bound.text_starts[text + 1]
-            fits = is_like(bound.text_bytes, start, stop, leaves.pattern_tokens, first, last)
-        if fits:
+        if fits_pattern(leaves, leaf, block.payloads[i], bound):
             held |= bit
     return held, known & ~held
+
+
+@inlined
+def fits_pattern(leaves: Expressions, leaf: int, string: int, bound: Bound) -> bool:
+    """Whether a string of the batch fits the pattern of a LIKE, or a MATCHES is found in it."""
+    pattern = np.int64(leaves.leaf_others[leaf])
+    text = np.int64(leaves.leaf_transforms[leaf]) * bound.ranks.shape[1] + string
+    by_regex = leaves.leaf_kinds[leaf] == codes.REGEX
+    if by_regex or bound.listed[pattern] != 0:
+        number = 2 * pattern + np.int64(by_regex)
+        return is_among(bound.fits, bound.fit_starts[text], bound.fit_starts[text + 1], number)
+    start, stop = bound.text_starts[text], bound.text_starts[text + 1]
+    first, last = leaves.pattern_starts[pattern], leaves.pattern_starts[pattern + 1]
+    return is_like(bound.text_bytes, start, stop, leaves.pattern_tokens, first, last)
 
 
 @kernel

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, inverse, starts_of
+from tocsin.columns.checks import check_below, check_starts, require
 from tocsin.columns.compiled import CompiledExpressions
+from tocsin.kernels import codes
 from tocsin.kernels.access_keys import Keys, key_codes
-from tocsin.kernels.access_layouts import Fields
+from tocsin.kernels.access_layouts import ELEMENT, Fields
 from tocsin.kernels.distinct import number_distinct, sorted_groups
 from tocsin.kernels.key_tables import count_all_keys, needed_fields, raw_keys
 
@@ -46,6 +48,18 @@ def fields_and_keys(compiled: CompiledExpressions, shares: NDArray[np.float64]) 
         frozen(operands, np.int64),
     )
     return fields, Keys(starts, key_fields, low_codes, high_codes, present_fields)
+
+
+def check_fields(fields: Fields, attributes: int, transforms: int) -> None:
+    """Raise `ValueError` unless fields fit a number of attributes and of transforms."""
+    count = len(fields.kinds)
+    check_starts("fields", fields.starts, count)
+    require(len(fields.starts) == attributes + 1, "the fields do not fit the attributes")
+    require(len(fields.transforms) == count, "the fields differ in length")
+    check_below("kind of a field", fields.kinds, ELEMENT + codes.LIST)
+    check_below("transform of a field", fields.transforms, transforms)
+    check_starts("operands", fields.operand_starts, len(fields.operands))
+    require(len(fields.operand_starts) == count + 1, "the operands do not fit the fields")
 
 
 def _numbered(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

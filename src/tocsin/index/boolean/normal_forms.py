@@ -53,14 +53,27 @@ def conjunctive(compiled: CompiledExpressions, most: int = MOST_CLAUSES) -> Clau
     return _clauses(compiled, most, conjunctive=True)
 
 
-def _clauses(compiled: CompiledExpressions, most: int, *, conjunctive: bool) -> Clauses:
+def are_plain(compiled: CompiledExpressions) -> NDArray[np.bool_]:
+    """(S,) which expressions are conjunctions of literals that are no constants: their program is their only clause."""
     starts, program = compiled.arrays.program_starts, compiled.arrays.program
-    kinds = compiled.arrays.leaf_kinds
     is_leaf = leaf_places(program)
     odd = ~is_leaf
-    odd[is_leaf] = kinds[program[is_leaf] >> 1] >= codes.TRUE_LEAF
+    odd[is_leaf] = compiled.arrays.leaf_kinds[program[is_leaf] >> 1] >= codes.TRUE_LEAF
     counts = np.concatenate([[0], np.cumsum(odd)])
-    plain = counts[starts[1:]] == counts[starts[:-1]]
+    plain: NDArray[np.bool_] = counts[starts[1:]] == counts[starts[:-1]]
+    return plain
+
+
+def clauses_of(compiled: CompiledExpressions, number: int, most: int, *, conjunctive: bool) -> list[Clause] | None:
+    """The clauses of one expression as `disjunctive` or `conjunctive` has them; None where they are over `most`."""
+    starts = compiled.arrays.program_starts
+    program = compiled.arrays.program[starts[number] : starts[number + 1]].tolist()
+    return _Normal(program, compiled.arrays.leaf_kinds, most, conjunctive=conjunctive).clauses()
+
+
+def _clauses(compiled: CompiledExpressions, most: int, *, conjunctive: bool) -> Clauses:
+    starts, program = compiled.arrays.program_starts, compiled.arrays.program
+    plain = are_plain(compiled)
     lengths = np.diff(starts)
     literals = program[np.repeat(plain, lengths)]
     numbers = np.flatnonzero(plain)
@@ -82,10 +95,8 @@ def _of_trees(
 ) -> list[tuple[int, Clause]]:
     """The clauses of expressions that are no plain conjunctions."""
     found: list[tuple[int, Clause]] = []
-    starts, kinds = compiled.arrays.program_starts, compiled.arrays.leaf_kinds
     for number in numbers.tolist():
-        program = compiled.arrays.program[starts[number] : starts[number + 1]].tolist()
-        clauses = _Normal(program, kinds, most, conjunctive=conjunctive).clauses()
+        clauses = clauses_of(compiled, number, most, conjunctive=conjunctive)
         if clauses is None:
             name = "conjunctive" if conjunctive else "disjunctive"
             raise UnsuitableIndex(f"its {name} normal form has more than {most} clauses; index 'auto' takes it", number)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.checks import ascending, check_below, check_starts, require
 from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
+from tocsin.index.boolean.fields import check_fields
 from tocsin.kernels import codes
 from tocsin.kernels.access_layouts import (
     ANY,
@@ -34,7 +35,7 @@ def check_layout(layout: AccessLayout) -> None:
     lists, names = layout.lists, layout.programs_of
     programs, subscriptions = lists.programs, layout.subscriptions
     require(0 <= subscriptions < 2**31, "the number of subscriptions is out of range")
-    _check_fields(lists.fields, len(names.attributes), len(names.transforms))
+    check_fields(lists.fields, len(names.attributes), len(names.transforms))
     _check_patterns(lists.fields, len(names.arrays.pattern_starts) - 1, len(names.regexes))
     check_below("owner of a single", lists.singles.owners, subscriptions)
     check_below("owner of a conjunction", lists.conjunctions.owners, subscriptions)
@@ -47,17 +48,6 @@ def check_layout(layout: AccessLayout) -> None:
     _check_postings("programs", lists.fields, lists.program_runs, lists.program_postings)
     _check_conjunctions(lists.fields, lists.conjunction_runs, lists.conjunctions)
     _check_kinds(lists)
-
-
-def _check_fields(fields: Fields, attributes: int, transforms: int) -> None:
-    count = len(fields.kinds)
-    check_starts("fields", fields.starts, count)
-    require(len(fields.starts) == attributes + 1, "the fields do not fit the attributes")
-    require(len(fields.transforms) == count, "the fields differ in length")
-    check_below("kind of a field", fields.kinds, ELEMENT + codes.LIST)
-    check_below("transform of a field", fields.transforms, transforms)
-    check_starts("operands", fields.operand_starts, len(fields.operands))
-    require(len(fields.operand_starts) == count + 1, "the operands do not fit the fields")
 
 
 def _check_patterns(fields: Fields, patterns: int, regexes: int) -> None:

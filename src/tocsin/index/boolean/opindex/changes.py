@@ -1,0 +1,233 @@
+"""How do an OpIndex's lists change one subscription at a time? By Algorithm 1, and by what undoes it.
+
+The expressions that may come are compiled beforehand: so are the operands, as rank codes, and the frequencies that
+pivots are chosen by. What changes are the lists, their directories and signatures, and the counters.
+
+Cost: O(gamma log(eta)) comparisons for an expression of gamma predicates (Lemma 5), and moving a part of a segment
+for each. A deletion costs up to three times that: the last counter of the pivot takes the place of the one that goes.
+
+Paper: Zhang, Chan, Tan 2014, section 4.3, Algorithm 1. Departs: the paper has no deletion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tocsin.columns.arrays import frozen
+from tocsin.columns.batch import EventBatch
+from tocsin.columns.binding import Binder
+from tocsin.columns.compiled import CompiledExpressions
+from tocsin.errors import DuplicateSubscription, UnknownSubscription
+from tocsin.index.alive import everyone
+from tocsin.index.boolean.opindex.building import make_directory
+from tocsin.index.boolean.opindex.index import SEGMENTS, SIGNATURE_BITS, check_options
+from tocsin.index.boolean.opindex.matching import Matching
+from tocsin.index.boolean.opindex.rewriting import rewrite
+from tocsin.index.boolean.opindex.runs import Runs, grown
+from tocsin.index.protocols import Found
+from tocsin.index.statistics import Statistics
+from tocsin.kernels.opindex_building import Simples, signed
+from tocsin.kernels.opindex_layouts import (
+    CLAUSE_BITS,
+    CLAUSES,
+    FORMS,
+    OPERATORS,
+    WIDTH,
+    Counters,
+    Directory,
+    Entries,
+    OpLists,
+    segment_of,
+    signature_bit,
+)
+
+
+class OpIndexLists:
+    """Lists that hold none of some compiled expressions at first. For one thread at a time."""
+
+    def __init__(
+        self,
+        compiled: CompiledExpressions,
+        statistics: Statistics | None = None,
+        segments: int = SEGMENTS,
+        signature_bits: int = SIGNATURE_BITS,
+    ) -> None:
+        """Raises what `OpIndex.build` raises, for any of the expressions that may come."""
+        check_options(segments, signature_bits)
+        self._options = segments, signature_bits
+        self._rewriting = rewrite(compiled, statistics)
+        self._binder = Binder(compiled)
+        self._matching = Matching(compiled, self._rewriting.prefixes, segments, signature_bits)
+        self._count = len(compiled)
+        self._held: set[int] = set()
+        self._pivots = np.full(len(self._rewriting.fields.kinds), -1, np.int32)
+        self._rows = np.full(0, -1, np.int32)
+        self._signatures = np.zeros(0, np.uint64)
+        self._lists = 0
+        self._entries = Runs(np.int64, np.uint32)
+        self._counters = Runs(np.int32, np.int32), Runs(np.uint64, np.int32)
+        self._holders: tuple[list[list[int]], ...] = tuple([] for _ in range(FORMS))  # rows by pivot, by place
+        self._places: tuple[dict[int, int], ...] = tuple({} for _ in range(FORMS))  # the place of each row
+
+    def __len__(self) -> int:
+        """How many subscriptions it holds."""
+        return len(self._held)
+
+    def insert(self, number: int) -> None:
+        """Take in one of the expressions, by its number; raises `DuplicateSubscription` where it is there."""
+        self._require(number)
+        if number in self._held:
+            raise DuplicateSubscription(f"subscription {number} is there already; delete it first")
+        self._held.add(number)
+        for form, row in self._rows_of(number):
+            self._insert_row(form, row)
+
+    def delete(self, number: int) -> None:
+        """Take out one that was inserted; raises `UnknownSubscription` where it was not."""
+        if number not in self._held:
+            raise UnknownSubscription(f"no subscription {number} is here; {len(self._held):,} are")
+        self._held.remove(number)
+        for form, row in self._rows_of(number):
+            self._delete_row(form, row)
+
+    def match(self, batch: EventBatch) -> Found:
+        """All matches of a batch among those it holds, as `OpIndex.match` has them."""
+        return self._matching.match(self.lists(), batch, self._binder.bind(batch), everyone(self._count))
+
+    def lists(self) -> OpLists:
+        """What it holds, as kernels read it; good until the next change."""
+        starts, stops, keys, pointers = self._entries.read_only()
+        directory = Directory(
+            frozen(self._pivots, np.int32),
+            frozen(self._rows, np.int32),
+            starts,
+            stops,
+            frozen(self._signatures, np.uint64),
+        )
+        counters = Counters(*self._counters[0].read_only(), *self._counters[1].read_only())
+        return OpLists(*self._rewriting[:2], directory, Entries(keys, pointers), counters)
+
+    def packed(self) -> OpLists:
+        """A copy without gaps: what building afresh gives, where nothing was deleted and numbers came in order."""
+        segments, signature_bits = self._options
+        fields = [f for f in np.flatnonzero(self._pivots >= 0).tolist() if self._holds_any(self._pivots[f])]
+        chosen = self._pivots[fields].astype(np.int64)
+        pivots = np.full(len(self._pivots), -1, np.int32)
+        pivots[fields] = np.arange(len(fields))
+        rows = self._rows.reshape(-1, WIDTH)[chosen].reshape(-1).copy()
+        kept = np.array([number >= 0 and self._entries_in(number) > 0 for number in rows.tolist()], bool)
+        runs = rows[kept].astype(np.int64)[:, None] * segments + np.arange(segments)
+        rows[:] = -1
+        rows[kept] = np.arange(kept.sum())
+        starts, *columns = self._entries.packed(runs.reshape(-1))
+        entries = Entries(*columns)
+        directory = make_directory(pivots, rows, starts, entries, segments, signature_bits)
+        counters = []
+        for form in range(FORMS):
+            starts, *columns = self._counters[form].packed(chosen)
+            counters += [starts[:-1], starts[1:], *columns]
+        return OpLists(*self._rewriting[:2], directory, entries, Counters(*counters))
+
+    def _holds_any(self, pivot: int) -> bool:
+        return any(self._holders[form][pivot] for form in range(FORMS))
+
+    def _entries_in(self, number: int) -> int:
+        first, stop = number * self._options[0], (number + 1) * self._options[0]
+        return int((self._entries.stops[first:stop] - self._entries.starts[first:stop]).sum())
+
+    def _require(self, number: int) -> None:
+        if not 0 <= number < self._count:
+            raise UnknownSubscription(f"no expression {number} was compiled; there are {self._count:,}, from 0 on")
+
+    def _simples(self, form: int) -> Simples:
+        return self._rewriting.clauses if form == CLAUSES else self._rewriting.counted
+
+    def _rows_of(self, number: int) -> Iterator[tuple[int, int]]:
+        """Where its simple subscriptions are: form and row."""
+        for form in range(FORMS):
+            first, stop = np.searchsorted(self._simples(form).owners, (number, number + 1)).tolist()
+            for row in range(first, stop):
+                yield form, row
+
+    def _insert_row(self, form: int, row: int) -> None:
+        """Algorithm 1: the pivot, its counter, then each predicate."""
+        simples = self._simples(form)
+        pivot = self._pivot_of(int(simples.pivots[row]))
+        holders = self._holders[form][pivot]
+        place = len(holders)
+        holders.append(row)
+        self._places[form][row] = place
+        self._counters[form].insert(pivot, place, simples.needed[row], simples.owners[row])
+        self._insert_entries(form, row, pivot, place)
+
+    def _delete_row(self, form: int, row: int) -> None:
+        """Take its predicates out, and let the last counter of the pivot take its counter's place."""
+        simples = self._simples(form)
+        pivot = int(self._pivots[simples.pivots[row]])
+        holders, counters = self._holders[form][pivot], self._counters[form]
+        place = self._places[form].pop(row)
+        self._delete_entries(form, row, pivot, place)
+        moved = holders.pop()
+        counters.remove(pivot, len(holders))
+        if moved == row:
+            return
+        self._delete_entries(form, moved, pivot, len(holders))
+        holders[place] = moved
+        self._places[form][moved] = place
+        needed, owners = counters.slices(pivot)
+        needed[place], owners[place] = simples.needed[moved], simples.owners[moved]
+        self._insert_entries(form, moved, pivot, place)
+
+    def _pivot_of(self, field: int) -> int:
+        """The number of a pivot, which may be new."""
+        if self._pivots[field] < 0:
+            pivot = len(self._holders[0])
+            self._pivots[field] = pivot
+            if WIDTH * (pivot + 1) > len(self._rows):
+                self._rows = grown(self._rows, WIDTH * max(pivot + 1, 2 * pivot), -1)
+            for form in range(FORMS):
+                self._holders[form].append([])
+                self._counters[form].reach(pivot + 1)
+        return int(self._pivots[field])
+
+    def _insert_entries(self, form: int, row: int, pivot: int, place: int) -> None:
+        bits = self._options[1]
+        for operator, key, pointer in self._predicates(form, row, place):
+            segment = self._segment(pivot, form, operator, key)
+            self._entries.insert(segment, self._find(segment, key, pointer), key, pointer)
+            if bits:
+                self._signatures[segment] |= np.uint64(1 << int(signature_bit(operator, key, bits)))
+
+    def _delete_entries(self, form: int, row: int, pivot: int, place: int) -> None:
+        for operator, key, pointer in self._predicates(form, row, place):
+            segment = self._segment(pivot, form, operator, key)
+            self._entries.remove(segment, self._find(segment, key, pointer))
+            first, stop = self._entries.starts[segment], self._entries.stops[segment]
+            self._signatures[segment] = signed(operator, self._entries.columns[0], first, stop, self._options[1])
+
+    def _predicates(self, form: int, row: int, place: int) -> Iterator[tuple[int, int, int]]:
+        """Operator, key and pointer of each predicate of a row whose counter is at a place."""
+        simples = self._simples(form)
+        for e in range(simples.starts[row], simples.starts[row + 1]):
+            pointer = place << int(CLAUSE_BITS) | int(simples.clauses[e]) if form == CLAUSES else place
+            yield int(simples.operators[e]), int(simples.keys[e]), pointer
+
+    def _segment(self, pivot: int, form: int, operator: int, key: int) -> int:
+        """The segment of a predicate, in a list which may be new."""
+        segments = self._options[0]
+        at = WIDTH * pivot + OPERATORS * form + operator
+        if self._rows[at] < 0:
+            self._rows[at] = self._lists
+            self._lists += 1
+            self._entries.reach(self._lists * segments)
+            if len(self._signatures) < len(self._entries.starts):
+                self._signatures = grown(self._signatures, len(self._entries.starts))
+        return int(self._rows[at]) * segments + int(segment_of(key >> 32, segments))
+
+    def _find(self, segment: int, key: int, pointer: int) -> int:
+        """The place of the first row of a segment that is not below a key and pointer."""
+        keys, pointers = self._entries.slices(segment)
+        first, stop = np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right")
+        return int(first + np.searchsorted(pointers[first:stop], np.uint32(pointer)))

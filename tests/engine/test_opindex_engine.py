@@ -1,0 +1,29 @@
+"""An engine over `opindex` answers alike before and after merging, saving and mapping back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tocsin
+
+EVENTS = [{"a": k % 5, "b": k % 9, "s": f"x{k % 3}y"} for k in range(20)]
+
+
+def test_answers_come_back(tmp_path: Path) -> None:
+    """From the delta, from lists with four segments, from the same lists mapped, and merged again."""
+    engine = tocsin.Engine("opindex(segments=4, signature_bits=8)")
+    for number in range(60):
+        engine.subscribe(f"s{number}", f"a = {number % 5} AND b >= {number % 7} AND (s LIKE 'x{number % 3}%' OR a = 1)")
+    expected = engine.match_batch(EVENTS).table
+    engine.merge()
+    engine.save(str(tmp_path / "saved"))
+
+    loaded = tocsin.Engine.load(str(tmp_path / "saved"))
+
+    assert len(expected) > 20
+    assert loaded.match_batch(EVENTS).table == engine.match_batch(EVENTS).table == expected
+    loaded.subscribe("more", "a = 1")
+    loaded.merge()
+    assert len(loaded.match_batch(EVENTS).table) == len(expected) + sum(event["a"] == 1 for event in EVENTS)
+    assert loaded.stats.plan.index == "opindex"
+    assert "pivot" in str(loaded.explain("s1", EVENTS[0]).index)
