@@ -7,6 +7,7 @@ import re
 
 from tocsin.errors import UnknownIndex
 from tocsin.index.boolean.access import Access
+from tocsin.index.boolean.k_index import KIndexBuilder
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.protocols import Registration
 
@@ -20,6 +21,15 @@ _REGISTRATIONS = (
         lambda: Access,
     ),
     Registration("scan", "all matches", "any expression", "exact linear baseline of every family", True, lambda: Scan),
+    Registration(
+        "k_index",
+        "all matches",
+        "attributes compared with constants; ranges of a declared domain, or with both ends",
+        "k-index (Whang et al. 2009)",
+        True,
+        KIndexBuilder,
+        {"lowest": 1, "highest": 0},
+    ),
 )
 
 
