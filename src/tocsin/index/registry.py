@@ -7,6 +7,7 @@ import re
 
 from tocsin.errors import UnknownIndex
 from tocsin.index.boolean.access import Access
+from tocsin.index.boolean.be_tree import BETreeBuilder
 from tocsin.index.boolean.k_index import KIndexBuilder
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.protocols import Registration
@@ -29,6 +30,15 @@ _REGISTRATIONS = (
         True,
         KIndexBuilder,
         {"lowest": 1, "highest": 0},
+    ),
+    Registration(
+        "be_tree",
+        "all matches",
+        "attributes compared with constants",
+        "BE-tree (Sadoghi and Jacobsen 2011)",
+        True,
+        BETreeBuilder,
+        {"max_cap": 5},
     ),
 )
 

@@ -8,7 +8,7 @@ Cost: memory O(sum of the predicates' values); time O(lists * log(lists) + entri
 lists find holds already; only for an event with a number that ranges do not enumerate are conjunctions verified.
 `candidates_examined` counts the conjunctions that the lists leave, `verified` those of them that were looked at again.
 
-Source: Whang et al. 2009, sections 3 and 4, Algorithm 1; Zhang et al. 2014, section 3, Figure 2. Departs: NOT IN needs
+Source: Whang et al. 2009, Algorithm 1; Zhang et al. 2014, section 3, Figure 2. Departs: NOT IN needs
 its attribute present; CNF goes through DNF; values outside the domain are verified. See docs/papers/k_index.md.
 """
 
