@@ -43,7 +43,7 @@ class PostingLists(NamedTuple):
 class Cursors(NamedTuple):
     """Where matching is in each list that an event looks at. W room for lists."""
 
-    lists: NDArray[np.int64]  # (W,) behind the lists of a pair that are still to be looked at
+    behind: NDArray[np.int64]  # (W,) behind the lists of a pair that are still to be looked at
     firsts: NDArray[np.int64]  # (W,) the first list of the pair
     places: NDArray[np.int64]  # (W,) of the current size: the place of the current entry
     stops: NDArray[np.int64]  # (W,)
@@ -119,54 +119,56 @@ def _open_lists(
     cursors: Cursors,
 ) -> tuple[int, bool]:
     """Find the event's pairs that have lists; how many, and whether any value is not enumerated."""
+    behind, firsts, _, _, _ = cursors
+    domain, value_starts, values, list_starts, _, _, _, _ = lists
     found = 0
     odd = False
     for i in range(count):
         field = np.int64(own_fields[i])
-        begin = lists.value_starts[field]
+        begin = value_starts[field]
         base = begin + PAIRS_BESIDE * field
-        enumerated = in_domain(kinds[field], payloads[i], lists.domain)
+        enumerated = in_domain(kinds[field], payloads[i], domain)
         odd = odd or not enumerated
         for pair in range(base + PRESENT, base + PAIRS_BESIDE - np.int64(enumerated)):
-            found = _open_pair(lists, pair, cursors, found)
-        place = place_of(lists.values, begin, lists.value_starts[field + 1], payloads[i])
+            found = _open_pair(list_starts, pair, firsts, behind, found)
+        place = place_of(values, begin, value_starts[field + 1], payloads[i])
         if place >= 0:
-            found = _open_pair(lists, place + PAIRS_BESIDE * (field + 1), cursors, found)
+            found = _open_pair(list_starts, place + PAIRS_BESIDE * (field + 1), firsts, behind, found)
     return found, odd
 
 
 @inlined
-def _open_pair(lists: PostingLists, pair: int, cursors: Cursors, found: int) -> int:
-    cursors.firsts[found] = lists.list_starts[pair]
-    cursors.lists[found] = lists.list_starts[pair + 1]
-    return found + np.int64(lists.list_starts[pair] < lists.list_starts[pair + 1])
+def _open_pair(
+    list_starts: NDArray[np.int64], pair: int, firsts: NDArray[np.int64], behind: NDArray[np.int64], found: int
+) -> int:
+    firsts[found] = list_starts[pair]
+    behind[found] = list_starts[pair + 1]
+    return found + np.int64(list_starts[pair] < list_starts[pair + 1])
 
 
 @kernel
 def _satisfied(lists: PostingLists, cursors: Cursors, pairs: int, size: int, hits: NDArray[np.int32]) -> int:
     """Write the conjunctions that the lists of an event with `size` values lead to, each once; how many."""
-    sizes = lists.list_sizes
-    entry_starts = lists.entry_starts
-    found = lists.size_starts[1]
+    behind, firsts, places, stops, currents = cursors
+    _, _, _, _, sizes, entry_starts, entries, size_starts = lists
+    found = size_starts[1]
     for conjunction in range(found):  # the list Z of those that ask for nothing
         hits[conjunction] = conjunction
-    for wanted in range(min(size, len(lists.size_starts) - 2), 0, -1):
+    for wanted in range(min(size, len(size_starts) - 2), 0, -1):
         opened = 0
         for i in range(pairs):
-            at = cursors.lists[i] - 1
-            while at >= cursors.firsts[i] and sizes[at] > wanted:
+            at = behind[i] - 1
+            while at >= firsts[i] and sizes[at] > wanted:
                 at -= 1
-            if at >= cursors.firsts[i] and sizes[at] == wanted:
-                cursors.places[opened] = entry_starts[at]
-                cursors.stops[opened] = entry_starts[at + 1]
+            if at >= firsts[i] and sizes[at] == wanted:
+                places[opened] = entry_starts[at]
+                stops[opened] = entry_starts[at + 1]
                 opened += 1
             else:
                 at += 1
-            cursors.lists[i] = at
+            behind[i] = at
         if opened >= wanted:
-            found = _of_size(
-                lists.entries, cursors.places, cursors.stops, cursors.currents, opened, wanted, hits, found
-            )
+            found = _of_size(entries, places, stops, currents, opened, wanted, hits, found)
     return found
 
 
@@ -184,23 +186,23 @@ def _of_size(
     """Append the conjunctions that are in `size` of the lists [0, count), and in none as NOT IN."""
     for i in range(count):
         currents[i] = entries[places[i]]
-    _sort(places, stops, currents, count)
+    for i in range(count - 2, -1, -1):
+        _put_in_place(places, stops, currents, i, count)
     while currents[size - 1] != _END:
         last = currents[size - 1] >> 1
         following = last
+        moved = size
         if currents[0] >> 1 == last:
             following = last + 1
-            if currents[0] & 1 == 0:
-                i = size
-                while i < count and currents[i] >> 1 == last:
-                    _skip(entries, places, stops, currents, i, following)
-                    i += 1
-            else:
+            if currents[0] & 1 == 1:
                 hits[found] = last
                 found += 1
-        for i in range(size):
+            else:  # a value that it must not have; so may more lists than the first have it
+                while moved < count and currents[moved] >> 1 == last:
+                    moved += 1
+        for i in range(moved - 1, -1, -1):
             _skip(entries, places, stops, currents, i, following)
-        _sort(places, stops, currents, count)
+            _put_in_place(places, stops, currents, i, count)
     return found
 
 
@@ -235,15 +237,16 @@ def _skip(
 
 
 @inlined
-def _sort(places: NDArray[np.int64], stops: NDArray[np.int64], currents: NDArray[np.int64], count: int) -> None:
-    """Sort lists by their current entries; nearly sorted ones cost little."""
-    for i in range(1, count):
-        current, place, stop = currents[i], places[i], stops[i]
-        at = i
-        while at > 0 and currents[at - 1] > current:
-            currents[at], places[at], stops[at] = currents[at - 1], places[at - 1], stops[at - 1]
-            at -= 1
-        currents[at], places[at], stops[at] = current, place, stop
+def _put_in_place(
+    places: NDArray[np.int64], stops: NDArray[np.int64], currents: NDArray[np.int64], i: int, count: int
+) -> None:
+    """Move list i to its place among the lists behind it, which are sorted by their current entries."""
+    current, place, stop = currents[i], places[i], stops[i]
+    at = i + 1
+    while at < count and currents[at] < current:
+        currents[at - 1], places[at - 1], stops[at - 1] = currents[at], places[at], stops[at]
+        at += 1
+    currents[at - 1], places[at - 1], stops[at - 1] = current, place, stop
 
 
 @kernel
