@@ -303,6 +303,16 @@ def test_damaged_offsets_are_refused(name: str) -> None:
     assert_refused(KIndexBuilder().load, arrays, name)
 
 
+@pytest.mark.parametrize("entries", [[3, 1], [0, 3], [1, 1]])
+def test_entries_under_values_of_others_are_refused(entries: list[int]) -> None:
+    """A conjunction could else be found twice by one event."""
+    arrays = TO_15.build(compiled(["A = 1", "B = 1"])).arrays()
+    assert arrays["lists.entries"].tolist() == [1, 3]
+
+    with pytest.raises(ValueError, match="does not name"):
+        KIndexBuilder().load({**arrays, "lists.entries": np.array(entries, np.int32)})
+
+
 def test_damage_is_refused_or_does_no_harm() -> None:
     """A number replaced by a likely one is refused, or the index still answers something."""
     index = TO_15.build(compiled(SAVED))

@@ -25,7 +25,7 @@ from tocsin.kernels.be_tree_nodes import (
     slot_of,
     unlink,
 )
-from tocsin.kernels.code_sets import CodeSets
+from tocsin.kernels.code_sets import CodeSets, predicate_on
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import borrowed
 
@@ -121,15 +121,6 @@ def _gain(sets: CodeSets, operand_starts: NDArray[np.int64], predicate: int) -> 
         allowed += np.int64(sets.highs[i]) - sets.lows[i] + 1
     field = sets.fields[predicate]
     return 1.0 - allowed / (2.0 * (operand_starts[field + 1] - operand_starts[field]) + 1.0)
-
-
-@kernel
-def predicate_on(sets: CodeSets, conjunction: int, field: int) -> int:
-    """A conjunction's predicate on a field, -1 for none."""
-    for predicate in range(sets.starts[conjunction], sets.starts[conjunction + 1]):
-        if sets.fields[predicate] == field:
-            return predicate
-    return np.int64(-1)
 
 
 @kernel

@@ -168,6 +168,15 @@ def _intersect(one: _Ranges, size: int, other: _Ranges, others: int, out: _Range
 
 
 @kernel
+def predicate_on(sets: CodeSets, conjunction: int, field: int) -> int:
+    """A conjunction's predicate on a field, -1 for none."""
+    for predicate in range(sets.starts[conjunction], sets.starts[conjunction + 1]):
+        if sets.fields[predicate] == field:
+            return predicate
+    return np.int64(-1)
+
+
+@kernel
 def holds(
     starts: NDArray[np.int64],
     fields: NDArray[np.int32],

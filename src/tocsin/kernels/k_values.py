@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.access_keys import HIGHEST, LOWEST
-from tocsin.kernels.code_sets import CodeSets
+from tocsin.kernels.code_sets import CodeSets, predicate_on
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.terms import key_of_number, number_of_key
 
@@ -241,3 +241,39 @@ def _put(pair: int, entry: int, places: NDArray[np.int64], entries: NDArray[np.i
     if len(entries) > 0:
         entries[places[pair]] = entry
     places[pair] += 1
+
+
+@kernel
+def sound_entries(
+    sets: CodeSets,
+    kinds: NDArray[np.uint8],
+    operand_starts: NDArray[np.int64],
+    domain: NDArray[np.int64],
+    value_starts: NDArray[np.int64],
+    values: NDArray[np.int64],
+    list_starts: NDArray[np.int64],
+    entry_starts: NDArray[np.int64],
+    entries: NDArray[np.int32],
+) -> bool:
+    """Whether no event can find a conjunction twice: of the lists of a field that it opens, at most one has it."""
+    for field in range(len(kinds)):
+        base = value_starts[field] + PAIRS_BESIDE * field
+        last = 2 * (operand_starts[field + 1] - operand_starts[field])
+        for pair in range(base, base + PAIRS_BESIDE + value_starts[field + 1] - value_starts[field]):
+            place = pair - PAIRS_BESIDE * (field + 1)
+            is_odd = pair - base >= PAIRS_BESIDE and not in_domain(kinds[field], values[place], domain)
+            for i in range(entry_starts[list_starts[pair]], entry_starts[list_starts[pair + 1]]):
+                predicate = predicate_on(sets, entries[i] >> 1, field)
+                if predicate < 0:
+                    return False
+                asks, negated = entries[i] & 1 == 1, sets.negated[predicate] == 1
+                ranged = _has_range(sets, predicate, last)
+                if pair == base + PRESENT:
+                    sound = asks and negated
+                elif pair == base + ODD:
+                    sound = asks and ranged and not negated
+                else:
+                    sound = asks != negated and not (is_odd and ranged)
+                if not sound:
+                    return False
+    return True

@@ -219,3 +219,7 @@ def _check_lists(held: Conjunctions, lists: PostingLists) -> None:
     pair_of_list = np.repeat(np.arange(pairs), np.diff(lists.list_starts))
     keys = pair_of_list * (int(sizes.max(initial=0)) + 1) + lists.list_sizes
     require((np.diff(keys) > 0).all(), "the lists of a pair are out of order")
+    fields = held.fields
+    about = (held.sets, fields.kinds, fields.operand_starts, lists.domain, lists.value_starts, lists.values)
+    sound = k_values.sound_entries(*about, lists.list_starts, lists.entry_starts, lists.entries)
+    require(sound, "an entry is under a value that its conjunction does not name")
