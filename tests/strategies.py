@@ -279,6 +279,38 @@ def _predicates(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
     return _chosen(*kinds)
 
 
+def comparisons_with_constants(max_depth: int = 4) -> SearchStrategy[Expression]:
+    """Expressions of nothing but attributes that are compared with constants, and AND, OR and NOT."""
+    return _compared(max_depth)
+
+
+@cache
+def _compared(depth: int) -> SearchStrategy[Expression]:
+    predicates = st.sampled_from(("number", "number", "number", "string", "boolean", "instant")).flatmap(_compared_leaf)
+    if depth == 1:
+        return predicates
+    several = st.lists(_compared(depth - 1), min_size=2, max_size=4)
+    return _chosen(
+        (4, predicates),
+        (1, _compared(depth - 1).map(Not)),
+        (4, several.map(conjunction)),
+        (1, several.map(disjunction)),
+    )
+
+
+def _compared_leaf(kind: Kind) -> SearchStrategy[Expression]:
+    attribute, constant = _attributes(kind), _SCALARS[kind].map(Constant)
+    pair = st.tuples(constant, constant).map(lambda two: sorted(two, key=lambda one: one.value))
+    operators = ("=", "=", "<>") if kind in ("boolean", "string") else COMPARISONS
+    choices = [
+        (3, st.builds(Comparison, st.sampled_from(operators), attribute, constant)),
+        (2, st.builds(In, attribute, st.lists(constant, min_size=1, max_size=3).map(tuple))),
+    ]
+    if kind == "number":
+        choices.append((2, st.tuples(attribute, pair).map(lambda one: Between(one[0], *one[1]))))
+    return _chosen(*choices)
+
+
 def _attributes(kind: Kind) -> SearchStrategy[Expression]:
     """Attributes that are usually of a kind."""
     return _often(st.sampled_from(ATTRIBUTES[kind]), attribute_names(), odds=14).map(Attribute)

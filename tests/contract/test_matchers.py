@@ -86,7 +86,7 @@ def test_leaves_out_none_of_the_best(registration, data, count, k):
         alive[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
     texts = [f"a >= {one} OR b IS NULL AND c = {one}" for one in wanted]
     if not accepted(registration, [tocsin.parse(texts[0])]):
-        texts = [f"a >= {one} OR b = 1 AND c = {one}" for one in wanted]
+        texts = [f"a BETWEEN {one} AND 5 OR b = 1 AND c = {one}" for one in wanted]
     compiled = compile_expressions(map(tocsin.parse, texts))
     matcher = registration.builder().build(compiled)
     batch = encode_objects(enumerate([{"a": 3}, {"c": 1}, {"a": 5, "b": 1}, {}]), Wanted(compiled.attributes))

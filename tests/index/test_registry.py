@@ -15,7 +15,7 @@ from tocsin.planner import choose
 @pytest.mark.parametrize("registration", registrations(), ids=lambda r: r.name)
 def test_every_registration_builds_and_loads(registration: Registration) -> None:
     """An index built, and the same index loaded from the arrays that it saves, answer alike."""
-    compiled = compile_expressions([tocsin.parse("n = 1"), tocsin.parse("n > 1 OR s = 'a'")])
+    compiled = compile_expressions([tocsin.parse("n = 1"), tocsin.parse("n BETWEEN 2 AND 3 OR s = 'a'")])
     batch = encode_objects(enumerate([{"n": 1}, {"n": 2, "s": "a"}, {}]), Wanted(compiled.attributes))
     built = registration.builder().build(compiled)
     loaded = registration.builder().load(built.arrays())
@@ -24,7 +24,7 @@ def test_every_registration_builds_and_loads(registration: Registration) -> None
         found = matcher.match(batch)
 
         assert list(zip(found.events.tolist(), found.subscriptions.tolist(), strict=True)) == [(0, 0), (1, 1)]
-        assert found.candidates_examined >= found.verified >= 2
+        assert found.candidates_examined >= max(found.verified, 2)
 
 
 def test_names_are_distinct_and_described() -> None:

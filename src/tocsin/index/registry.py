@@ -7,6 +7,8 @@ import re
 
 from tocsin.errors import UnknownIndex
 from tocsin.index.boolean.access import Access
+from tocsin.index.boolean.be_tree import BETreeBuilder
+from tocsin.index.boolean.k_index import KIndexBuilder
 from tocsin.index.boolean.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.protocols import Registration
@@ -30,6 +32,24 @@ _REGISTRATIONS = (
         {"segments": SEGMENTS, "signature_bits": SIGNATURE_BITS},
     ),
     Registration("scan", "all matches", "any expression", "exact linear baseline of every family", True, lambda: Scan),
+    Registration(
+        "k_index",
+        "all matches",
+        "attributes compared with constants; ranges of a declared domain, or with both ends",
+        "k-index (Whang et al. 2009)",
+        True,
+        KIndexBuilder,
+        {"lowest": 1, "highest": 0},
+    ),
+    Registration(
+        "be_tree",
+        "all matches",
+        "attributes compared with constants",
+        "BE-tree (Sadoghi and Jacobsen 2011)",
+        True,
+        BETreeBuilder,
+        {"max_cap": 5},
+    ),
 )
 
 

@@ -1,0 +1,148 @@
+"""Which expressions does this event satisfy, by space cutting? The BE-tree, a baseline.
+
+Conjunctions are partitioned by attribute and clustered by ranges of its values, in turns, until an l-node has few. An
+event goes down wherever it has the attribute and its value lies in the range, and tests the conjunctions of each l-node
+that it comes to.
+
+Cost: O(c-nodes reached * values of the event + conjunctions reached) an event. Built by insertion, one at a time.
+`candidates_examined` counts the conjunctions reached, and all of them are verified.
+
+Source: Sadoghi and Jacobsen 2011; Zhang et al. 2014, section 3, Figure 3. Departs: the domain of an
+attribute is its rank codes; scores and overflow are reconstructed; l-nodes are scanned. See docs/papers/be_tree.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tocsin.columns.batch import EventBatch
+from tocsin.columns.binding import Binder
+from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.sizes import expression_sizes
+from tocsin.errors import InvalidInput
+from tocsin.index.alive import everyone
+from tocsin.index.boolean.be_tree.growing import GrowingTree
+from tocsin.index.boolean.be_tree.layout import BETreeLayout
+from tocsin.index.boolean.code_sets import Conjunctions
+from tocsin.index.found import collect
+from tocsin.index.protocols import Alive, Arrays, Best, Found
+from tocsin.index.statistics import Statistics
+from tocsin.kernels.be_tree import match_be_tree
+from tocsin.kernels.code_sets import most_scalar_values
+from tocsin.language.canonical import name_text
+
+MAX_CAP: Final = 5
+"""What Zhang et al. 2014 take (section 7.2): slow to build, fast to match."""
+
+
+@dataclass(frozen=True, slots=True)
+class BETreeBuilder:
+    """Builds a BE-tree whose l-nodes have at most `max_cap` conjunctions, unless nothing is left to split them by.
+
+    Raises `InvalidInput` for a `max_cap` below 1.
+    """
+
+    max_cap: int = MAX_CAP
+
+    def __post_init__(self) -> None:
+        if self.max_cap < 1:
+            raise InvalidInput(f"max_cap of be_tree is {self.max_cap}; it must be at least 1.")
+
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> BETree:
+        """Insert one conjunction after the other; it has no use for statistics. Raises `UnsuitableIndex`."""
+        conjunctions = Conjunctions.of(compiled)
+        growing = GrowingTree(conjunctions, self.max_cap)
+        growing.insert(np.arange(len(conjunctions), dtype=np.int32))
+        return BETree(growing.layout())
+
+    def load(self, arrays: Arrays) -> BETree:
+        """From what a BE-tree gave."""
+        return BETree(BETreeLayout.restored(arrays))
+
+
+class BETree:
+    """The Matcher over a BE-tree that does not change any more."""
+
+    def __init__(self, layout: BETreeLayout) -> None:
+        self._layout = layout
+        self._binder = Binder(layout.conjunctions.expressions)
+        self._everyone = everyone(len(self))
+
+    @property
+    def attributes(self) -> Sequence[str]:
+        return self._layout.conjunctions.expressions.attributes
+
+    @property
+    def layout(self) -> BETreeLayout:
+        """The tree itself, and its conjunctions."""
+        return self._layout
+
+    def __len__(self) -> int:
+        return len(self._layout.conjunctions.expressions)
+
+    def expressions(self) -> CompiledExpressions:
+        return self._layout.conjunctions.expressions
+
+    def arrays(self) -> Arrays:
+        return self._layout.arrays()
+
+    def sizes(self) -> dict[str, int]:
+        """Operands count as dictionaries."""
+        held = self._layout.conjunctions
+        sizes = expression_sizes(held.expressions)
+        tree = sum(array.nbytes for array in self._layout.tree)
+        return {
+            "structure": sizes["structure"] + tree + held.nbytes(),
+            "dictionaries": sizes["dictionaries"] + held.fields.operands.nbytes,
+        }
+
+    def places(self) -> dict[str, int]:
+        """Subscriptions by how many conjunctions they are."""
+        counts = np.bincount(self._layout.conjunctions.owners, minlength=len(self))
+        return {
+            "one conjunction": int((counts == 1).sum()),
+            "several conjunctions": int((counts > 1).sum()),
+            "never satisfied": int((counts == 0).sum()),
+        }
+
+    def place(self, number: int) -> str:
+        """The attributes on the way to each of its conjunctions. Cost: linear in the tree."""
+        found = np.flatnonzero(self._layout.conjunctions.owners == number)
+        if not len(found):
+            return "never satisfied"
+        return "; ".join(self._way(int(conjunction)) for conjunction in found[:8])
+
+    def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
+        bound = self._binder.bind(batch)
+        held = self._layout.conjunctions
+        living = self._everyone if alive is None else alive
+        widest = most_scalar_values(held.fields, batch.arrays, bound.attributes)
+        tables = (self._layout.tree, held.fields, held.sets, held.owners)
+        counts = np.zeros(2, np.int64)
+        starts, found = collect(
+            len(batch),
+            lambda first, ends, out: match_be_tree(
+                *tables, batch.arrays, bound, living, widest, first, ends, out, counts
+            ),
+        )
+        return Found(starts, found, int(counts[0]), int(counts[1]))
+
+    def _way(self, conjunction: int) -> str:
+        """The p-nodes from the root to a conjunction."""
+        tree, fields = self._layout.tree, self._layout.conjunctions.fields
+        node = int(np.searchsorted(tree.member_starts, conjunction, side="right")) - 1
+        names = []
+        while node > 0:
+            halves = np.flatnonzero((tree.lefts == node) | (tree.rights == node))
+            if len(halves):
+                node = int(halves[0])
+                continue
+            p_node = int(np.flatnonzero(tree.p_tops == node)[0])
+            attribute = int(np.searchsorted(fields.starts, tree.p_fields[p_node], side="right")) - 1
+            names.append(name_text(self.attributes[attribute]))
+            node = int(np.searchsorted(tree.directory_starts, p_node, side="right")) - 1
+        return f"below {', then '.join(reversed(names))}" if names else "at the root"
