@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import tocsin
 
 EVENTS = [{"a": k % 5, "b": k % 9, "s": f"x{k % 3}y"} for k in range(20)]
@@ -25,5 +27,17 @@ def test_answers_come_back(tmp_path: Path) -> None:
     loaded.subscribe("more", "a = 1")
     loaded.merge()
     assert len(loaded.match_batch(EVENTS).table) == len(expected) + sum(event["a"] == 1 for event in EVENTS)
-    assert loaded.stats.plan.index == "opindex"
+    assert loaded.stats.plan.asked == "opindex(segments=4, signature_bits=8)"
     assert "pivot" in str(loaded.explain("s1", EVENTS[0]).index)
+
+
+def test_what_the_index_cannot_hold_is_refused_at_once() -> None:
+    """By subscribe, before it is in the delta, and by subscribe_many; the message names the subscription."""
+    engine = tocsin.Engine("opindex")
+    engine.subscribe("good", "a = 1")
+    with pytest.raises(tocsin.UnsuitableIndex, match=r"subscription 'bad': .*'auto' takes"):
+        engine.subscribe("bad", "a IS NULL")
+    with pytest.raises(tocsin.UnsuitableIndex, match="subscription 'worse'"):
+        engine.subscribe_many([{"id": "fine", "where": "a = 1"}, {"id": "worse", "where": "a + b > 3"}])
+    engine.merge()
+    assert [match.subscription for match in engine.match({"a": 1})] == ["good"]

@@ -23,13 +23,13 @@ from tocsin.engine.saving import open_sources, save_sources
 from tocsin.engine.sources import Source
 from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError
-from tocsin.index import Plan, Statistics
+from tocsin.index import Plan, Statistics, find_index
 from tocsin.language import Explanation, Templates
 from tocsin.model.ranking import Ranking, checked_ranking
 from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
 from tocsin.planner import choose
-from tocsin.records import parsed_record
-from tocsin.segment import Segment
+from tocsin.records import parsed_record, subscription_of
+from tocsin.segment import Segment, require_suitable
 
 _DELTA_LIMIT: Final = 8192
 
@@ -102,9 +102,12 @@ class Engine:
     ) -> None:
         """Take a subscription: CQL2 text or JSON, a finite score (1.0), a payload of JSON values.
 
-        Raises `RecordError` for what cannot be used, and `DuplicateSubscription` where the id is taken.
+        Raises `RecordError` for what cannot be used, `DuplicateSubscription` where the id is taken, and
+        `UnsuitableIndex` where the engine's index was asked for by name and cannot hold the expression.
         """
         record = {"id": id, "where": where, "score": score, "payload": payload, "weights": weights}
+        if not find_index(self._plan.index).takes_all:
+            require_suitable(self._plan, subscription_of(record))
         if self._store.add(parsed_record(record, self._templates), replace=replace) >= self._delta_limit:
             self._merger.wake()
 
@@ -249,7 +252,7 @@ class Engine:
         Raises `SegmentError` for what is missing, damaged or of another version.
         """
         sources = open_sources(folder)
-        used = [source.holder.plan.index for source in sources if isinstance(source.holder, Segment)]
+        used = [source.holder.plan.asked for source in sources if isinstance(source.holder, Segment)]
         engine = cls(index or (used[0] if used else "auto"), statistics=statistics, delta_limit=delta_limit)
         engine._begin(Store(sources))
         return engine

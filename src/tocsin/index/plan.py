@@ -19,3 +19,13 @@ class Plan:
     reason: str
     statistics: Statistics | None = field(default=None, compare=False)
     options: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> str:
+        """The index as a user would ask for it, options included.
+
+        >>> Plan("opindex", "", options={"segments": 4}).asked, Plan("scan", "").asked
+        ('opindex(segments=4)', 'scan')
+        """
+        given = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        return f"{self.index}({given})" if given else self.index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from tocsin.columns.batch import EventBatch
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.index.statistics import Statistics
 
+ANY_EXPRESSION: Final = "any expression"
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Question: TypeAlias = Literal["all matches"]
 Alive: TypeAlias = "NDArray[np.uint64] | None"
@@ -102,3 +103,8 @@ class Registration:
     is_baseline: bool
     builder: Callable[..., Builder]
     options: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether `build` never raises `UnsuitableIndex`."""
+        return self.shapes == ANY_EXPRESSION

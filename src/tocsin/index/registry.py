@@ -11,13 +11,13 @@ from tocsin.index.boolean.be_tree import BETreeBuilder
 from tocsin.index.boolean.k_index import KIndexBuilder
 from tocsin.index.boolean.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder
 from tocsin.index.boolean.scan import Scan
-from tocsin.index.protocols import Registration
+from tocsin.index.protocols import ANY_EXPRESSION, Registration
 
 _REGISTRATIONS = (
     Registration(
         "access",
         "all matches",
-        "any expression",
+        ANY_EXPRESSION,
         "access predicates (Fabret et al. 2001) by covers",
         False,
         lambda: Access,
@@ -31,7 +31,7 @@ _REGISTRATIONS = (
         lambda **options: OpIndexBuilder(**options),
         {"segments": SEGMENTS, "signature_bits": SIGNATURE_BITS},
     ),
-    Registration("scan", "all matches", "any expression", "exact linear baseline of every family", True, lambda: Scan),
+    Registration("scan", "all matches", ANY_EXPRESSION, "exact linear baseline of every family", True, lambda: Scan),
     Registration(
         "k_index",
         "all matches",

@@ -1,6 +1,6 @@
 """What lies on disk? Immutable sets of subscriptions as memory-mapped arrays with a manifest, and folders of them."""
 
-from tocsin.segment.assembling import Part, all_ids, assemble
+from tocsin.segment.assembling import Part, all_ids, assemble, require_suitable
 from tocsin.segment.builder import SegmentBuilder, build_segment
 from tocsin.segment.folder import IndexFolder, open_index, write_index
 from tocsin.segment.segment import Segment
@@ -20,6 +20,7 @@ __all__ = [
     "build_segment",
     "open_index",
     "open_segment",
+    "require_suitable",
     "top",
     "write_index",
     "write_segment",

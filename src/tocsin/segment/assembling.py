@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.joining import joined
 from tocsin.errors import UnsuitableIndex
 from tocsin.index import Matcher, Plan, find_index
+from tocsin.model.subscription import Subscription
 from tocsin.segment.segment import Ids, Segment
 
 
@@ -64,6 +65,14 @@ def all_ids(parts: Sequence[Part]) -> pa.Array:
 def as_ids(ids: pa.Array) -> Ids:
     """Ids as a segment keeps them."""
     return frozen(ids.to_numpy(), np.int64) if pa.types.is_integer(ids.type) else Texts.of_arrow(ids)
+
+
+def require_suitable(plan: Plan, subscription: Subscription) -> None:
+    """Raise `UnsuitableIndex` where the planned index cannot hold a subscription."""
+    try:
+        find_index(plan.index).builder(**plan.options).build(compile_expressions([subscription.where]))
+    except UnsuitableIndex as error:
+        raise UnsuitableIndex(error.reason, error.number, subscription.id) from None
 
 
 def _payloads(parts: Sequence[Part], chosen: pa.Array) -> Texts | None:
