@@ -15,27 +15,28 @@ Step = Callable[[int, "NDArray[np.int64]", "NDArray[np.int32]"], tuple[int, int]
 """From an event on: writes ends and subscriptions, returns the next event (or -1 - room) and how many it wrote."""
 
 _FIRST_ROOM: Final = 1 << 14
-_LARGEST_ROOM: Final = 1 << 22
 
 
 def collect(events: int, step: Step) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Run a kernel over all events with as much room as it asks for; the matches in CSR form."""
+    """Run a kernel over all events with as much room as it asks for; the matches in CSR form.
+
+    The room is one array, larger than what is expected: the system gives no memory before it is written to.
+    """
     starts = np.zeros(events + 1, np.int64)
-    pieces: list[NDArray[np.int32]] = []
-    room, first, total = _FIRST_ROOM, 0, 0
+    out = np.empty(_FIRST_ROOM, np.int32)
+    first, total = 0, 0
     while first < events:
-        out = np.empty(room, np.int32)
-        next_event, count = step(first, starts[1:], out)
-        if next_event < 0:
-            room = max(2 * room, -1 - next_event)
-            continue
+        next_event, count = step(first, starts[1:], out[total:])
+        wanted = -1 - next_event if next_event < 0 else 0
+        next_event = max(next_event, first)
         starts[1 + first : 1 + next_event] += total
-        pieces.append(out[:count])
-        total += count
-        room, first = min(2 * room, _LARGEST_ROOM), next_event
-    if len(pieces) == 1:
-        return starts, pieces[0]
-    return starts, np.concatenate(pieces) if pieces else np.empty(0, np.int32)
+        first, total = next_event, total + count
+        if first < events:
+            expected = total * (events - first) // max(first, 1)
+            larger = np.empty(total + max(wanted, expected + expected // 2, len(out)), np.int32)
+            larger[:total] = out[:total]
+            out = larger
+    return starts, out[:total]
 
 
 def only_alive(found: Found, alive: Alive) -> Found:
