@@ -11,7 +11,7 @@ from reproduce.measuring import Point, compile_kernels, measure
 from reproduce.report import draw, table, verdicts
 
 HERE = Path(__file__).parent
-DEFAULT_SCALE = 0.1
+DEFAULT_SCALE = 0.02
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.directory import make_directory
 from tocsin.kernels import codes
 from tocsin.kernels.access_keys import code_of
-from tocsin.kernels.access_layouts import Conjunctions, Fields, Lists, Postings, Programs, Runs
+from tocsin.kernels.access_layouts import WIDE, Conjunctions, Fields, Lists, Postings, Programs, Runs
 from tocsin.kernels.directory import BITS, FINE, SPAN, STEPS, Directory, field_code
 from tocsin.kernels.directory_writing import FEWEST_STEPPED, MOST_STEPPED, ROOMY, SPARSE
 from tocsin.kernels.jit import kernel
@@ -40,7 +40,7 @@ def _lists(kind: int, operands: Iterable[int]) -> Lists:
     none = np.empty(0, np.int32)
     runs = Runs(np.zeros(2, np.int64), np.zeros(2, np.int32), np.empty(0, np.int64), none)
     postings = Postings(none, none, none)
-    conjunctions = Conjunctions(none, np.empty(0, np.uint16), np.empty(0, np.uint32), none, none)
+    conjunctions = Conjunctions(none, np.empty(0, np.uint16), np.empty(0, np.uint32), none, none, np.array([WIDE]))
     return _read_only(Lists(fields, runs, postings, runs, conjunctions, runs, postings, Programs(none, none)))
 
 
