@@ -45,6 +45,13 @@ class PatternFinder:
         arrays = compiled.arrays
         self._pattern_starts, self._tokens = arrays.pattern_starts, arrays.pattern_tokens
         self._count = _count(compiled)
+        self._regexes = len(compiled.regexes)
+        self._loose: list[int] = []
+        self._owners, self.listed = np.empty(0, np.int32), frozen(np.empty(0), np.uint8)
+        if self._count:
+            self._make(compiled)
+
+    def _make(self, compiled: CompiledExpressions) -> None:
         starts, data, whole = write_pieces(self._pattern_starts, self._tokens)
         self.listed = frozen(np.diff(starts) > 0, np.uint8)
         literals = [regex_literal(pattern).encode() for pattern, _ in compiled.regexes]
@@ -56,7 +63,6 @@ class PatternFinder:
         self._owners = owners[there].astype(np.int32)
         self._sure = np.concatenate([whole, np.zeros(len(literals), np.uint8)])[there]
         self._automaton = build_automaton(starts_of(lengths[there], int(there.sum())), data)
-        self._regexes = len(literals)
 
     @property
     def nbytes(self) -> int:

@@ -33,10 +33,15 @@ def collect(events: int, step: Step) -> tuple[NDArray[np.int64], NDArray[np.int3
         first, total = next_event, total + count
         if first < events:
             expected = total * (events - first) // max(first, 1)
-            larger = np.empty(total + max(wanted, expected + expected // 2, len(out)), np.int32)
+            larger = np.empty(total + _room(wanted, expected, len(out)), np.int32)
             larger[:total] = out[:total]
             out = larger
     return starts, out[:total]
+
+
+def _room(wanted: int, expected: int, had: int) -> int:
+    """How much room to ask for, where an event wants so much and so much is expected of all that are left."""
+    return max(wanted, expected + expected // 2, had)
 
 
 def only_alive(found: Found, alive: Alive) -> Found:
