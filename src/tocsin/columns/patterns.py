@@ -67,8 +67,9 @@ class PatternFinder:
     @property
     def nbytes(self) -> int:
         """What the automaton takes beside the patterns."""
-        own = (*self._automaton, self._owners, self._sure, self.listed)
-        return sum(array.nbytes for array in own) if len(self._owners) else 0
+        if not len(self._owners):
+            return 0
+        return sum(array.nbytes for array in (*self._automaton, self._owners, self._sure, self.listed))
 
     def kept_for(self, compiled: CompiledExpressions) -> PatternFinder:
         """A finder for expressions that grew: this one, until a quarter of their patterns is new to it."""
