@@ -66,3 +66,13 @@ def test_a_list_of_strange_things_has_no_type():
 
     assert found.values == {"a": UNTYPED, "b": UNTYPED, "c": UNTYPED}
     assert [problem.field for problem in found.problems] == ["a", "b", "c"]
+
+
+def test_a_place_within_a_list_of_objects_is_reported() -> None:
+    """A list has no places for elements: the attribute is there, of no type, and that is said once."""
+    place = {"type": "Point", "coordinates": [1.0, 1.0]}
+
+    found = flatten({"items": [{"a": place}, {}, {"a": "a", "b": {"c": 3}}, {"a": place}]})
+
+    assert found.values == {"items.a": UNTYPED, "items.b.c": (3.0,)}
+    assert [problem.field for problem in found.problems] == ["items.a"]

@@ -97,6 +97,8 @@ def _flatten_list(flat: FlatEvent, items: Sequence[object], name: str, depth: in
             _flatten_into(inner, item, name + ".", depth + 1)
         for attribute, value in inner.values.items():
             elements = joined.setdefault(attribute, [])
+            if isinstance(value, Point | Box) and elements is not None:
+                flat.problems.append(Problem(attribute, "a place within a list of objects has no type"))
             if isinstance(value, Point | Box) or value is UNTYPED or elements is None:
                 joined[attribute] = None
             else:
