@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -19,14 +19,14 @@ MEASURES = {"match": "us an event", "build": "seconds", "memory": "MB"}
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line of a plot: an index by name, with its options, asked up to some number of subscriptions.
+    """A line of a plot: an index by name, with its options, and up to which values of parameters it is asked.
 
     An option may be one of the point's parameters: `be_tree(max_cap={max_cap})`.
     """
 
     name: str
     index: str
-    most: int | None = None
+    most: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def parameters(self) -> set[str]:

@@ -28,8 +28,9 @@ class Point:
 
 def measure(panel: Panel, series: Series, given: dict[str, Any]) -> Point:
     """One point of one line."""
-    if series.most is not None and given["subscriptions"] > series.most:
-        return Point(None, f"not asked beyond {series.most:,} subscriptions")
+    for name, most in series.most.items():
+        if given[name] > most:
+            return Point(None, f"not asked beyond {most:,} {name}")
     load = load_of(given, series.parameters)
     registration, options = parse_index(series.index.format(**given))
     begun = time.process_time()

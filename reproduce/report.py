@@ -40,7 +40,7 @@ def draw(figure: Figure, measured: Sequence[tuple[Panel, Points]], scale: float,
     matplotlib.use("agg")
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=(4.2 * len(measured), 3.6), layout="constrained", dpi=120)
+    canvas = Canvas(figsize=(4.2 * len(measured), 4.0), layout="constrained", dpi=120)
     for place, (panel, points) in enumerate(measured):
         axes = canvas.add_subplot(1, len(measured), place + 1)
         values: list[Any] = [panel.at(value, scale, figure.scaled)[panel.parameter] for value in panel.values]
@@ -52,7 +52,7 @@ def draw(figure: Figure, measured: Sequence[tuple[Panel, Points]], scale: float,
         axes.set_xlabel(panel.parameter)
         axes.set_ylabel(MEASURES[panel.measure])
         axes.set_title(f"({panel.name}) {panel.title}", fontsize=10)
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3)
     canvas.suptitle(f"{figure.name}: {figure.title}", fontsize=11)
     canvas.savefig(path)
 

@@ -30,7 +30,7 @@ events = 8
 
 [series]
 scan = { index = "scan" }
-access = { index = "access", most = 60 }
+access = { index = "access", most = { subscriptions = 60 } }
 
 [[panel]]
 name = "a"
