@@ -17,6 +17,7 @@ from tocsin.kernels.access_programs import match_programs
 from tocsin.kernels.activation import activate
 from tocsin.kernels.blocks import clear_block, fill_block
 from tocsin.kernels.directory import INDEX
+from tocsin.kernels.filters import asked_bits
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import EXPRESSIONS, Bound, Events
 from tocsin.kernels.ordering import SPARE, put_best, put_in_order
@@ -82,6 +83,7 @@ def match_access(
     _, run_starts, run_stops, run_widths = lists.conjunction_runs
     bounds, filters, tails, owners, predicates, strides = lists.conjunctions
     stride = np.uint64(strides[0])
+    bits = asked_bits(len(operand_starts) - 1)
     written = np.int64(0)
     begun = first
     while first < total:
@@ -146,6 +148,7 @@ def match_access(
                 owners,
                 predicates,
                 stride,
+                bits,
                 rows,
                 words,
                 steps,

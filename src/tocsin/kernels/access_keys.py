@@ -22,6 +22,7 @@ from tocsin.kernels.access_layouts import (
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Expressions
 from tocsin.kernels.pattern_literals import has_piece
+from tocsin.kernels.searching import first_at_least
 
 LOWEST = np.int64(-(2**63))
 HIGHEST = np.int64(2**63 - 1)
@@ -124,16 +125,8 @@ def pattern_key(leaves: Expressions, leaf: int) -> tuple[int, int]:
 @kernel
 def code_of(operands: NDArray[np.int64], first: int, stop: int, payload: int) -> int:
     """The rank code of a payload among operands[first:stop]."""
-    low = np.uint64(first)
-    high = np.uint64(stop)
-    while low < high:
-        middle = (low + high) >> np.uint64(1)
-        if operands[middle] < payload:
-            low = middle + np.uint64(1)
-        else:
-            high = middle
-    at = np.int64(low)
-    return 2 * (at - first) + np.int64(at < stop and operands[low] == payload)
+    at = np.int64(first_at_least(operands, first, stop, payload))
+    return 2 * (at - first) + np.int64(at < stop and operands[np.uint64(at)] == payload)
 
 
 @kernel

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from tocsin.kernels.access_layouts import ANY, AT_LEAST, AT_MOST, LATER, NARROW, NARROW_HIGHEST
 from tocsin.kernels.activation import hide, show
 from tocsin.kernels.directory import CONJUNCTIONS, EQUALITIES, SINGLES, STEPS, column, entries, row_of
-from tocsin.kernels.filters import asked_bits, is_satisfiable, mark, unmark
+from tocsin.kernels.filters import is_satisfiable, mark, unmark
 from tocsin.kernels.jit import inlined, prefetch
+from tocsin.kernels.searching import first_at_least
 
 SHORT: Final = 48
 """A list of at most so many entries is walked from end to end: cheaper than to search its runs."""
@@ -29,18 +30,6 @@ AHEAD: Final = np.uint64(16)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
-
-
-@inlined
-def first_at_least(ends: NDArray[np.int32], low: int, high: int, code: int) -> int:
-    """The first place in [low, high) whose end is at least a code."""
-    while low < high:
-        middle = (low + high) >> _ONE
-        if ends[middle] < code:
-            low = middle + _ONE
-        else:
-            high = middle
-    return low
 
 
 @inlined
@@ -151,6 +140,7 @@ def take_conjunctions(
     owners: NDArray[np.int32],
     predicates: NDArray[np.int32],
     stride: int,
+    bits: int,
     rows: NDArray[np.int64],
     words: NDArray[np.uint64],
     steps: NDArray[np.uint16],
@@ -169,7 +159,6 @@ def take_conjunctions(
     to: int,
 ) -> tuple[int, int]:
     """Append the owners of an event's conjunctions that hold; the new count, and how many were verified."""
-    bits = asked_bits(len(operand_starts) - 1)
     mark(fields, codes, operand_starts, bits, first_pair, last_pair, satisfiable)
     sure, doubtful = select_conjunctions(
         run_starts,

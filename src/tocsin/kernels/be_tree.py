@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from tocsin.kernels.access_layouts import Fields
 from tocsin.kernels.code_sets import CodeSets, holds, scalar_values
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Bound, Events
 from tocsin.kernels.ordering import SPARE, put_in_order
 from tocsin.kernels.packing import borrowed
+from tocsin.kernels.searching import place_of
 
 
 class Tree(NamedTuple):
@@ -121,21 +122,8 @@ def _take(
                 depth += values[p_fields[p]] >= 0
             continue
         for i in range(len(own_fields)):
-            p = _partition(p_fields, begin, stop, own_fields[i])
+            p = place_of(p_fields, begin, stop, own_fields[i])
             if p >= 0:
                 stack[depth] = p_tops[p]
                 depth += 1
     return found, reached
-
-
-@inlined
-def _partition(p_fields: NDArray[np.int32], first: int, stop: int, field: int) -> int:
-    """The p-node of a field in the directory [first, stop), -1 for none."""
-    low, high = first, stop
-    while low < high:
-        middle = (low + high) >> 1
-        if p_fields[middle] < field:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < stop and p_fields[low] == field else np.int64(-1)

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from tocsin.kernels.access_layouts import Fields
 from tocsin.kernels.code_sets import CodeSets, holds, scalar_values
 from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.k_values import PAIRS_BESIDE, PRESENT, in_domain, place_of
+from tocsin.kernels.k_values import PAIRS_BESIDE, PRESENT, in_domain
 from tocsin.kernels.layouts import Bound, Events
 from tocsin.kernels.ordering import SPARE, put_in_order
 from tocsin.kernels.packing import borrowed
+from tocsin.kernels.searching import place_of
 
 _END: Final = 2**62
 """The current entry of a list that is done: behind all others."""

@@ -15,6 +15,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.access_keys import HIGHEST, LOWEST
 from tocsin.kernels.code_sets import CodeSets, predicate_on
 from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.searching import place_of
 from tocsin.kernels.terms import key_of_number, number_of_key
 
 # A field's pairs: these, and then one a value.
@@ -36,19 +37,6 @@ def in_domain(kind: int, payload: int, domain: NDArray[np.int64]) -> bool:
         return True
     number = number_of_key(payload)
     return number >= domain[0] and number <= domain[1] and number == np.floor(number)
-
-
-@inlined
-def place_of(values: NDArray[np.int64], first: int, stop: int, payload: int) -> int:
-    """Where a payload is among values[first:stop], ascending; -1 where it is not."""
-    low, high = first, stop
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] < payload:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < stop and values[low] == payload else np.int64(-1)
 
 
 @inlined

@@ -7,13 +7,13 @@ and `failed`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.blocks import find_lane
 from tocsin.kernels.eager import box_number, boxes_meet, in_set
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.layouts import Block, Bound, Events, Expressions
+from tocsin.kernels.searching import place_of
 from tocsin.kernels.strings import is_like
 
 ONE = np.uint64(1)
@@ -53,23 +53,10 @@ def fits_pattern(leaves: Expressions, leaf: int, string: int, bound: Bound) -> b
     by_regex = leaves.leaf_kinds[leaf] == codes.REGEX
     if by_regex or bound.listed[pattern] != 0:
         number = 2 * pattern + np.int64(by_regex)
-        return is_among(bound.fits, bound.fit_starts[text], bound.fit_starts[text + 1], number)
+        return place_of(bound.fits, bound.fit_starts[text], bound.fit_starts[text + 1], number) >= 0
     start, stop = bound.text_starts[text], bound.text_starts[text + 1]
     first, last = leaves.pattern_starts[pattern], leaves.pattern_starts[pattern + 1]
     return is_like(bound.text_bytes, start, stop, leaves.pattern_tokens, first, last)
-
-
-@kernel
-def is_among(numbers: NDArray[np.int32], low: int, high: int, number: int) -> bool:
-    """Whether a number is among numbers[low:high], which ascend."""
-    stop = high
-    while low < high:
-        middle = (low + high) >> 1
-        if numbers[middle] < number:
-            low = middle + 1
-        else:
-            high = middle
-    return low < stop and numbers[low] == number
 
 
 @kernel

@@ -32,6 +32,7 @@ from tocsin.kernels.opindex_layouts import (
 )
 from tocsin.kernels.ordering import SPARE, put_in_order
 from tocsin.kernels.packing import borrowed
+from tocsin.kernels.searching import first_at_least
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
@@ -49,20 +50,6 @@ AHEAD = 2
 def pattern_holds(leaves: Expressions, bound: Bound, literal: int, string: int) -> bool:
     """Whether a string of the batch fits a LIKE pattern or has a match of a regular expression; negated, does not."""
     return fits_pattern(leaves, literal >> 1, string, bound) != (literal & 1 == 1)
-
-
-@inlined
-def _first_at_least(keys: NDArray[np.int64], first: int, stop: int, key: int) -> int:
-    """The first entry of [first, stop) whose key is not below another."""
-    low = np.uint64(first)
-    high = np.uint64(stop)
-    while low < high:
-        middle = (low + high) >> _ONE
-        if keys[middle] < key:
-            low = middle + _ONE
-        else:
-            high = middle
-    return low
 
 
 @inlined
@@ -161,14 +148,14 @@ def _search_pivot(
         lowest = key >> 32 << 32
         low, high = lowest, lowest | _HIGHEST_OPERAND
         if operator == PATTERN:
-            at = _first_at_least(keys, begin, end, low)
+            at = first_at_least(keys, begin, end, low)
             while at < end and keys[at] <= high:
                 if pattern_holds(leaves, bound, keys[at] & _HIGHEST_OPERAND, texts[i]):
                     found = _scan(keys, pointers, at, at + _ONE, high, form, counters, bitmaps, base, hits, found)
                 at += _ONE
             continue
         if operator == DIFFERENT:
-            at = _first_at_least(keys, begin, end, low)
+            at = first_at_least(keys, begin, end, low)
             found = _scan(keys, pointers, at, end, key - 1, form, counters, bitmaps, base, hits, found)
             low = key + 1
         elif operator == AT_MOST:
@@ -177,7 +164,7 @@ def _search_pivot(
             high = key
         else:
             low, high = key, key
-        at = _first_at_least(keys, begin, end, low)
+        at = first_at_least(keys, begin, end, low)
         found = _scan(keys, pointers, at, end, high, form, counters, bitmaps, base, hits, found)
     return found
 
