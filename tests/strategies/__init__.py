@@ -1,0 +1,26 @@
+"""Hypothesis strategies for events and expressions, shared by all tests.
+
+Both draw from small pools, and an attribute has a usual type, so that what is asked is often there and often
+true. New features extend these files.
+"""
+
+from tests.strategies.conditions import comparisons_with_constants, expressions
+from tests.strategies.events import bad_events, json_events, json_text, python_events
+from tests.strategies.pools import NAMES, NUMBERS, STRINGS, attribute_names, boxes, points, scalars, values
+
+__all__ = [
+    "NAMES",
+    "NUMBERS",
+    "STRINGS",
+    "attribute_names",
+    "bad_events",
+    "boxes",
+    "comparisons_with_constants",
+    "expressions",
+    "json_events",
+    "json_text",
+    "points",
+    "python_events",
+    "scalars",
+    "values",
+]

@@ -1,0 +1,232 @@
+"""Expressions that are valid, over the attributes and values that events have."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from tests.strategies.pools import (
+    ATTRIBUTES,
+    KEYWORDS,
+    ORDERED,
+    PATTERN_PARTS,
+    PATTERNS,
+    REGEXES,
+    SCALAR_KINDS,
+    SCALARS,
+    STRINGS,
+    Kind,
+    attribute_names,
+    boxes,
+    chosen,
+    often,
+    points,
+    scalars,
+)
+from tocsin.model.expression import (
+    ARITHMETIC,
+    ARRAY_FUNCTIONS,
+    COMPARISONS,
+    Arithmetic,
+    Array,
+    Attribute,
+    Between,
+    Call,
+    Comparison,
+    Constant,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Not,
+    conjunction,
+    disjunction,
+)
+
+
+def expressions(max_depth: int = 6, sql_only: bool = False) -> SearchStrategy[Expression]:
+    """Valid expressions of at most `max_depth` nodes from the root to a leaf.
+
+    `sql_only` leaves out what SQL lacks: array and spatial functions, MATCHES, CASEI and ACCENTI.
+    """
+    return _conditions(max_depth, sql_only)
+
+
+@cache
+def _conditions(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
+    leaf = chosen((5, _attributes("boolean")), (1, st.booleans().map(Constant)))
+    if depth == 1:
+        return leaf
+    predicates = _predicates(depth, sql_only)
+    inner = st.deferred(lambda: _conditions(depth - 1, sql_only))
+    several = st.lists(inner, min_size=2, max_size=3)
+    return chosen(
+        (1, leaf),
+        (5, predicates),
+        (2, inner.map(Not)),
+        (2, several.map(conjunction)),
+        (2, several.map(disjunction)),
+    )
+
+
+@cache
+def _predicates(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
+    kinds = [
+        (8, _comparisons(depth, sql_only)),
+        (3, _memberships(depth, sql_only)),
+        (2, _ranges(depth, sql_only)),
+        (3, _likes(depth, sql_only)),
+        (1, _nulls(depth, sql_only)),
+    ]
+    if not sql_only:
+        kinds += [(2, _places()), (2, _regexes())]
+        kinds += [(4, _arrays())] if depth > 2 else []
+    return chosen(*kinds)
+
+
+def comparisons_with_constants(max_depth: int = 4) -> SearchStrategy[Expression]:
+    """Expressions of nothing but attributes that are compared with constants, and AND, OR and NOT."""
+    return _compared(max_depth)
+
+
+@cache
+def _compared(depth: int) -> SearchStrategy[Expression]:
+    predicates = st.sampled_from(("number", "number", "number", "string", "boolean", "instant")).flatmap(_compared_leaf)
+    if depth == 1:
+        return predicates
+    several = st.lists(_compared(depth - 1), min_size=2, max_size=4)
+    return chosen(
+        (4, predicates),
+        (1, _compared(depth - 1).map(Not)),
+        (4, several.map(conjunction)),
+        (1, several.map(disjunction)),
+    )
+
+
+def _compared_leaf(kind: Kind) -> SearchStrategy[Expression]:
+    attribute, constant = _attributes(kind), SCALARS[kind].map(Constant)
+    pair = st.tuples(constant, constant).map(lambda two: sorted(two, key=lambda one: one.value))
+    operators = ("=", "=", "<>") if kind in ("boolean", "string") else COMPARISONS
+    choices = [
+        (3, st.builds(Comparison, st.sampled_from(operators), attribute, constant)),
+        (2, st.builds(In, attribute, st.lists(constant, min_size=1, max_size=3).map(tuple))),
+    ]
+    if kind == "number":
+        choices.append((2, st.tuples(attribute, pair).map(lambda one: Between(one[0], *one[1]))))
+    return chosen(*choices)
+
+
+def _attributes(kind: Kind) -> SearchStrategy[Expression]:
+    """Attributes that are usually of a kind."""
+    return often(st.sampled_from(ATTRIBUTES[kind]), attribute_names(), odds=14).map(Attribute)
+
+
+def _constants(kind: Kind) -> SearchStrategy[Expression]:
+    return often(SCALARS[kind], scalars(), odds=14).map(Constant)
+
+
+@cache
+def _scalars_of(kind: Kind, depth: int, sql_only: bool) -> SearchStrategy[Expression]:
+    """What may stand beside a comparison's operator, and is not a constant."""
+    choices = [(8, _attributes(kind))]
+    if kind == "number" and depth > 1:
+        choices.append((4, _arithmetic(depth)))
+    if kind == "boolean" and depth > 1:
+        choices.append((8, st.deferred(lambda: _conditions(depth, sql_only))))
+    if kind == "string" and depth > 1 and not sql_only:
+        choices.append((3, _folded(_attributes("string"), depth)))
+    return chosen(*choices)
+
+
+@cache
+def _arithmetic(depth: int) -> SearchStrategy[Expression]:
+    inner = often(_attributes("number"), SCALARS["number"].map(Constant), odds=2)
+    if depth > 2:
+        inner = often(inner, st.deferred(lambda: _arithmetic(depth - 1)), odds=4)
+    return st.builds(Arithmetic, st.sampled_from(ARITHMETIC), inner, inner)
+
+
+def _folded(text: SearchStrategy[Expression], depth: int) -> SearchStrategy[Expression]:
+    """Text inside CASEI or ACCENTI, or in both."""
+    once = st.builds(Call, st.sampled_from(("CASEI", "ACCENTI")), st.tuples(text))
+    return often(once, _folded(once, depth - 1), odds=4) if depth > 2 else once
+
+
+@st.composite
+def _comparisons(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
+    kind = draw(st.sampled_from(("number", "string", *SCALAR_KINDS)))
+    scalar = _scalars_of(kind, depth - 1, sql_only)
+    left, right = draw(scalar), draw(often(_constants(kind), scalar, odds=4))
+    if isinstance(left, Call) and isinstance(right, Constant) and isinstance(right.value, str) and depth > 2:
+        right = draw(_folded(st.just(right), 2))
+    if draw(st.integers(0, 3)) == 3:
+        left, right = right, left
+    return Comparison(draw(st.sampled_from(COMPARISONS)), left, right)
+
+
+@st.composite
+def _memberships(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
+    kind = draw(st.sampled_from(SCALAR_KINDS))
+    item = often(_constants(kind), _scalars_of(kind, depth - 1, sql_only), odds=8)
+    items = tuple(draw(st.lists(item, min_size=1, max_size=4)))
+    return In(draw(_scalars_of(kind, depth - 1, sql_only)), items)
+
+
+@st.composite
+def _ranges(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
+    kind = draw(st.sampled_from(ORDERED))
+    bound = often(_constants(kind), _scalars_of(kind, depth - 1, sql_only), odds=6)
+    low, high = draw(bound), draw(bound)
+    if isinstance(low, Constant) and isinstance(high, Constant) and type(low.value) is type(high.value):
+        falling = draw(st.integers(0, 5)) == 5
+        low, high = sorted((low, high), key=lambda constant: constant.value, reverse=falling)  # type: ignore[arg-type, return-value]
+    return Between(draw(_scalars_of(kind, depth - 1, sql_only)), low, high)
+
+
+@st.composite
+def _likes(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
+    pattern = draw(chosen((3, st.sampled_from(PATTERNS)), (2, _cut_strings()), (2, _random_patterns())))
+    operand: Expression = draw(_attributes("string"))
+    template: Expression = Constant(pattern)
+    if depth > 2 and not sql_only and draw(st.booleans()):
+        operand = draw(_folded(st.just(operand), depth - 1))
+        template = draw(_folded(st.just(template), depth - 1))
+    return Like(operand, template)
+
+
+def _cut_strings() -> SearchStrategy[str]:
+    """Patterns made of a string of the pool: one code point any, or the beginning, or the end."""
+    cuts = (lambda s: "_" + s[1:], lambda s: s[:-1] + "_", lambda s: s[:1] + "%", lambda s: "%" + s[-1:])
+    return st.tuples(st.sampled_from(STRINGS), st.sampled_from(cuts)).map(lambda two: two[1](two[0]))
+
+
+def _random_patterns() -> SearchStrategy[str]:
+    return st.lists(st.sampled_from(PATTERN_PARTS), max_size=4).map("".join)
+
+
+def _nulls(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
+    kind = st.sampled_from(SCALAR_KINDS)
+    computed = kind.flatmap(lambda kind: _scalars_of(kind, depth - 1, sql_only))
+    return st.one_of(attribute_names().map(Attribute), computed).map(IsNull)
+
+
+def _arrays() -> SearchStrategy[Expression]:
+    usual = chosen((5, KEYWORDS), (1, SCALARS["number"]), (1, scalars()))
+    array = st.lists(usual.map(Constant), max_size=3).map(lambda items: Array(tuple(items)))
+    pair = st.tuples(_attributes("list"), often(array, _attributes("list"), odds=4))
+    either = st.one_of(pair, pair.map(lambda two: (two[1], two[0])))
+    return st.builds(Call, st.sampled_from(ARRAY_FUNCTIONS), either)
+
+
+def _places() -> SearchStrategy[Expression]:
+    region = chosen((4, boxes().map(Constant)), (1, points().map(Constant)), (1, _attributes("place")))
+    pair = st.tuples(_attributes("place"), region)
+    either = often(pair, pair.map(lambda two: (two[1], two[0])), odds=3)
+    return st.builds(Call, st.just("S_INTERSECTS"), either)
+
+
+def _regexes() -> SearchStrategy[Expression]:
+    pair = st.tuples(_attributes("string"), st.sampled_from(REGEXES).map(Constant))
+    return st.builds(Call, st.just("MATCHES"), pair)
