@@ -54,7 +54,9 @@ def test_the_planner_says_why() -> None:
         assert plan.reason
 
 
-@pytest.mark.parametrize("name", ["access(", "access(a=1)", "scan(a=x)", "scan(1)", "access(a=1, a=2)"])
+@pytest.mark.parametrize(
+    "name", ["access(", "access(a=1)", "scan(a=x)", "scan(1)", "access(a=1, a=2)", "opindex(segments=1, segments=2)"]
+)
 def test_an_option_that_an_index_does_not_have_is_refused(name: str) -> None:
     """The message shows what came and what there is."""
     with pytest.raises(tocsin.UnknownIndex):

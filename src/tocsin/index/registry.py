@@ -28,7 +28,7 @@ _REGISTRATIONS = (
         "comparisons with constants, IN, BETWEEN, LIKE, MATCHES and IS NOT NULL under AND, OR and NOT",
         "OpIndex (Zhang, Chan, Tan 2014, sections 4 to 6)",
         False,
-        lambda **options: OpIndexBuilder(**options),
+        OpIndexBuilder,
         {"segments": SEGMENTS, "signature_bits": SIGNATURE_BITS},
     ),
     Registration("scan", "all matches", ANY_EXPRESSION, "exact linear baseline of every family", True, lambda: Scan),
@@ -87,7 +87,11 @@ def parse_index(text: str) -> tuple[Registration, dict[str, int]]:
     if match is None:
         return find_index(text), {}
     registration = find_index(match[1])
-    return registration, dict(_option(registration, part) for part in match[2].split(",") if part.strip())
+    given = [_option(registration, part) for part in match[2].split(",") if part.strip()]
+    options = dict(given)
+    if len(options) < len(given):
+        raise UnknownIndex(f"{text!r:.80} gives an option twice; say each once.")
+    return registration, options
 
 
 _WITH_OPTIONS = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
