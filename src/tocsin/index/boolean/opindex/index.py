@@ -97,7 +97,10 @@ class OpIndex:
         both = directory.starts.nbytes + counters.starts.nbytes + counters.bitmap_starts.nbytes  # stops are the starts
         lists = sum(array.nbytes for table in (directory, entries, counters) for array in table) - both
         dictionaries = sum(array.nbytes for table in self._lists[:2] for array in table)
-        return {"structure": sizes["structure"] + lists, "dictionaries": sizes["dictionaries"] + dictionaries}
+        return {
+            "structure": sizes["structure"] + lists + self._binder.nbytes,
+            "dictionaries": sizes["dictionaries"] + dictionaries,
+        }
 
     def places(self) -> dict[str, int]:
         counters = self._lists.counters
