@@ -80,6 +80,7 @@ class Engine:
         if isinstance(delta_limit, bool) or not isinstance(delta_limit, int) or not 1 <= delta_limit <= 1 << 20:
             raise InvalidInput(f"delta_limit is {delta_limit!r}; it must be an integer from 1 to {1 << 20}")
         self._plan = choose(index, statistics)
+        self._takes_all = find_index(self._plan.index).takes_all
         self._templates = Templates()
         self._delta_limit = delta_limit
         self._begin(Store())
@@ -106,7 +107,7 @@ class Engine:
         `UnsuitableIndex` where the engine's index was asked for by name and cannot hold the expression.
         """
         record = {"id": id, "where": where, "score": score, "payload": payload, "weights": weights}
-        if not find_index(self._plan.index).takes_all:
+        if not self._takes_all:
             require_suitable(self._plan, subscription_of(record))
         if self._store.add(parsed_record(record, self._templates), replace=replace) >= self._delta_limit:
             self._merger.wake()
