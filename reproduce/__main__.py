@@ -42,8 +42,9 @@ def run(figure: Figure, scale: float, out: Path) -> int:
         points = measure_panel(figure, panel, scale)
         measured.append((panel, points))
         text, wrong = verdicts(panel, points)
-        lines += ["", *table(figure, panel, points, scale), *text]
-        print("\n".join(["", *table(figure, panel, points, scale), *text]), flush=True)
+        told = ["", *table(figure, panel, points, scale), *text]
+        lines += told
+        print("\n".join(told), flush=True)
         failed += wrong
     out.with_suffix(".txt").write_text("\n".join(lines) + "\n")
     draw(figure, measured, scale, out.with_suffix(".png"))
@@ -58,7 +59,7 @@ def measure_panel(figure: Figure, panel: Panel, scale: float) -> dict[str, list[
         compile_kernels(series, panel.at(panel.values[0], scale, figure.scaled))
     for value in panel.values:
         for series in panel.series:
-            points[series.name].append(measure(panel, series, panel.at(value, scale, figure.scaled)))
+            points[series.name].append(measure(panel.measure, series, panel.at(value, scale, figure.scaled)))
     return points
 
 

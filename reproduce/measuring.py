@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from reproduce.figure import Panel, Series
+from reproduce.figure import Series
 from reproduce.workloads import Load, load_of
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.errors import UnsuitableIndex
@@ -26,8 +26,8 @@ class Point:
     note: str = ""
 
 
-def measure(panel: Panel, series: Series, given: dict[str, Any]) -> Point:
-    """One point of one line."""
+def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
+    """One point of one line: `what` is "build", "memory" or "match"."""
     for name, most in series.most.items():
         if given[name] > most:
             return Point(None, f"not asked beyond {most:,} {name}")
@@ -39,17 +39,16 @@ def measure(panel: Panel, series: Series, given: dict[str, Any]) -> Point:
     except UnsuitableIndex as error:
         return Point(None, f"refused: {error.reason}")
     built = time.process_time() - begun
-    if panel.measure == "build":
+    if what == "build":
         return Point(built)
-    if panel.measure == "memory":
+    if what == "memory":
         return Point(sum(matcher.sizes().values()) / 1e6)
     return Point(_matching(matcher, load) * 1e6)
 
 
 def compile_kernels(series: Series, given: dict[str, Any]) -> None:
     """Have an index's kernels compiled before it is measured: build and match a little of the same workload."""
-    measure_ = Panel("", "", "", (), "match", (), (), {}, log=False)
-    measure(measure_, Series(series.name, series.index), {**given, "subscriptions": 200, "events": 4})
+    measure("match", Series(series.name, series.index), {**given, "subscriptions": 200, "events": 4})
 
 
 def _matching(matcher: Matcher, load: Load) -> float:

@@ -8,7 +8,7 @@ made up, with the numbers of attributes, their skew and the lengths that the pap
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from inspect import signature
 from typing import Any
@@ -166,7 +166,7 @@ def _normal_form(
     flat = Comparisons(np.arange(leaf + 1), chosen, drawn, operands)
     compiled = compile_conjunctions(names_of(attributes), flat)
     arrays = compiled.arrays._replace(program_starts=frozen(starts, np.int64), program=frozen(programs, np.int32))
-    whole = CompiledExpressions(arrays, compiled.attributes, compiled.vocabulary, compiled.transforms, compiled.regexes)
+    whole = replace(compiled, arrays=arrays)
     rows = _events(random, random.integers(10, event_size + 1, events), attributes, values, 0.0)
     return Load(whole, rows)
 
@@ -260,4 +260,4 @@ def _ranges(
     operations = np.full(len(chosen), codes.EQUAL, np.uint8)
     compiled = compile_conjunctions(names_of(attributes), Comparisons(starts, chosen, operations, lows))
     arrays = compiled.arrays._replace(leaf_highs=frozen(keys_of(highs), np.int64))
-    return CompiledExpressions(arrays, compiled.attributes, compiled.vocabulary, compiled.transforms, compiled.regexes)
+    return replace(compiled, arrays=arrays)
