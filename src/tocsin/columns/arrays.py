@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
 from tocsin.kernels.strings import locate
+
+T = TypeVar("T", bound=tuple[Any, ...])
 
 
 def frozen(values: Any, dtype: DTypeLike) -> NDArray[Any]:
@@ -21,6 +23,11 @@ def frozen(values: Any, dtype: DTypeLike) -> NDArray[Any]:
             array = array.view()
         array.flags.writeable = False
     return array
+
+
+def frozen_table(table: T) -> T:
+    """A named tuple of arrays, every one of them frozen."""
+    return type(table)(*(frozen(array, array.dtype) for array in table))
 
 
 def starts_of(lengths: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.int64]:

@@ -45,9 +45,9 @@ class Binder:
         self._needs_orders = bool((kinds == codes.COMPARE).any())
         self._places = places
         self._finder = PatternFinder(compiled) if finder is None else finder
-        self._listed = frozen(np.zeros(len(compiled.arrays.pattern_starts) - 1), np.uint8).copy()
-        self._listed[: len(self._finder.listed)] = self._finder.listed
-        self._listed.flags.writeable = False
+        listed = np.zeros(len(compiled.arrays.pattern_starts) - 1, np.uint8)
+        listed[: len(self._finder.listed)] = self._finder.listed
+        self._listed = frozen(listed, np.uint8)
         self._seen: tuple[list[str], NDArray[np.int32]] = [], np.empty(0, np.int32)
         self._without_strings = self._bind([], np.empty(0, np.int32))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,7 +35,7 @@ def eager_first(compiled: CompiledExpressions) -> CompiledExpressions:
         truth_arguments=frozen(renumbered_truths(arrays.truth_codes, arrays.truth_arguments, places), np.int32),
         **kept,
     )
-    return CompiledExpressions(ordered, compiled.attributes, compiled.vocabulary, compiled.transforms, compiled.regexes)
+    return replace(compiled, arrays=ordered)
 
 
 def leaf_places(program: NDArray[np.int32]) -> NDArray[np.bool_]:

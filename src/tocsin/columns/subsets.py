@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +32,7 @@ def subset(compiled: CompiledExpressions, chosen: NDArray[np.int32]) -> Compiled
         truth_arguments=frozen(renumbered_truths(arrays.truth_codes, arrays.truth_arguments, places), np.int32),
         **kept,
     )
-    return CompiledExpressions(smaller, compiled.attributes, compiled.vocabulary, compiled.transforms, compiled.regexes)
+    return replace(compiled, arrays=smaller)
 
 
 def used_leaves(program: NDArray[np.int32], leaves: int) -> NDArray[np.bool_]:

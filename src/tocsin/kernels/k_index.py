@@ -17,7 +17,7 @@ from tocsin.kernels.code_sets import CodeSets, holds, scalar_values
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.k_values import PAIRS_BESIDE, PRESENT, in_domain
 from tocsin.kernels.layouts import Bound, Events
-from tocsin.kernels.ordering import SPARE, put_in_order
+from tocsin.kernels.ordering import BUCKETS, SPARE, put_in_order
 from tocsin.kernels.packing import borrowed
 from tocsin.kernels.searching import place_of
 
@@ -88,7 +88,7 @@ def match_k_index(
     hits = np.empty(len(owners) + 1, np.int32)
     words = np.zeros(len(alive), np.uint64)
     summary = np.zeros(len(alive) // 64 + 1, np.uint64)
-    buckets = np.empty(64, np.int32)
+    buckets = np.empty(BUCKETS, np.int32)
     written = np.int64(0)
     for event in range(first, len(events.starts) - 1):
         count = scalar_values(fields, events, bound, event, own_fields, own_codes, payloads)

@@ -6,23 +6,27 @@ their negations. Anything else is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import frozen, frozen_table, gathered, starts_of
+from tocsin.columns.batch import EventBatch
 from tocsin.columns.checks import ascending, check_below, check_starts, require, require_type
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.stored import restored, stored
 from tocsin.errors import UnsuitableIndex
-from tocsin.index.boolean.fields import fields_and_keys
+from tocsin.index.boolean.fields import check_fields, fields_and_keys
 from tocsin.index.boolean.normal_forms import disjunctive
+from tocsin.index.found import collect
+from tocsin.index.protocols import Found
 from tocsin.kernels import codes
-from tocsin.kernels.access_layouts import ELEMENT, Fields
-from tocsin.kernels.code_sets import CodeSets, merge_literals
+from tocsin.kernels.access_layouts import Fields
+from tocsin.kernels.code_sets import CodeSets, merge_literals, most_scalar_values
+from tocsin.kernels.layouts import Bound
 
 _TYPES: dict[str, Any] = {
     "fields.starts": np.int32,
@@ -67,24 +71,54 @@ class Conjunctions:
             )
         fields, keys = fields_and_keys(compiled, np.ones(len(compiled.attributes)))
         kept, sets = merge_literals(clauses.starts, clauses.literals, keys, fields.operand_starts)
-        return cls(compiled, fields, _frozen(sets), frozen(clauses.owners[kept], np.int32))
+        return cls(compiled, fields, frozen_table(sets), frozen(clauses.owners[kept], np.int32))
 
     def reordered(self, order: NDArray[np.int64]) -> Conjunctions:
         """The same conjunctions in another order."""
-        starts, predicates = _gathered(self.sets.starts, order)
-        range_starts, ranges = _gathered(self.sets.range_starts, predicates)
+        sets = self.sets
+        predicates, _ = gathered(sets.starts, order)
+        ranges, _ = gathered(sets.range_starts, predicates)
         sets = CodeSets(
-            starts,
-            self.sets.fields[predicates],
-            self.sets.negated[predicates],
-            range_starts,
-            self.sets.lows[ranges],
-            self.sets.highs[ranges],
+            starts_of(np.diff(sets.starts)[order], len(order)),
+            sets.fields[predicates],
+            sets.negated[predicates],
+            starts_of(np.diff(sets.range_starts)[predicates], len(predicates)),
+            sets.lows[ranges],
+            sets.highs[ranges],
         )
-        return Conjunctions(self.expressions, self.fields, _frozen(sets), frozen(self.owners[order], np.int32))
+        return Conjunctions(self.expressions, self.fields, frozen_table(sets), frozen(self.owners[order], np.int32))
 
     def __len__(self) -> int:
         return len(self.owners)
+
+    def counts(self) -> dict[str, int]:
+        """How many subscriptions are one conjunction, several, or none."""
+        counts = np.bincount(self.owners, minlength=len(self.expressions))
+        return {
+            "one conjunction": int((counts == 1).sum()),
+            "several conjunctions": int((counts > 1).sum()),
+            "never satisfied": int((counts == 0).sum()),
+        }
+
+    def match(
+        self,
+        match_events: Callable[..., tuple[int, int]],
+        structure: Any,
+        batch: EventBatch,
+        bound: Bound,
+        alive: NDArray[np.uint64],
+    ) -> Found:
+        """Match by a kernel that takes a structure, fields, sets and owners, and then what `match_k_index` takes."""
+        widest = most_scalar_values(self.fields, batch.arrays, bound.attributes)
+        tables = (structure, self.fields, self.sets, self.owners)
+        counts = np.zeros(2, np.int64)
+        starts, found = collect(
+            len(batch),
+            lambda first, ends, out: match_events(
+                *tables, batch.arrays, bound, alive, widest, first, ends, out, counts
+            ),
+        )
+        return Found(starts, found, int(counts[0]), int(counts[1]))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Every array under its name."""
@@ -100,7 +134,7 @@ class Conjunctions:
         fields = Fields(**{name: arrays[f"fields.{name}"] for name in Fields._fields})
         sets = CodeSets(**{name: arrays[f"sets.{name}"] for name in get_type_hints(CodeSets)})
         found = cls(restored(arrays), fields, sets, arrays["owners"])
-        _check_fields(fields, found.expressions)
+        check_fields(fields, len(found.expressions.attributes), len(found.expressions.transforms))
         _check_sets(found)
         return found
 
@@ -108,28 +142,6 @@ class Conjunctions:
         """Bytes of the fields, sets and owners, without operands and expressions."""
         tables = sum(array.nbytes for table in (self.fields, self.sets) for array in table)
         return int(tables + self.owners.nbytes - self.fields.operands.nbytes)
-
-
-def _gathered(starts: NDArray[np.int64], order: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """New offsets of runs in another order, and where each of their members was."""
-    lengths = np.diff(starts)[order]
-    new = np.concatenate([[0], np.cumsum(lengths)])
-    return new, np.arange(new[-1]) + np.repeat(starts[:-1][order] - new[:-1], lengths)
-
-
-def _frozen(sets: CodeSets) -> CodeSets:
-    return CodeSets(*(frozen(array, array.dtype) for array in sets))
-
-
-def _check_fields(fields: Fields, expressions: CompiledExpressions) -> None:
-    count = len(fields.kinds)
-    check_starts("fields", fields.starts, count)
-    require(len(fields.starts) == len(expressions.attributes) + 1, "the fields do not fit the attributes")
-    require(len(fields.transforms) == count, "the fields differ in length")
-    check_below("kind of a field", fields.kinds, ELEMENT + codes.LIST)
-    check_below("transform of a field", fields.transforms, len(expressions.transforms))
-    check_starts("operands", fields.operand_starts, len(fields.operands))
-    require(len(fields.operand_starts) == count + 1, "the operands do not fit the fields")
 
 
 def _check_sets(found: Conjunctions) -> None:

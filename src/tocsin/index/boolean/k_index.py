@@ -29,11 +29,9 @@ from tocsin.columns.sizes import expression_sizes
 from tocsin.errors import InvalidInput, UnsuitableIndex
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.code_sets import Conjunctions
-from tocsin.index.found import collect
 from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels import k_values
-from tocsin.kernels.code_sets import most_scalar_values
 from tocsin.kernels.distinct import sorted_groups
 from tocsin.kernels.k_index import PostingLists, cut_lists, match_k_index
 
@@ -140,12 +138,7 @@ class KIndex:
 
     def places(self) -> dict[str, int]:
         """Subscriptions by how many conjunctions they are."""
-        counts = np.bincount(self._conjunctions.owners, minlength=len(self))
-        return {
-            "one conjunction": int((counts == 1).sum()),
-            "several conjunctions": int((counts > 1).sum()),
-            "never satisfied": int((counts == 0).sum()),
-        }
+        return self._conjunctions.counts()
 
     def place(self, number: int) -> str:
         sizes = np.diff(self._conjunctions.sets.starts)[self._conjunctions.owners == number]
@@ -154,19 +147,8 @@ class KIndex:
         return f"in posting lists of size {', '.join(str(size) for size in np.unique(sizes).tolist())}"
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
-        bound = self._binder.bind(batch)
-        held = self._conjunctions
         living = self._everyone if alive is None else alive
-        widest = most_scalar_values(held.fields, batch.arrays, bound.attributes)
-        tables = (self._lists, held.fields, held.sets, held.owners)
-        counts = np.zeros(2, np.int64)
-        starts, found = collect(
-            len(batch),
-            lambda first, ends, out: match_k_index(
-                *tables, batch.arrays, bound, living, widest, first, ends, out, counts
-            ),
-        )
-        return Found(starts, found, int(counts[0]), int(counts[1]))
+        return self._conjunctions.match(match_k_index, self._lists, batch, self._binder.bind(batch), living)
 
 
 def _lists(held: Conjunctions, domain: np.ndarray, declared: bool) -> PostingLists:

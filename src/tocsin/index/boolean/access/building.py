@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import frozen, frozen_table
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.leaf_order import eager_first
 from tocsin.columns.shared_operands import with_shared_operands
@@ -48,9 +49,7 @@ class _Costs(NamedTuple):
 def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -> AccessLayout:
     """Place and cluster all expressions. Cost: O(P log P) for P predicates."""
     leaves = with_shared_operands(compiled.arrays)  # equal patterns have one number, and so one key
-    compiled = CompiledExpressions(
-        leaves, compiled.attributes, compiled.vocabulary, compiled.transforms, compiled.regexes
-    )
+    compiled = replace(compiled, arrays=leaves)
     known = _costs(compiled, statistics)
     lists = placing.place_all(leaves, known.literals)
     keyed = placing.program_keys(leaves, lists, known.literals, known.keys, known.shares)
@@ -76,7 +75,7 @@ def _singles(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tu
     ends = _ends(len(owners))
     placing.single_keys(leaves.program, leaves.program_starts, owners, known.keys, ends)
     order, runs = cluster(len(known.fields.kinds), *ends)
-    return _frozen(runs), Postings(*(frozen(a[order], np.int32) for a in (ends[1], ends[2], owners)))
+    return frozen_table(runs), Postings(*(frozen(a[order], np.int32) for a in (ends[1], ends[2], owners)))
 
 
 def _conjunctions(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tuple[Runs, Conjunctions]:
@@ -97,7 +96,7 @@ def _conjunctions(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) 
     by_highest = (ends[1] <= LOWEST_CODE) & (ends[2] != HIGHEST_CODE)  # as `cluster` sorts them
     bounds = np.where(by_highest, ends[2], ends[1])[order]
     table = Conjunctions(bounds, filters, tails, owners, predicates, np.array([stride]))
-    return _frozen(runs), _frozen(table)
+    return frozen_table(runs), frozen_table(table)
 
 
 def _programs(lists: NDArray[np.uint8], keyed: NDArray[np.int32], fields: int) -> tuple[Runs, Postings, Programs]:
@@ -108,13 +107,9 @@ def _programs(lists: NDArray[np.uint8], keyed: NDArray[np.int32], fields: int) -
     owner, field, low, high = (np.ascontiguousarray(column) for column in keyed.T)
     order, runs = cluster(fields, field, low, high)
     postings = Postings(low[order], high[order], numbers[owner[order]])
-    return _frozen(runs), _frozen(postings), _frozen(Programs(owners, uncovered))
+    return frozen_table(runs), frozen_table(postings), frozen_table(Programs(owners, uncovered))
 
 
 def _ends(count: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Room for fields, lowest and highest codes."""
     return np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
-
-
-def _frozen(table: Any) -> Any:
-    return type(table)(*(frozen(array, array.dtype) for array in table))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import frozen_table
 from tocsin.kernels.access_layouts import Lists
 from tocsin.kernels.access_match import SHORT
 from tocsin.kernels.directory import WIDTH, Directory
@@ -22,4 +22,4 @@ def make_directory(lists: Lists) -> Directory:
     words, steps = measure_rows(lists, SHORT, rows)
     directory = Directory(rows, np.zeros(2 * words, np.uint64), np.empty(steps, np.uint16))
     write_tables(lists, *directory)
-    return Directory(*(frozen(array, array.dtype) for array in directory))
+    return frozen_table(directory)

@@ -28,11 +28,9 @@ from tocsin.index.alive import everyone
 from tocsin.index.boolean.be_tree.growing import GrowingTree
 from tocsin.index.boolean.be_tree.layout import BETreeLayout
 from tocsin.index.boolean.code_sets import Conjunctions
-from tocsin.index.found import collect
 from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.be_tree import match_be_tree
-from tocsin.kernels.code_sets import most_scalar_values
 from tocsin.language.canonical import name_text
 
 MAX_CAP: Final = 5
@@ -102,12 +100,7 @@ class BETree:
 
     def places(self) -> dict[str, int]:
         """Subscriptions by how many conjunctions they are."""
-        counts = np.bincount(self._layout.conjunctions.owners, minlength=len(self))
-        return {
-            "one conjunction": int((counts == 1).sum()),
-            "several conjunctions": int((counts > 1).sum()),
-            "never satisfied": int((counts == 0).sum()),
-        }
+        return self._layout.conjunctions.counts()
 
     def place(self, number: int) -> str:
         """The attributes on the way to each of its conjunctions. Cost: linear in the tree."""
@@ -117,19 +110,10 @@ class BETree:
         return "; ".join(self._way(int(conjunction)) for conjunction in found[:8])
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
-        bound = self._binder.bind(batch)
-        held = self._layout.conjunctions
         living = self._everyone if alive is None else alive
-        widest = most_scalar_values(held.fields, batch.arrays, bound.attributes)
-        tables = (self._layout.tree, held.fields, held.sets, held.owners)
-        counts = np.zeros(2, np.int64)
-        starts, found = collect(
-            len(batch),
-            lambda first, ends, out: match_be_tree(
-                *tables, batch.arrays, bound, living, widest, first, ends, out, counts
-            ),
+        return self._layout.conjunctions.match(
+            match_be_tree, self._layout.tree, batch, self._binder.bind(batch), living
         )
-        return Found(starts, found, int(counts[0]), int(counts[1]))
 
     def _way(self, conjunction: int) -> str:
         """The p-nodes from the root to a conjunction."""

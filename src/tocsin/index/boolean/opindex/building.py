@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, starts_of
+from tocsin.columns.arrays import frozen, frozen_table, starts_of
 from tocsin.index.boolean.opindex.rewriting import Rewriting
 from tocsin.kernels import opindex_building as kernels
 from tocsin.kernels.opindex_building import Order, Simples
@@ -49,7 +49,7 @@ def build_lists(rewriting: Rewriting, segments: int, signature_bits: int) -> OpL
         rewriting.fields,
         rewriting.prefixes,
         make_directory(pivots, rows, frozen(starts, np.int32), entries, segments, signature_bits),
-        Entries(*(frozen(array, array.dtype) for array in entries)),
+        frozen_table(entries),
         _counters(parts[0][:2], parts[1][:2], len(chosen)),
     )
 
