@@ -18,6 +18,9 @@ FEW: Final = 128
 BUCKETS: Final = 64
 """Room that sorting a few takes."""
 
+AT_ONCE: Final = 3
+"""So many bits of a word are written whether they are there or not: a fourth costs more than the wrong guesses do."""
+
 SPARE: Final = 4
 """Room that `put_in_order` wants beyond what it will write."""
 
@@ -123,7 +126,7 @@ def _keep_living(alive: NDArray[np.uint64], out: NDArray[np.int32], first: int, 
 def _take_all(alive: NDArray[np.uint64], words: NDArray[np.uint64], out: NDArray[np.int32], at: int) -> int:
     """Write the numbers of all set bits to out[at:] and clear them; returns how many.
 
-    Four a word are written whether there are so many or not, so that no branch depends on it.
+    `AT_ONCE` of each word are written whether there are so many or not, so that hardly a branch depends on it.
     """
     written = at
     for word in range(np.uint64(len(words))):
@@ -131,11 +134,11 @@ def _take_all(alive: NDArray[np.uint64], words: NDArray[np.uint64], out: NDArray
         words[word] = _NONE
         base = np.int32(word << _SIX)
         found = count_bits(bits)
-        for i in range(np.uint64(4)):
+        for i in range(np.uint64(AT_ONCE)):
             out[written + i] = base + np.int32(lowest_bit(bits))
             bits &= bits - _ONE
-        if found > np.uint64(4):
-            more = written + np.uint64(4)
+        if found > np.uint64(AT_ONCE):
+            more = written + np.uint64(AT_ONCE)
             while bits != _NONE:
                 out[more] = base + np.int32(lowest_bit(bits))
                 more += _ONE
