@@ -12,7 +12,9 @@ from tocsin.index import Registration, find_index, parse_index, registrations
 from tocsin.planner import choose
 
 
-@pytest.mark.parametrize("registration", registrations(), ids=lambda r: r.name)
+@pytest.mark.parametrize(
+    "registration", [r for r in registrations() if r.question == "all matches"], ids=lambda r: r.name
+)
 def test_every_registration_builds_and_loads(registration: Registration) -> None:
     """An index built, and the same index loaded from the arrays that it saves, answer alike."""
     compiled = compile_expressions([tocsin.parse("n = 1"), tocsin.parse("n BETWEEN 2 AND 3 OR s = 'a'")])

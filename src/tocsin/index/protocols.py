@@ -1,8 +1,8 @@
-"""What is an index? Three protocols are planned, one a question; `Matcher` answers "all matches"."""
+"""What is an index? One protocol a question: `Matcher` answers "all matches", `Ranker` "the best first"."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from tocsin.columns.batch import EventBatch
 from tocsin.columns.compiled import CompiledExpressions
+from tocsin.index.ranked.intervals import ScoredIntervals
 from tocsin.index.statistics import Statistics
 
 ANY_EXPRESSION: Final = "any expression"
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
-Question: TypeAlias = Literal["all matches"]
+Question: TypeAlias = Literal["all matches", "the best first"]
 Alive: TypeAlias = "NDArray[np.uint64] | None"
 """(S // 64 + 1,) a bit a subscription, low bits first, 0 for one that is gone; None where none is."""
 
@@ -45,6 +46,40 @@ class Found(NamedTuple):
     def events(self) -> NDArray[np.int64]:
         """(M,) each match's event, as its place in the batch."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+class BestPlaces(NamedTuple):
+    """The best intervals of each query, best first, in CSR form. Q queries, M places."""
+
+    starts: NDArray[np.int64]  # (Q + 1,) query q has places[starts[q]:starts[q + 1]]
+    places: NDArray[np.int32]  # (M,) rank among the intervals of the query's group, counted through all groups
+    examined: int  # intervals looked at
+
+
+class Ranker(Protocol):
+    """Gives the scored intervals that a value stabs in order of score. Immutable, safe to share between threads.
+
+    Values are rank codes of a group; an interval's place leads to its score and its owner.
+    """
+
+    scores: NDArray[np.float64]  # (N,) by place
+    owners: NDArray[np.int32]  # (N,)
+
+    def cursor(self, group: int, code: int) -> Iterator[int]:
+        """The places of what a code stabs in a group, best first; ties by owner."""
+
+    def best(self, groups: NDArray[np.int32], codes: NDArray[np.int32], k: int) -> BestPlaces:
+        """The first k of each query's cursor."""
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes by what they are for."""
+
+
+class RankerBuilder(Protocol):
+    """Makes a `Ranker` of intervals."""
+
+    def build(self, intervals: ScoredIntervals) -> Ranker:
+        """Of intervals in order of score. Cost: O(n log n)."""
 
 
 class Matcher(Protocol):
@@ -91,9 +126,10 @@ class Builder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What the registry says of an index. `builder` imports the structure only when it is needed.
+    """What the registry says of an index.
 
-    `options` are what `builder` takes, with their defaults.
+    `builder` makes a `Builder` for "all matches", a `RankerBuilder` for "the best first"; `options` are what it takes,
+    with their defaults.
     """
 
     name: str
@@ -101,7 +137,7 @@ class Registration:
     shapes: str
     source: str
     is_baseline: bool
-    builder: Callable[..., Builder]
+    builder: Callable[..., Any]
     options: Mapping[str, int] = field(default_factory=dict)
 
     @property

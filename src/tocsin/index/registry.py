@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
+from functools import partial
+from typing import cast
 
 from tocsin.errors import UnknownIndex
 from tocsin.index.boolean.access import Access
@@ -11,7 +14,21 @@ from tocsin.index.boolean.be_tree import BETreeBuilder
 from tocsin.index.boolean.k_index import KIndexBuilder
 from tocsin.index.boolean.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder
 from tocsin.index.boolean.scan import Scan
-from tocsin.index.protocols import ANY_EXPRESSION, Registration
+from tocsin.index.protocols import ANY_EXPRESSION, Builder, Question, RankerBuilder, Registration
+from tocsin.index.ranked.interval_tree import interval_trees
+from tocsin.index.ranked.ir_tree import ir_trees
+from tocsin.index.ranked.scored_r_tree import scored_r_trees
+from tocsin.index.ranked.segment_tree import segment_trees
+from tocsin.index.ranked.sopt_r_tree import sopt_r_trees
+from tocsin.index.ranked.tree import BRANCHING, Make, TreeBuilder
+
+
+def _ranker(name: str, make: Make, source: str, **options: int) -> Registration:
+    """A structure of scored intervals."""
+    shapes = "attributes compared with constants, each a dimension; others are found by access"
+    is_baseline = name not in ("sopt_r_tree", "ir_tree")
+    return Registration(name, "the best first", shapes, source, is_baseline, partial(TreeBuilder, make), options)
+
 
 _REGISTRATIONS = (
     Registration(
@@ -50,6 +67,11 @@ _REGISTRATIONS = (
         BETreeBuilder,
         {"max_cap": 5},
     ),
+    _ranker("sopt_r_tree", sopt_r_trees, "SOPT-R-tree (Machanavajjhala et al. 2008, section 3.2)", branching=BRANCHING),
+    _ranker("ir_tree", ir_trees, "IR-tree (Machanavajjhala et al. 2008, section 3.1)", branching=BRANCHING),
+    _ranker("interval_tree", interval_trees, "scored interval tree (the same, section 2.2.2)"),
+    _ranker("segment_tree", segment_trees, "scored segment tree (the same, section 2.2.1)"),
+    _ranker("scored_r_tree", scored_r_trees, "scored R-tree (the same, section 2.2.3)", branching=BRANCHING),
 )
 
 
@@ -74,6 +96,23 @@ def find_index(name: str) -> Registration:
     near = difflib.get_close_matches(name, names, 1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise UnknownIndex(f"no index is named {name!r}{hint} There are: {', '.join(['auto', *names])}.")
+
+
+def matcher_builder(name: str, options: Mapping[str, int]) -> Builder:
+    """What builds a Matcher; raises `UnknownIndex`."""
+    return cast(Builder, _find(name, "all matches").builder(**options))
+
+
+def ranker_builder(name: str, options: Mapping[str, int]) -> RankerBuilder:
+    """What builds a Ranker; raises `UnknownIndex`."""
+    return cast(RankerBuilder, _find(name, "the best first").builder(**options))
+
+
+def _find(name: str, question: Question) -> Registration:
+    registration = find_index(name)
+    if registration.question != question:
+        raise UnknownIndex(f"index {name!r} answers {registration.question!r}, not {question!r}")
+    return registration
 
 
 def parse_index(text: str) -> tuple[Registration, dict[str, int]]:

@@ -113,3 +113,14 @@ def lowest_bit(typing_context: Any, mask: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return numba.types.int64(numba.types.uint64), generate
+
+
+@intrinsic
+def highest_bit(typing_context: Any, mask: Any) -> Any:
+    """The number of the highest set bit of a uint64; -1 when none is."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+        return builder.sub(ir.Constant(ir.IntType(64), 63), zeros)
+
+    return numba.types.int64(numba.types.uint64), generate

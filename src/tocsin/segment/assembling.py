@@ -14,7 +14,7 @@ from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.joining import joined
 from tocsin.errors import UnsuitableIndex
-from tocsin.index import Matcher, Plan, find_index
+from tocsin.index import Matcher, Plan, matcher_builder
 from tocsin.model.subscription import Subscription
 from tocsin.segment.segment import Ids, Segment
 
@@ -51,7 +51,7 @@ def assemble(parts: Sequence[Part], order: NDArray[np.int64], plan: Plan) -> Seg
 
 def _built(compiled: CompiledExpressions, plan: Plan, ids: Ids) -> Matcher:
     try:
-        return find_index(plan.index).builder(**plan.options).build(compiled, plan.statistics)
+        return matcher_builder(plan.index, plan.options).build(compiled, plan.statistics)
     except UnsuitableIndex as error:
         known = ids[error.number] if isinstance(ids, np.ndarray) else ids.arrow()[error.number].as_py()
         raise UnsuitableIndex(error.reason, error.number, known if isinstance(known, str) else int(known)) from None
@@ -70,7 +70,7 @@ def as_ids(ids: pa.Array) -> Ids:
 def require_suitable(plan: Plan, subscription: Subscription) -> None:
     """Raise `UnsuitableIndex` where the planned index cannot hold a subscription."""
     try:
-        find_index(plan.index).builder(**plan.options).build(compile_expressions([subscription.where]))
+        matcher_builder(plan.index, plan.options).build(compile_expressions([subscription.where]))
     except UnsuitableIndex as error:
         raise UnsuitableIndex(error.reason, error.number, subscription.id) from None
 

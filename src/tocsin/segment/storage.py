@@ -20,7 +20,7 @@ from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.checks import require_type
 from tocsin.columns.stored import restored_texts, stored_texts
 from tocsin.errors import SegmentError
-from tocsin.index import Plan, find_index
+from tocsin.index import Plan, matcher_builder
 from tocsin.segment.segment import Ids, Segment
 from tocsin.segment.validation import check_segment
 
@@ -164,7 +164,7 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     options = {str(name): int(value) for name, value in manifest["options"].items()}
     plan = Plan(manifest["index"], manifest["reason"], options=options)
     own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
-    matcher = find_index(plan.index).builder().load(own)
+    matcher = matcher_builder(plan.index, {}).load(own)
     payloads = restored_texts("payloads", arrays) if "payloads.starts" in arrays else None
     if "alive" in arrays:
         require_type("alive", arrays["alive"], np.dtype(np.uint64), 1)

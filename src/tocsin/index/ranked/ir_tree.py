@@ -1,0 +1,30 @@
+"""Which are the best intervals that a value stabs? The IR-tree: an interval tree whose lists are R-trees.
+
+Cost: memory 12 (1 + 2 / (b - 1)) bytes an interval and 36 a node of the interval tree, of which there are at most as
+many; a query for k takes O((k + log n) b log_b n) (Theorem 3.1); built in O(n log n).
+
+Source: Machanavajjhala et al. 2008, section 3.1. Departs: docs/papers/ranked_pubsub.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tocsin.columns.arrays import frozen
+from tocsin.index.ranked.r_tree import r_trees
+from tocsin.kernels.interval_trees import split
+from tocsin.kernels.ranked_layouts import NODE, IntervalTrees, Ranges
+
+
+def ir_trees(ranges: Ranges, branching: int) -> IntervalTrees:
+    """One a group: lists by place, each with an R-tree of its own."""
+    count = len(ranges.lows)
+    order, starts = np.arange(count, dtype=np.int32), np.zeros(count + 1, np.int64)
+    roots = np.empty(len(ranges.last), np.int32)
+    nodes = np.empty(NODE * count, np.int32)
+    made = split(ranges, order, roots, nodes, starts)
+    return IntervalTrees(
+        frozen(roots, np.int32),
+        frozen(nodes[: NODE * made].copy(), np.int32),
+        r_trees(starts[: made + 1], order, ranges, branching),
+    )

@@ -1,0 +1,22 @@
+"""How do intervals in some arrangement become an R-tree? Nodes of b neighbours each, level upon level."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, frozen_table
+from tocsin.kernels.r_trees import count_nodes, pack
+from tocsin.kernels.ranked_layouts import EXTENT, Ranges, RTrees
+
+
+def r_trees(starts: NDArray[np.int64], order: NDArray[np.int32], ranges: Ranges, branching: int) -> RTrees:
+    """R-trees over groups of places in an arrangement. Cost: linear; 12 bytes an interval and 8 a node."""
+    node_starts = count_nodes(starts, branching)
+    entries = np.stack([ranges.lows[order], ranges.highs[order], order], axis=1).reshape(-1)
+    nodes = np.empty(EXTENT * int(node_starts[-1]), np.int32)
+    trees = RTrees(
+        frozen(starts, np.int64), entries, frozen(node_starts, np.int64), nodes, frozen([branching], np.int64)
+    )
+    pack(trees)
+    return frozen_table(trees)

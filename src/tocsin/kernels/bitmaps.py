@@ -1,0 +1,105 @@
+"""Which numbers are in a set, and which is the next? A bitmap with a summary of each 64 of its words, and so on up.
+
+A set of numbers below n: insertion, removal, successor and predecessor touch a word a level, at most six.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels.jit import highest_bit, inlined, kernel, lowest_bit
+
+_ONE = np.uint64(1)
+_NONE = np.uint64(0)
+_SIX = np.uint64(6)
+_LOW_SIX = np.uint64(63)
+
+
+class Bitmap(NamedTuple):
+    """A bit a number, then a bit for each word that is not 0, up to a single word. L levels."""
+
+    words: NDArray[np.uint64]
+    starts: NDArray[np.int64]  # (L,) where each level begins
+
+
+@kernel
+def new_bitmap(count: int) -> Bitmap:
+    """An empty set of numbers below `count`."""
+    starts = np.empty(8, np.int64)
+    level, total, words = 0, 0, count
+    while True:
+        words = (words + 63) >> 6
+        starts[level] = total
+        total += max(words, 1)
+        level += 1
+        if words <= 1:
+            break
+    return Bitmap(np.zeros(total, np.uint64), starts[:level].copy())
+
+
+@inlined
+def insert(held: Bitmap, number: int) -> None:
+    """Put a number in."""
+    at = np.uint64(number)
+    for level in range(len(held.starts)):
+        word = np.uint64(held.starts[level]) + (at >> _SIX)
+        before = held.words[word]
+        held.words[word] = before | (_ONE << (at & _LOW_SIX))
+        if before != _NONE:
+            return
+        at >>= _SIX
+
+
+@inlined
+def remove(held: Bitmap, number: int) -> None:
+    """Take a number out."""
+    at = np.uint64(number)
+    for level in range(len(held.starts)):
+        word = np.uint64(held.starts[level]) + (at >> _SIX)
+        held.words[word] &= ~(_ONE << (at & _LOW_SIX))
+        if held.words[word] != _NONE:
+            return
+        at >>= _SIX
+
+
+@inlined
+def first_from(held: Bitmap, number: int) -> int:
+    """The least number in the set that is not below another; -1 where none is."""
+    at = np.int64(number)
+    level = 0
+    while level < len(held.starts):
+        word = held.starts[level] + (at >> 6)
+        behind = held.starts[level + 1] if level + 1 < len(held.starts) else len(held.words)
+        if word >= behind:
+            return np.int64(-1)
+        bits = held.words[word] >> np.uint64(at & 63)
+        if bits != _NONE:
+            at += np.int64(lowest_bit(bits))
+            while level > 0:
+                level -= 1
+                at = (at << 6) + np.int64(lowest_bit(held.words[held.starts[level] + at]))
+            return at
+        at = (at >> 6) + 1
+        level += 1
+    return np.int64(-1)
+
+
+@inlined
+def last_until(held: Bitmap, number: int) -> int:
+    """The greatest number in the set that is not above another; -1 where none is."""
+    at = np.int64(number)
+    level = 0
+    while level < len(held.starts) and at >= 0:
+        bits = held.words[held.starts[level] + (at >> 6)] << np.uint64(63 - (at & 63))
+        if bits != _NONE:
+            at -= 63 - np.int64(highest_bit(bits))
+            while level > 0:
+                level -= 1
+                at = (at << 6) + np.int64(highest_bit(held.words[held.starts[level] + at]))
+            return at
+        at = (at >> 6) - 1
+        level += 1
+    return np.int64(-1)
