@@ -24,7 +24,7 @@ from tocsin.errors import (
 )
 from tocsin.index import Statistics
 from tocsin.language import parse, parse_json, to_json, to_text
-from tocsin.model.ranking import Top
+from tocsin.model.ranking import Relaxed, Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
 from tocsin.records import Conjunctions, SparseEvents
 
@@ -43,6 +43,7 @@ __all__ = [
     "MissingExtra",
     "RecordError",
     "Reject",
+    "Relaxed",
     "Report",
     "SegmentError",
     "SparseEvents",

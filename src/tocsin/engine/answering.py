@@ -7,14 +7,15 @@ from typing import NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.engine.ordering import Located, in_order
 from tocsin.engine.sources import Root
-from tocsin.model.ranking import Ranking
+from tocsin.model.ranking import Ranking, Relaxed
 from tocsin.model.subscription import Match, Reject
-from tocsin.segment import Answered, Ranked, top
+from tocsin.segment import Answered, Ranked, best_order, top
 
 
 class Placed(NamedTuple):
@@ -52,6 +53,8 @@ class Moment:
 
     def find(self, batch: EventBatch, ranking: Ranking | None) -> Placed:
         """All matches of a batch, by event, then id, or the best of them, best first."""
+        if isinstance(ranking, Relaxed):
+            return self._relaxed(batch, ranking)
         located, examined, verified = self.located(batch, None if ranking is None else ranking.k)
         events, places = np.repeat(np.arange(len(batch)), np.diff(located.starts)), located.places
         if ranking is None:
@@ -59,6 +62,22 @@ class Moment:
         scores = self.scores(places)
         best = top(Ranked(events, np.arange(len(places)), examined, verified), scores, ranking.k)
         return Placed(best.events, places[best.numbers], scores[best.numbers], examined, verified)
+
+    def _relaxed(self, batch: EventBatch, ranking: Relaxed) -> Placed:
+        """The best of all sources' best."""
+        found = [
+            (place << 32 | first, one)
+            for place, snapshot in enumerate(self._root.snapshots)
+            for first, one in snapshot.relaxed(batch, ranking)
+        ]
+        events = np.concatenate([np.empty(0, np.int64), *(one.events for _, one in found)])
+        places = np.concatenate([np.empty(0, np.int64), *(first + one.subscriptions for first, one in found)])
+        scores = np.concatenate([np.empty(0), *(one.scores for _, one in found)])
+        ids = pc.rank(self.ids(places), tiebreaker="dense").to_numpy().astype(np.int64)
+        order = best_order(events, scores, ids, ranking.k)
+        examined = sum(one.candidates_examined for _, one in found)
+        verified = sum(one.verified for _, one in found)
+        return Placed(events[order], places[order], scores[order], examined, verified)
 
     def answer(self, batch: EventBatch, ranking: Ranking | None) -> Answered:
         """The same, with what they are to be reported as."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Final
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -9,10 +12,15 @@ from numpy.typing import NDArray
 from tocsin.columns.batch import Wanted
 from tocsin.columns.growing import Growing
 from tocsin.columns.instances import RecipeBook
+from tocsin.columns.subsets import subset
+from tocsin.index import Plan
 from tocsin.index.boolean.chains import ChainedExpressions, ChainedView
+from tocsin.index.ranked.relaxed import RelaxedIndex
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import Parsed
-from tocsin.segment import Part
+from tocsin.segment import Part, relaxed_index
+
+_PLAN: Final = Plan("scan", "so few are looked at one by one")
 
 
 class Delta:
@@ -22,9 +30,12 @@ class Delta:
         self.ids: list[SubscriptionId] = []
         self.sources: list[str] = []
         self.payloads: list[str | None] = []
+        self.weights: list[str | None] = []
         self._scores: Growing[np.float64] = Growing(np.float64)
         self._is_shared = False  # a root may have the scores
         self._numbers: dict[SubscriptionId, int] = {}
+        self._lock = threading.Lock()
+        self._blocks: dict[tuple[int, int], RelaxedIndex] = {}
         self._chains = ChainedExpressions(book, wanted)
 
     def __len__(self) -> int:
@@ -36,6 +47,7 @@ class Delta:
         self.ids.append(parsed.id)
         self.sources.append(parsed.source)
         self.payloads.append(parsed.payload)
+        self.weights.append(parsed.weights)
         self._scores.append(parsed.score)
         self._numbers[parsed.id] = number
         return number
@@ -70,6 +82,25 @@ class Delta:
         kind = pa.int64() if self.ids and isinstance(self.ids[0], int) else pa.large_string()
         return pa.array([self.ids[number] for number in numbers.tolist()], kind)
 
+    def relaxed(self, view: ChainedView) -> list[tuple[int, RelaxedIndex]]:
+        """What answers relaxed rankings: blocks, and the number of each one's first.
+
+        What came stays as it is, so that a block that is full is made once; of n subscriptions there are log n blocks.
+        """
+        spans = _blocks(len(view))
+        with self._lock:
+            missing = [span for span in spans if span not in self._blocks]
+            if missing:
+                part = self.part(view)
+                made = {span: self._block(part, *span) for span in missing}
+                self._blocks = {span: self._blocks.get(span) or made[span] for span in spans}
+            return [(first, self._blocks[first, stop]) for first, stop in spans]
+
+    def _block(self, part: Part, first: int, stop: int) -> RelaxedIndex:
+        compiled = subset(part.compiled, np.arange(first, stop, dtype=np.int32))
+        weights = None if part.weights is None else part.weights[first:stop]
+        return relaxed_index(compiled, part.sources[first:stop], weights, _PLAN)
+
     def part(self, view: ChainedView) -> Part:
         """A view's subscriptions in columns, as they came."""
         count = len(view)
@@ -79,4 +110,24 @@ class Delta:
             pa.array(self.sources[:count], pa.large_string()),
             self.scores[:count],
             pa.array(self.payloads[:count], pa.large_string()),
+            pa.array(self.weights[:count], pa.large_string()),
         )
+
+
+_BLOCK: Final = 64
+"""Subscriptions of the smallest block: a word of the bits of the living."""
+
+
+def _blocks(count: int) -> list[tuple[int, int]]:
+    """Numbers below `count` in blocks, each a power of two of words long, the larger ones first; the last may be short.
+
+    >>> _blocks(200)
+    [(0, 128), (128, 192), (192, 200)]
+    """
+    spans = []
+    first = 0
+    while count - first >= _BLOCK:
+        size = _BLOCK << (((count - first) // _BLOCK).bit_length() - 1)
+        spans.append((first, first + size))
+        first += size
+    return [*spans, (first, count)] if first < count else spans

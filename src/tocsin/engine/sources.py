@@ -21,6 +21,8 @@ from tocsin.engine.scores import Scores, Version
 from tocsin.index import Best, Found
 from tocsin.index.alive import everyone, living
 from tocsin.index.boolean.chains import ChainedView
+from tocsin.index.ranked.relaxed import ScoredMatches
+from tocsin.model.ranking import Relaxed
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment import Part, Segment
 
@@ -116,7 +118,8 @@ class Snapshot:
             return holder.part(self.view)
         payloads = None if holder.payloads is None else holder.payloads.arrow()
         ids, compiled = self.source.arrow_ids, holder.matcher.expressions()
-        return Part(ids, compiled, holder.sources.arrow(), self.version.scores, payloads)
+        weights = None if holder.weights is None else holder.weights.arrow()
+        return Part(ids, compiled, holder.sources.arrow(), self.version.scores, payloads, weights)
 
     def match(self, batch: EventBatch, k: int | None = None) -> Found:
         """The matches by number; a delta's are in the order of subscription, a segment's in that of the ids.
@@ -129,6 +132,16 @@ class Snapshot:
         assert isinstance(self.source.holder, Segment)
         best = None if k is None else Best.of(k, self.version.scores, self.version.maxima)
         return self.source.holder.matcher.match(batch, self.alive, best)
+
+    def relaxed(self, batch: EventBatch, ranking: Relaxed) -> list[tuple[int, ScoredMatches]]:
+        """The best of each of its parts, and the number before each part's first."""
+        holder = self.source.holder
+        if isinstance(holder, Segment):
+            return [(0, holder.relaxed().match(batch, ranking, self.alive))]
+        assert self.view is not None and self.alive is not None
+        return [
+            (first, index.match(batch, ranking, self.alive[first >> 6 :])) for first, index in holder.relaxed(self.view)
+        ]
 
     def ids_of(self, numbers: NDArray[np.int64]) -> pa.Array:
         holder = self.source.holder

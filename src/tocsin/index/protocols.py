@@ -62,8 +62,13 @@ class Ranker(Protocol):
     Values are rank codes of a group; an interval's place leads to its score and its owner.
     """
 
+    structure: Any  # its arrays, which `kernels.cursors` walks
+    starts: NDArray[np.int64]  # (G + 1,) places [starts[g], starts[g + 1]) are group g's
     scores: NDArray[np.float64]  # (N,) by place
     owners: NDArray[np.int32]  # (N,)
+
+    def new_state(self) -> NDArray[np.int64]:
+        """Room for a cursor in kernels."""
 
     def cursor(self, group: int, code: int) -> Iterator[int]:
         """The places of what a code stabs in a group, best first; ties by owner."""

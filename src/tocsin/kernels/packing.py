@@ -95,7 +95,7 @@ def unpacked(typing_context: Any, places: Any, kind: Any) -> Any:
 
 @intrinsic
 def borrowed(typing_context: Any, table: Any) -> Any:
-    """The same (nested tuple of) arrays, to which nobody counts references: an atomic operation each, in every call.
+    """The same (nested tuple of) arrays and numbers; nobody counts references: an atomic operation each, in every call.
 
     For the arguments of a kernel that Python calls: they live as long as the call.
     """
@@ -105,6 +105,8 @@ def borrowed(typing_context: Any, table: Any) -> Any:
             if isinstance(of, numba.types.BaseTuple):
                 parts = cgutils.unpack_tuple(builder, given, len(of.types))
                 return context.make_tuple(builder, of, [value(*pair) for pair in zip(of.types, parts, strict=True)])
+            if not isinstance(of, numba.types.Array):
+                return given
             array = make_array(of)(context, builder, given)
             array.meminfo = cgutils.get_null_value(array.meminfo.type)
             array.parent = cgutils.get_null_value(array.parent.type)

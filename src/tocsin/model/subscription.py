@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -25,6 +26,7 @@ class Subscription:
     source: str
     score: float = DEFAULT_SCORE
     payload: Any = field(default=None, compare=False)
+    weights: Mapping[str, float] | None = field(default=None, compare=False)
 
 
 class Match(NamedTuple):

@@ -23,5 +23,8 @@ def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
     )
     if index != "auto":
         registration, options = parse_index(index)
+        if registration.question == "the best first":
+            reason = f"{registration.name} is asked for by name, for relaxed rankings; {known}"
+            return Plan("access", reason, statistics, ranker=registration.name, ranker_options=options)
         return Plan(registration.name, f"asked for by name; {known}", statistics, options)
     return Plan("access", f"exact for every expression and the fastest that is; {known}", statistics)

@@ -41,6 +41,7 @@ class SubscriptionChunk:
     payloads: list[str | None] | None  # JSON texts; None where no subscription has any
     rejects: list[Reject] = field(default_factory=list)
     done: float | None = None
+    weights: list[str | None] | None = None  # JSON texts; None where no subscription has any
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from tocsin.errors import ExpressionError, RecordError
 from tocsin.language import Instance, Templates, parse_any, parse_json, to_text
-from tocsin.model.expression import Expression
+from tocsin.language.templates import slot_of
+from tocsin.model.expression import Expression, attributes
 from tocsin.model.subscription import Subscription, SubscriptionId, checked_id, checked_score, shown
 from tocsin.records.bulk import conjunction_of
 from tocsin.records.subscription_chunk import payload_text
@@ -25,6 +27,7 @@ class Parsed(NamedTuple):
     source: str
     score: float
     payload: str | None
+    weights: str | None = None  # JSON text of an object, keys in order
 
 
 def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
@@ -39,13 +42,15 @@ def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
         return record
     parsed = parsed_record(record, None)
     assert not isinstance(parsed.where, Instance)
-    return Subscription(parsed.id, parsed.where, parsed.source, parsed.score, record.get("payload"))
+    weights = None if parsed.weights is None else json.loads(parsed.weights)
+    return Subscription(parsed.id, parsed.where, parsed.source, parsed.score, record.get("payload"), weights)
 
 
 def parsed_record(record: Mapping[str, Any] | Subscription, templates: Templates | None) -> Parsed:
     """Check a record and parse its expression, or find its template; raises `RecordError`."""
     if isinstance(record, Subscription):
-        return Parsed(record.id, record.where, record.source, record.score, _payload(record.payload))
+        weights = _weights(record.weights, record.where)
+        return Parsed(record.id, record.where, record.source, record.score, _payload(record.payload), weights)
     if not isinstance(record, Mapping):
         raise RecordError(f"a subscription is an object with id and where, not a {type(record).__name__}")
     if not record.keys() <= _FIELDS:
@@ -53,9 +58,8 @@ def parsed_record(record: Mapping[str, Any] | Subscription, templates: Templates
         raise RecordError(f"a subscription has no field {unknown!r}; it has {', '.join(FIELDS)}", str(unknown))
     name = checked_id(record.get("id"))
     where, source = _expression_of(record, templates)
-    if record.get("weights") is not None:
-        _check_weights(record["weights"])
-    return Parsed(name, where, source, checked_score(record.get("score")), _payload(record.get("payload")))
+    weights = _weights(record.get("weights"), where)
+    return Parsed(name, where, source, checked_score(record.get("score")), _payload(record.get("payload")), weights)
 
 
 def _payload(payload: Any) -> str | None:
@@ -88,19 +92,37 @@ def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tu
     return tree, where if isinstance(where, str) else to_text(tree)
 
 
-def _check_weights(weights: object) -> None:
-    """Weights map attributes to numbers: a mapping, or a list of pairs as Arrow gives a map."""
+def _weights(weights: object, where: Expression | Instance) -> str | None:
+    """Weights as they are kept. They map attributes of the expression to numbers: a mapping, or pairs as Arrow's."""
+    if weights is None:
+        return None
     if isinstance(weights, list | tuple) and all(isinstance(w, list | tuple) and len(w) == 2 for w in weights):
         items = [(name, weight) for name, weight in weights]
     elif isinstance(weights, Mapping):
         items = list(weights.items())
     else:
         raise RecordError(f"weights map attributes to numbers; this is {shown(weights)}", "weights")
+    names = _names(where)
     for name, weight in items:
         if not isinstance(name, str) or not _is_weight(weight):
             raise RecordError(
                 f"the weight of {shown(name)} is {shown(weight)}; it must be a finite number >= 0", "weights"
             )
+        if name not in names:
+            known = ", ".join(sorted(names)) or "none"
+            raise RecordError(
+                f"weights has {shown(name)}, which the expression does not name; it names {known:.200}", "weights"
+            )
+    return json.dumps({name: float(weight) for name, weight in sorted(items)}) if items else None
+
+
+def _names(where: Expression | Instance) -> set[str]:
+    """The attributes that an expression names."""
+    if isinstance(where, Instance):
+        fixed = {name for name in attributes(where.template.tree) if slot_of(name) is None}
+        slots = zip(where.template.kinds, where.values, strict=True)
+        return fixed | {str(value) for kind, value in slots if kind == "a"}
+    return set(attributes(where))
 
 
 def _is_weight(weight: object) -> bool:

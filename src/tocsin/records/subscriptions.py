@@ -59,6 +59,7 @@ def chunk_of(
         except RecordError as error:
             rejects.append(Reject(row, _id_or_none(record), error.field, error.reason))
     payloads = [one.payload for _, one in taken]
+    weights = [one.weights for _, one in taken]
     return SubscriptionChunk(
         np.array([row for row, _ in taken], np.int64),
         [one.id for _, one in taken],
@@ -68,6 +69,7 @@ def chunk_of(
         payloads if any(payload is not None for payload in payloads) else None,
         rejects,
         done,
+        weights if any(one is not None for one in weights) else None,
     )
 
 

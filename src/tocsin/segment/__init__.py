@@ -3,8 +3,9 @@
 from tocsin.segment.assembling import Part, all_ids, assemble, require_suitable
 from tocsin.segment.builder import SegmentBuilder, build_segment
 from tocsin.segment.folder import IndexFolder, open_index, write_index
+from tocsin.segment.relaxed import relaxed_index
 from tocsin.segment.segment import Segment
-from tocsin.segment.segment_set import Answered, Ranked, SegmentSet, top
+from tocsin.segment.segment_set import Answered, Ranked, SegmentSet, best_order, top
 from tocsin.segment.storage import open_segment, write_segment
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "SegmentSet",
     "all_ids",
     "assemble",
+    "best_order",
     "build_segment",
     "open_index",
     "open_segment",
+    "relaxed_index",
     "require_suitable",
     "top",
     "write_index",

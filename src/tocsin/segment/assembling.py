@@ -27,7 +27,8 @@ class Part:
     compiled: CompiledExpressions
     sources: pa.Array
     scores: NDArray[np.float64]
-    payloads: pa.Array | None  # JSON texts, null or empty for none; None where nobody has any
+    payloads: pa.Array | None = None  # JSON texts, null or empty for none; None where nobody has any
+    weights: pa.Array | None = None  # the same
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -45,7 +46,8 @@ def assemble(parts: Sequence[Part], order: NDArray[np.int64], plan: Plan) -> Seg
         Texts.of_arrow(_concatenated([part.sources for part in parts]).take(chosen)),
         plan,
         _built(compiled, plan, ids),
-        _payloads(parts, chosen),
+        _optional([part.payloads for part in parts], parts, chosen),
+        _optional([part.weights for part in parts], parts, chosen),
     )
 
 
@@ -75,10 +77,13 @@ def require_suitable(plan: Plan, subscription: Subscription) -> None:
         raise UnsuitableIndex(error.reason, error.number, subscription.id) from None
 
 
-def _payloads(parts: Sequence[Part], chosen: pa.Array) -> Texts | None:
-    if all(part.payloads is None for part in parts):
+def _optional(given: Sequence[pa.Array | None], parts: Sequence[Part], chosen: pa.Array) -> Texts | None:
+    """Texts that a subscription may have, empty for none; None where nobody has any."""
+    if all(one is None for one in given):
         return None
-    columns = [pa.nulls(len(part), pa.large_string()) if part.payloads is None else part.payloads for part in parts]
+    columns = [
+        pa.nulls(len(part), pa.large_string()) if one is None else one for one, part in zip(given, parts, strict=True)
+    ]
     texts = pc.fill_null(_concatenated(columns), "").take(chosen)
     return Texts.of_arrow(texts) if pc.any(pc.not_equal(texts, "")).as_py() else None
 

@@ -132,6 +132,7 @@ def _some(chunk: SubscriptionChunk, places: NDArray[np.int64]) -> SubscriptionCh
         sources=chosen(chunk.sources),
         scores=chunk.scores[places],
         payloads=None if chunk.payloads is None else chosen(chunk.payloads),
+        weights=None if chunk.weights is None else chosen(chunk.weights),
     )
 
 
@@ -147,6 +148,7 @@ def _part(chunk: SubscriptionChunk, kind: pa.DataType, book: RecipeBook) -> Part
         chunk.sources if isinstance(chunk.sources, pa.Array) else pa.array(chunk.sources, _STRING),
         chunk.scores,
         None if chunk.payloads is None else pa.array(chunk.payloads, _STRING),
+        None if chunk.weights is None else pa.array(chunk.weights, _STRING),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +14,30 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts
 from tocsin.index import Matcher, Plan
 from tocsin.index.alive import living
+from tocsin.index.ranked.relaxed import RelaxedIndex
 from tocsin.kernels.strings import locate
 from tocsin.model.subscription import SubscriptionId
+from tocsin.segment.relaxed import relaxed_index
 
 Ids: TypeAlias = Texts | NDArray[np.int64]
+
+
+Made = TypeVar("Made")
+
+
+class Once(Generic[Made]):
+    """A value that is made when it is first asked for, once, by whichever thread asks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: Made | None = None
+
+    def get(self, make: Callable[[], Made]) -> Made:
+        """The value."""
+        with self._lock:
+            if self._made is None:
+                self._made = make()
+            return self._made
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +53,19 @@ class Segment:
     plan: Plan
     matcher: Matcher
     payloads: Texts | None = None  # JSON texts, empty for none
+    weights: Texts | None = None  # JSON texts of objects, empty for none
     alive: NDArray[np.uint64] | None = None  # a bit each, low bits first, 0 for one that is gone; None: all are alive
+    _relaxed: Once[RelaxedIndex] = field(default_factory=Once, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def relaxed(self) -> RelaxedIndex:
+        """What answers relaxed rankings; made when it is first asked for."""
+        weights = None if self.weights is None else self.weights.arrow()
+        return self._relaxed.get(
+            lambda: relaxed_index(self.matcher.expressions(), self.sources.arrow(), weights, self.plan)
+        )
 
     def arrow_ids(self) -> pa.Array:
         """The ids as an Arrow array over the same memory."""

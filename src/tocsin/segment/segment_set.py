@@ -17,7 +17,7 @@ from tocsin.errors import SegmentError
 from tocsin.index import Best
 from tocsin.kernels.ordering import best_first
 from tocsin.kernels.scores import block_maxima
-from tocsin.model.ranking import Ranking
+from tocsin.model.ranking import Ranking, Relaxed
 from tocsin.segment.segment import Segment
 
 
@@ -29,6 +29,7 @@ class Ranked:
     numbers: NDArray[np.int64]  # (M,) place in the set's common order of ids
     candidates_examined: int
     verified: int
+    scores: NDArray[np.float64] | None = None  # (M,) of a relaxed ranking; else the subscriptions' own
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,18 @@ class SegmentSet:
     def answer(self, batch: EventBatch, ranking: Ranking | None = None) -> Answered:
         """All matches of a batch, or the best of them, by id."""
         found = self.match(batch, ranking)
-        scores = None if ranking is None else self.scores[found.numbers]
+        scores = None if ranking is None else self.scores_of(found)
         ids = self.ids.take(pa.array(found.numbers))
         return Answered(found.events, ids, scores, found.candidates_examined, found.verified)
 
+    def scores_of(self, found: Ranked) -> NDArray[np.float64]:
+        """The score of each match."""
+        return self.scores[found.numbers] if found.scores is None else found.scores
+
     def match(self, batch: EventBatch, ranking: Ranking | None = None) -> Ranked:
         """All matches of a batch, or the best of them; exact."""
+        if isinstance(ranking, Relaxed):
+            return self._relaxed(batch, ranking)
         events: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         numbers: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         examined = verified = first = 0
@@ -93,11 +100,33 @@ class SegmentSet:
             ranked = _ordered(ranked, len(self._ranks))
         return ranked if ranking is None else top(ranked, self.scores, ranking.k)
 
+    def _relaxed(self, batch: EventBatch, ranking: Relaxed) -> Ranked:
+        """The best of all segments' best."""
+        found = [segment.relaxed().match(batch, ranking, segment.alive) for segment in self.segments]
+        firsts = np.cumsum([0, *(len(segment) for segment in self.segments)])
+        events = np.concatenate([np.empty(0, np.int64), *(one.events for one in found)])
+        places = [first + one.subscriptions for first, one in zip(firsts, found, strict=False)]
+        numbers = self._ranks[np.concatenate([np.empty(0, np.int64), *places])]
+        scores = np.concatenate([np.empty(0), *(one.scores for one in found)])
+        order = best_order(events, scores, numbers, ranking.k)
+        examined = sum(one.candidates_examined for one in found)
+        verified = sum(one.verified for one in found)
+        return Ranked(events[order], numbers[order], examined, verified, scores[order])
+
 
 def _ordered(found: Ranked, count: int) -> Ranked:
     """Merge the runs of several segments: by event, then number."""
     order = np.argsort(found.events * count + found.numbers, kind="stable")
     return Ranked(found.events[order], found.numbers[order], found.candidates_examined, found.verified)
+
+
+def best_order(
+    events: NDArray[np.int64], scores: NDArray[np.float64], ids: NDArray[np.int64], k: int
+) -> NDArray[np.int64]:
+    """The places of the k best of each event: by event, then score descending, then the rank of the id."""
+    order = np.lexsort((ids, -scores, events))
+    owners = events[order]
+    return order[np.arange(len(order)) - np.searchsorted(owners, owners) < k]
 
 
 def top(found: Ranked, scores: NDArray[np.float64], k: int) -> Ranked:

@@ -20,12 +20,12 @@ from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.checks import require_type
 from tocsin.columns.stored import restored_texts, stored_texts
 from tocsin.errors import SegmentError
-from tocsin.index import Plan, matcher_builder
+from tocsin.index import Plan, matcher_builder, ranker_builder
 from tocsin.segment.segment import Ids, Segment
 from tocsin.segment.validation import check_segment
 
 FORMAT: Final = "tocsin segment"
-VERSION: Final = 3
+VERSION: Final = 4
 MANIFEST: Final = "manifest.json"
 ARRAYS: Final = "arrays.bin"
 _ALIGNMENT: Final = 64
@@ -53,6 +53,8 @@ def write_segment(segment: Segment, folder: Path) -> None:
         "index": segment.plan.index,
         "reason": segment.plan.reason,
         "options": dict(segment.plan.options),
+        "ranker": segment.plan.ranker,
+        "ranker_options": dict(segment.plan.ranker_options),
         "ids": "string" if isinstance(segment.ids, Texts) else "int64",
         "subscriptions": len(segment),
         "size": size,
@@ -148,6 +150,7 @@ def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
     arrays |= stored_texts("sources", segment.sources)
     arrays |= stored_texts("ids", segment.ids) if isinstance(segment.ids, Texts) else {"ids": segment.ids}
     arrays |= {} if segment.payloads is None else stored_texts("payloads", segment.payloads)
+    arrays |= {} if segment.weights is None else stored_texts("weights", segment.weights)
     arrays |= {} if segment.alive is None else {"alive": segment.alive}
     arrays |= {"index." + name: array for name, array in segment.matcher.arrays().items()}
     return arrays
@@ -161,12 +164,24 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     else:
         ids = arrays["ids"]
         require_type("ids", ids, np.dtype(np.int64), 1)
-    options = {str(name): int(value) for name, value in manifest["options"].items()}
-    plan = Plan(manifest["index"], manifest["reason"], options=options)
+    ranker, ranker_options = str(manifest["ranker"]), _options(manifest["ranker_options"])
+    ranker_builder(ranker, ranker_options)  # raises for what there is not
+    plan = Plan(
+        manifest["index"],
+        manifest["reason"],
+        options=_options(manifest["options"]),
+        ranker=ranker,
+        ranker_options=ranker_options,
+    )
     own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
     matcher = matcher_builder(plan.index, {}).load(own)
     payloads = restored_texts("payloads", arrays) if "payloads.starts" in arrays else None
+    weights = restored_texts("weights", arrays) if "weights.starts" in arrays else None
     if "alive" in arrays:
         require_type("alive", arrays["alive"], np.dtype(np.uint64), 1)
     sources = restored_texts("sources", arrays)
-    return Segment(ids, arrays["scores"], sources, plan, matcher, payloads, arrays.get("alive"))
+    return Segment(ids, arrays["scores"], sources, plan, matcher, payloads, weights, arrays.get("alive"))
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, int]:
+    return {str(name): int(value) for name, value in given.items()}

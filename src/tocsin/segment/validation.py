@@ -13,6 +13,7 @@ def check_segment(segment: Segment) -> None:
     count = len(segment.scores)
     require(len(segment.matcher) == count == len(segment.sources) == len(segment.ids), "its parts differ in length")
     require(segment.payloads is None or len(segment.payloads) == count, "its payloads are too many or too few")
+    require(segment.weights is None or len(segment.weights) == count, "its weights are too many or too few")
     require(segment.alive is None or len(segment.alive) == count // 64 + 1, "it does not say who is alive")
     require(np.isfinite(segment.scores).all(), "a score is not finite")
     require(ascending(segment.ids), "its ids are not in order")

@@ -117,7 +117,7 @@ def matched_batch(
     owners = rows[found.events]
     offsets = np.searchsorted(owners, np.arange(batch.num_rows + 1))
     values = pa.StructArray.from_arrays(
-        [ids.take(pa.array(found.numbers)), pa.array(segments.scores[found.numbers])], names=["subscription", "score"]
+        [ids.take(pa.array(found.numbers)), pa.array(segments.scores_of(found))], names=["subscription", "score"]
     )
     matches = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~served))
     columns = [*batch.columns, matches, _errors(rejects, batch.num_rows)]
@@ -137,7 +137,7 @@ def exploded_batch(
     columns = [
         batch.column(event_id).take(pa.array(rows[found.events])),
         ids.take(pa.array(found.numbers)),
-        pa.array(segments.scores[found.numbers]),
+        pa.array(segments.scores_of(found)),
     ]
     return pa.RecordBatch.from_arrays(columns, names=["event_id", "subscription", "score"])
 

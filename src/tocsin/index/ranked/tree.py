@@ -53,6 +53,7 @@ class ScoredTree:
     def __init__(self, intervals: ScoredIntervals, structure: Structure) -> None:
         self.scores = intervals.scores
         self.owners = intervals.owners
+        self.starts = intervals.ranges.starts
         self.structure = structure
         self._last = intervals.ranges.last
         self._width = _state_width(structure)
