@@ -1,4 +1,4 @@
-"""What the tests of relaxed rankings share: indexes, questions, and subscriptions with weights as a user writes them."""
+"""What the tests of relaxed rankings share: indexes, questions, and subscriptions as a user writes them."""
 
 from __future__ import annotations
 
