@@ -132,7 +132,7 @@ def test_bad_weights_cost_their_record_in_a_batch(weights: Any, index: str) -> N
 
 
 def test_a_weight_that_is_not_named_is_said_to_be_so() -> None:
-    """The message names the attribute that has a weight and is not in the expression; it is looked for in every form."""
+    """The message names the attribute that has a weight and is not in the expression, whatever form that has."""
     tree = tocsin.to_json(tocsin.parse(WHERE))
     held = [{"id": place, "where": where, "weights": {"rate": 1}} for place, where in enumerate((WHERE, tree, True))]
     lines = "".join(json.dumps(one) + "\n" for one in held).encode()
