@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tests.naive.flatten import flatten
+from tests.naive.relaxed import score_of
 from tests.naive.truth import Truth, truth
 from tocsin.errors import DuplicateSubscription, RecordError
 from tocsin.language import parse_any
-from tocsin.model.expression import Expression, Node
+from tocsin.model.expression import Expression, Node, attributes
 from tocsin.model.ranking import Top
+from tocsin.model.values import Value
 
 Id: TypeAlias = str | int
 Pair: TypeAlias = tuple[Id, float]
@@ -25,6 +27,7 @@ class Held(NamedTuple):
     tree: Expression
     score: float
     payload: Any
+    weights: dict[str, float]
 
 
 class Reference:
@@ -49,8 +52,8 @@ class Reference:
     ) -> None:
         """Take one subscription, or raise and leave everything as it was."""
         self._check_id(name)
-        held = Held(_tree(where), _score(score), payload)
-        _check_weights(weights)
+        tree = _tree(where)
+        held = Held(tree, _score(score), payload, _weights(weights, tree))
         if name in self.held and not replace:
             raise DuplicateSubscription(f"{name!r} is taken")
         self._kind = type(name)
@@ -90,15 +93,28 @@ class Reference:
         """TRUE, FALSE or UNKNOWN (None)."""
         return truth(self.held[name].tree, flatten(event)[0])
 
-    def match(self, event: Any, ranking: Top | None = None) -> list[Pair]:
-        """(id, score) of what is TRUE, by id; ranked, the k best by score descending, then id."""
+    def match(self, event: Any, ranking: Any = None) -> list[Pair]:
+        """(id, score) of what is TRUE, by id; ranked, the k best by score descending, then id.
+
+        A ranking is a `Top`, or a relaxed one: its `k`, `combine` and `drop` are read, and the score is of what holds.
+        """
         values, _ = flatten(event)
-        found = [(name, held.score) for name, held in self.held.items() if truth(held.tree, values) is True]
+        found = self._relaxed(values, ranking) if _is_relaxed(ranking) else self._exact(values)
         if ranking is None:
             return sorted(found)
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[: ranking.k]
 
-    def match_batch(self, events: Iterable[Any], ranking: Top | None = None) -> list[list[Pair] | None]:
+    def _exact(self, values: Mapping[str, Value]) -> list[Pair]:
+        return [(name, held.score) for name, held in self.held.items() if truth(held.tree, values) is True]
+
+    def _relaxed(self, values: Mapping[str, Value], ranking: Any) -> list[Pair]:
+        scores = [
+            (name, score_of(held.tree, held.weights, values, ranking.combine, ranking.drop))
+            for name, held in self.held.items()
+        ]
+        return [(name, score) for name, score in scores if score is not None]
+
+    def match_batch(self, events: Iterable[Any], ranking: Any = None) -> list[list[Pair] | None]:
         """What `match` answers to each event; None for a bad one."""
         answers: list[list[Pair] | None] = []
         for event in events:
@@ -142,10 +158,19 @@ def _score(score: Any) -> float:
     return float(score)
 
 
-def _check_weights(weights: Any) -> None:
-    for weight in (weights or {}).values():
+def _weights(weights: Any, tree: Expression) -> dict[str, float]:
+    """The weight of each attribute that was given one; the expression names every one of them."""
+    given = dict(weights or {})
+    for weight in given.values():
         if type(weight) not in (int, float) or not 0 <= weight < math.inf:
             raise RecordError("a weight is a finite number >= 0", "weights")
+    if not given.keys() <= set(attributes(tree)):
+        raise RecordError("a weight is of an attribute that the expression names", "weights")
+    return {name: float(weight) for name, weight in given.items()}
+
+
+def _is_relaxed(ranking: Any) -> bool:
+    return ranking is not None and not isinstance(ranking, Top)
 
 
 def _id_or_none(record: Any) -> Any:

@@ -7,20 +7,36 @@ true. New features extend these files.
 from tests.strategies.conditions import comparisons_with_constants, expressions
 from tests.strategies.events import bad_events, json_events, json_text, python_events
 from tests.strategies.pools import NAMES, NUMBERS, STRINGS, attribute_names, boxes, points, scalars, values
+from tests.strategies.weighted import (
+    WEIGHTS,
+    conjunctions,
+    conjunctions_of_ranges,
+    conjunctions_of_words,
+    grid_events,
+    weighted,
+    word_events,
+)
 
 __all__ = [
     "NAMES",
     "NUMBERS",
     "STRINGS",
+    "WEIGHTS",
     "attribute_names",
     "bad_events",
     "boxes",
     "comparisons_with_constants",
+    "conjunctions",
+    "conjunctions_of_ranges",
+    "conjunctions_of_words",
     "expressions",
+    "grid_events",
     "json_events",
     "json_text",
     "points",
     "python_events",
     "scalars",
     "values",
+    "weighted",
+    "word_events",
 ]
