@@ -53,17 +53,10 @@ def test_drop_is_no_plain_string(drop: str) -> None:
         tocsin.Relaxed(1, drop=drop)
 
 
-@pytest.mark.parametrize("overlap", ["touches", "", None])
-def test_an_unknown_overlap_is_refused(overlap: Any) -> None:
-    """Rather than taken for the one that there is."""
-    with pytest.raises(tocsin.InvalidInput, match="overlap"):
-        tocsin.Relaxed(1, overlap=overlap)
-
-
 def test_what_is_not_said_is_sum_with_nothing_dropped() -> None:
     """The defaults by name give what no names give."""
     held = [{"id": 1, "where": "a = 1 AND b = 1", "weights": {"a": 2}}, {"id": 2, "where": "b = 1 AND c = 1"}]
-    said = tocsin.Relaxed(k=2, combine="sum", drop=(), overlap="meets")
+    said = tocsin.Relaxed(k=2, combine="sum", drop=())
 
     answers = [tuples(tocsin.match(held, [{"a": 1, "b": 1}], ranking=r)) for r in (tocsin.Relaxed(2), said)]
 

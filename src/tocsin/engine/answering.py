@@ -71,7 +71,7 @@ class Moment:
             for first, one in snapshot.relaxed(batch, ranking)
         ]
         events = np.concatenate([np.empty(0, np.int64), *(one.events for _, one in found)])
-        places = np.concatenate([np.empty(0, np.int64), *(first + one.subscriptions for first, one in found)])
+        places = np.concatenate([np.empty(0, np.int64), *(np.int64(first) + one.subscriptions for first, one in found)])
         scores = np.concatenate([np.empty(0), *(one.scores for _, one in found)])
         ids = pc.rank(self.ids(places), tiebreaker="dense").to_numpy().astype(np.int64)
         order = best_order(events, scores, ids, ranking.k)
