@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tests.naive.flatten import flatten
-from tests.naive.relaxed import score_of
+from tests.naive.relaxed import dimensions, score_of
 from tests.naive.truth import Truth, truth
 from tocsin.errors import DuplicateSubscription, RecordError
 from tocsin.language import parse_any
@@ -109,7 +109,7 @@ class Reference:
 
     def _relaxed(self, values: Mapping[str, Value], ranking: Any) -> list[Pair]:
         scores = [
-            (name, score_of(held.tree, held.weights, values, ranking.combine, ranking.drop))
+            (name, score_of(dimensions(held.tree), held.weights, values, ranking.combine, ranking.drop))
             for name, held in self.held.items()
         ]
         return [(name, score) for name, score in scores if score is not None]

@@ -25,29 +25,30 @@ def relaxed(
     drop: Collection[str] = (),
 ) -> list[tuple[int, Id, float]]:
     """The k highest scores of each event as (row, id, score): rows ascending, scores descending, then ids."""
+    held = [(name, dimensions(tree), weights) for name, tree, weights in subscriptions]
     best: list[tuple[int, Id, float]] = []
     for row, event in enumerate(events):
         try:
             values, _ = flatten(event)
         except RecordError:
             continue  # a bad event concerns nobody
-        scores = [(name, score_of(tree, weights, values, combine, drop)) for name, tree, weights in subscriptions]
+        scores = [(name, score_of(parts, weights, values, combine, drop)) for name, parts, weights in held]
         ranked = sorted((-score, name) for name, score in scores if score is not None)
         best += [(row, name, -negative) for negative, name in ranked[:k]]
     return best
 
 
 def score_of(
-    tree: Expression,
+    parts: Sequence[Dimension],
     weights: Weights,
     values: Mapping[str, Value],
     combine: Combine = "sum",
     drop: Collection[str] = (),
 ) -> float | None:
-    """The score of a subscription on an event's flattened values; None where no dimension holds."""
+    """The score of a subscription's dimensions on an event's flattened values; None where none of them holds."""
     holding = [
         weight_of(names, weights)
-        for names, conjuncts in dimensions(tree)
+        for names, conjuncts in parts
         if not set(names) & set(drop) and all(truth(conjunct, values) is True for conjunct in conjuncts)
     ]
     if not holding:

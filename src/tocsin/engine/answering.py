@@ -66,12 +66,12 @@ class Moment:
     def _relaxed(self, batch: EventBatch, ranking: Relaxed) -> Placed:
         """The best of all sources' best."""
         found = [
-            (place << 32 | first, one)
+            (np.int64(place << 32), one)
             for place, snapshot in enumerate(self._root.snapshots)
-            for first, one in snapshot.relaxed(batch, ranking)
+            for one in snapshot.relaxed(batch, ranking)
         ]
         events = np.concatenate([np.empty(0, np.int64), *(one.events for _, one in found)])
-        places = np.concatenate([np.empty(0, np.int64), *(np.int64(first) + one.subscriptions for first, one in found)])
+        places = np.concatenate([np.empty(0, np.int64), *(source + one.subscriptions for source, one in found)])
         scores = np.concatenate([np.empty(0), *(one.scores for _, one in found)])
         ids = pc.rank(self.ids(places), tiebreaker="dense").to_numpy().astype(np.int64)
         order = best_order(events, scores, ids, ranking.k)

@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.batch import Wanted
+from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.columns.growing import Growing
 from tocsin.columns.instances import RecipeBook
 from tocsin.columns.subsets import subset
 from tocsin.index import Plan
+from tocsin.index.alive import are_alive
 from tocsin.index.boolean.chains import ChainedExpressions, ChainedView
-from tocsin.index.ranked.relaxed import RelaxedIndex
+from tocsin.index.ranked.relaxed import RelaxedIndex, ScoredMatches
+from tocsin.model.ranking import Relaxed
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import Parsed
 from tocsin.segment import Part, relaxed_index
 
 _PLAN: Final = Plan("scan", "so few are looked at one by one")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some of a delta's subscriptions, in the order of their ids, so that ties are broken by them."""
+
+    numbers: NDArray[np.int64]
+    index: RelaxedIndex
+
+    def match(self, batch: EventBatch, ranking: Relaxed, alive: NDArray[np.uint64]) -> ScoredMatches:
+        """The best of those that are alive, by their numbers in the delta."""
+        mask = np.zeros((len(self.numbers) // 64 + 1) * 64, np.uint8)
+        mask[: len(self.numbers)] = are_alive(alive, self.numbers)
+        found = self.index.match(batch, ranking, np.packbits(mask, bitorder="little").view(np.uint64))
+        return found._replace(subscriptions=self.numbers[found.subscriptions].astype(np.int32))
 
 
 class Delta:
@@ -35,7 +54,7 @@ class Delta:
         self._is_shared = False  # a root may have the scores
         self._numbers: dict[SubscriptionId, int] = {}
         self._lock = threading.Lock()
-        self._blocks: dict[tuple[int, int], RelaxedIndex] = {}
+        self._blocks: dict[tuple[int, int], Block] = {}
         self._chains = ChainedExpressions(book, wanted)
 
     def __len__(self) -> int:
@@ -82,24 +101,19 @@ class Delta:
         kind = pa.int64() if self.ids and isinstance(self.ids[0], int) else pa.large_string()
         return pa.array([self.ids[number] for number in numbers.tolist()], kind)
 
-    def relaxed(self, view: ChainedView) -> list[tuple[int, RelaxedIndex]]:
-        """What answers relaxed rankings: blocks, and the number of each one's first.
+    def relaxed(self, view: ChainedView) -> list[Block]:
+        """What answers relaxed rankings.
 
         What came stays as it is, so that a block that is full is made once; of n subscriptions there are log n blocks.
         """
-        spans = _blocks(len(view))
+        spans = _spans(len(view))
         with self._lock:
             missing = [span for span in spans if span not in self._blocks]
             if missing:
                 part = self.part(view)
-                made = {span: self._block(part, *span) for span in missing}
+                made = {span: _block(part, *span) for span in missing}
                 self._blocks = {span: self._blocks.get(span) or made[span] for span in spans}
-            return [(first, self._blocks[first, stop]) for first, stop in spans]
-
-    def _block(self, part: Part, first: int, stop: int) -> RelaxedIndex:
-        compiled = subset(part.compiled, np.arange(first, stop, dtype=np.int32))
-        weights = None if part.weights is None else part.weights[first:stop]
-        return relaxed_index(compiled, part.sources[first:stop], weights, _PLAN)
+            return [self._blocks[span] for span in spans]
 
     def part(self, view: ChainedView) -> Part:
         """A view's subscriptions in columns, as they came."""
@@ -114,14 +128,22 @@ class Delta:
         )
 
 
+def _block(part: Part, first: int, stop: int) -> Block:
+    numbers = first + pc.sort_indices(part.ids[first:stop]).to_numpy().astype(np.int64)
+    chosen = pa.array(numbers)
+    weights = None if part.weights is None else part.weights.take(chosen)
+    compiled = subset(part.compiled, numbers.astype(np.int32))
+    return Block(numbers, relaxed_index(compiled, part.sources.take(chosen), weights, _PLAN))
+
+
 _BLOCK: Final = 64
-"""Subscriptions of the smallest block: a word of the bits of the living."""
+"""Subscriptions of the smallest block that is kept."""
 
 
-def _blocks(count: int) -> list[tuple[int, int]]:
-    """Numbers below `count` in blocks, each a power of two of words long, the larger ones first; the last may be short.
+def _spans(count: int) -> list[tuple[int, int]]:
+    """Numbers below `count` in blocks, each a power of two times _BLOCK, the larger ones first; the last may be short.
 
-    >>> _blocks(200)
+    >>> _spans(200)
     [(0, 128), (128, 192), (192, 200)]
     """
     spans = []

@@ -133,15 +133,13 @@ class Snapshot:
         best = None if k is None else Best.of(k, self.version.scores, self.version.maxima)
         return self.source.holder.matcher.match(batch, self.alive, best)
 
-    def relaxed(self, batch: EventBatch, ranking: Relaxed) -> list[tuple[int, ScoredMatches]]:
-        """The best of each of its parts, and the number before each part's first."""
+    def relaxed(self, batch: EventBatch, ranking: Relaxed) -> list[ScoredMatches]:
+        """The best of each of its parts."""
         holder = self.source.holder
         if isinstance(holder, Segment):
-            return [(0, holder.relaxed().match(batch, ranking, self.alive))]
+            return [holder.relaxed().match(batch, ranking, self.alive)]
         assert self.view is not None and self.alive is not None
-        return [
-            (first, index.match(batch, ranking, self.alive[first >> 6 :])) for first, index in holder.relaxed(self.view)
-        ]
+        return [block.match(batch, ranking, self.alive) for block in holder.relaxed(self.view)]
 
     def ids_of(self, numbers: NDArray[np.int64]) -> pa.Array:
         holder = self.source.holder
