@@ -129,6 +129,9 @@ def test_claims() -> None:
         ({"kind": "below", "series": "a", "than": ["nobody"]}, None),
         ({"kind": "steeper", "series": "a", "than": ["b"], "factor": 2}, True),
         ({"kind": "steeper", "series": "b", "than": ["a"]}, False),
+        ({"kind": "converges", "series": "a", "than": ["b"], "factor": 2}, True),
+        ({"kind": "converges", "series": "a", "than": ["b"], "factor": 2.1}, False),
+        ({"kind": "converges", "series": "a", "than": ["c"]}, None),
     ]
     for given, held in cases:
         assert claim_of(given).check(lines)[0] is held, given
