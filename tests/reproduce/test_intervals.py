@@ -15,6 +15,7 @@ from reproduce.measuring import measure
 from reproduce.workloads import load_of
 from reproduce.zipfian import Boxes, Points
 
+from reproduce import measuring
 from tocsin.index import parse_index
 
 RANKERS = ["interval_tree", "segment_tree", "scored_r_tree(branching=3)", "ir_tree(branching=3)", "sopt_r_tree"]
@@ -119,7 +120,9 @@ def test_memory_is_that_of_the_structure() -> None:
 
 
 @pytest.mark.parametrize("name", ["table-2", "fig-6"])
-def test_figures_of_ranked_pubsub_run(name: str, tmp_path: Path) -> None:
+def test_figures_of_ranked_pubsub_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With fewer rounds of fewer queries than would be worth measuring."""
+    monkeypatch.setattr(measuring, "_ENOUGH_S", 1e-4)
     figure = read_figure(HERE / "ranked_pubsub" / f"{name}.toml")
     run(figure, 0.0003, tmp_path / "out")
 
