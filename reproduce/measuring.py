@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from reproduce.figure import Series
-from reproduce.workloads import Load, load_of
-from tocsin.columns.batch import EventBatch, Wanted
+from reproduce.loads import Ask, Load
+from reproduce.workloads import load_of
 from tocsin.errors import UnsuitableIndex
-from tocsin.index import Matcher, parse_index
+from tocsin.index import parse_index
 
 _ROUNDS = 3
+_MOST_ROUNDS = 30
 _ENOUGH_S = 1.0
-_PROBE = 16
+_LEAST = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,15 @@ def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
     registration, options = parse_index(series.index.format(**given))
     begun = time.process_time()
     try:
-        matcher = registration.builder(**options).build(load.compiled)
+        index = registration.builder(**options).build(load.subscriptions)
     except UnsuitableIndex as error:
         return Point(None, f"refused: {error.reason}")
     built = time.process_time() - begun
     if what == "build":
         return Point(built)
     if what == "memory":
-        return Point(sum(matcher.sizes().values()) / 1e6)
-    return Point(_matching(matcher, load) * 1e6)
+        return Point(load.nbytes(index) / 1e6)
+    return Point(_matching(index, load) * 1e6)
 
 
 def compile_kernels(series: Series, given: dict[str, Any]) -> None:
@@ -51,17 +52,16 @@ def compile_kernels(series: Series, given: dict[str, Any]) -> None:
     measure("match", Series(series.name, series.index), {**given, "subscriptions": 200, "events": 4})
 
 
-def _matching(matcher: Matcher, load: Load) -> float:
+def _matching(index: Any, load: Load) -> float:
     """Seconds an event: the median of rounds over as many events as take a second or so, or all."""
-    wanted = Wanted(matcher.attributes)
-    few = load.batch(wanted, _PROBE)
-    each = _seconds(matcher, few) / max(len(few), 1)
-    count = min(load.events, max(_PROBE, int(_ENOUGH_S / max(each, 1e-9))))
-    batch = load.batch(wanted, count)
-    return statistics.median(_seconds(matcher, batch) for _ in range(_ROUNDS)) / max(len(batch), 1)
+    each = _seconds(load.ask(index, load.warm_up)) / max(len(load.warm_up), 1)
+    events = load.events[: max(_LEAST, int(_ENOUGH_S / max(each, 1e-9)))]
+    ask = load.ask(index, events)
+    rounds = min(max(_ROUNDS, int(_ENOUGH_S / max(each * len(events), 1e-9))), _MOST_ROUNDS)
+    return statistics.median(_seconds(ask) for _ in range(rounds)) / max(len(events), 1)
 
 
-def _seconds(matcher: Matcher, batch: EventBatch) -> float:
+def _seconds(ask: Ask) -> float:
     begun = time.process_time()
-    matcher.match(batch)
+    ask()
     return time.process_time() - begun

@@ -17,6 +17,7 @@ class Claim:
     `below`: `factor` times it is at most each of `than`, at the last point that both have, or `everywhere`.
     `rises`, `falls`: from first to last at least by `factor`. `steady`: highest by lowest is at most `factor`.
     `steeper`: it grows from first to last by at least `factor` times what each of `than` does.
+    `converges`: from first to last the highest of it and all of `than` comes nearer to the lowest, by `factor`.
     """
 
     kind: str
@@ -28,6 +29,8 @@ class Claim:
     def check(self, lines: Lines) -> tuple[bool | None, str]:
         """Whether it holds, None where there is nothing to compare; and in words."""
         own = lines.get(self.series, ())
+        if self.kind == _CONVERGES:
+            return _converges(self, [own, *(lines.get(other, ()) for other in self.than)])
         if self.kind in _ALONE:
             return _ALONE[self.kind](self, [one for one in own if one is not None])
         parts = [_BESIDE[self.kind](self, other, own, lines.get(other, ())) for other in self.than]
@@ -38,10 +41,11 @@ class Claim:
 def claim_of(given: Mapping[str, Any]) -> Claim:
     """From a table of a TOML file; raises `ValueError` or `TypeError` for what it does not know."""
     claim = Claim(**{**given, "than": tuple(given.get("than", ()))})
-    if claim.kind not in _ALONE and claim.kind not in _BESIDE:
-        raise ValueError(f"a claim {claim.kind!r} is none of {', '.join([*_ALONE, *_BESIDE])}")
-    if (claim.kind in _BESIDE) != bool(claim.than):
-        raise ValueError(f"a claim {claim.kind!r} {'needs' if claim.kind in _BESIDE else 'takes no'} `than`")
+    beside = [*_BESIDE, _CONVERGES]
+    if claim.kind not in [*_ALONE, *beside]:
+        raise ValueError(f"a claim {claim.kind!r} is none of {', '.join([*_ALONE, *beside])}")
+    if (claim.kind in beside) != bool(claim.than):
+        raise ValueError(f"a claim {claim.kind!r} {'needs' if claim.kind in beside else 'takes no'} `than`")
     return claim
 
 
@@ -96,5 +100,15 @@ def _steeper(
     return mine >= claim.factor * theirs, text
 
 
+def _converges(claim: Claim, together: Sequence[Sequence[float | None]]) -> tuple[bool | None, str]:
+    points = [[value for value in point if value is not None] for point in zip(*together, strict=False)]
+    spreads = [max(point) / min(point) for point in points if len(point) == len(together) and min(point) > 0]
+    text = f"{claim.series} converges with {', '.join(claim.than)}{_at_least(claim)}"
+    if len(spreads) < 2:
+        return None, f"{text}: too few points"
+    return spreads[0] >= claim.factor * spreads[-1], f"{text}: from {spreads[0]:.2f} to {spreads[-1]:.2f}"
+
+
+_CONVERGES = "converges"
 _ALONE = {"rises": _rises, "falls": _falls, "steady": _steady}
 _BESIDE = {"below": _below, "steeper": _steeper}

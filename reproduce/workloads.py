@@ -2,13 +2,14 @@
 
 `synthetic` follows OpIndex, section 7.1 (Zhang et al. 2014): attributes and operands drawn uniformly, or both by Zipf.
 `queries` stands in for the AOL query log matched against tweets or articles; `products` for eBay's item specifics:
-made up, with the numbers of attributes, their skew and the lengths that the paper reports.
+made up, with the numbers of attributes, their skew and the lengths that the paper reports. `intervals` has the kinds
+of scored intervals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from inspect import signature
 from typing import Any
@@ -18,31 +19,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import tocsin
+from reproduce.intervals import short_intervals, zipfian_intervals
+from reproduce.loads import Expressions, Load
+from reproduce.zipfian import draw_places, zipfian
 from tocsin.columns.arrays import frozen
-from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.conjunctions import Comparisons, compile_conjunctions
 from tocsin.columns.numbers import keys_of
-from tocsin.columns.objects import encode_objects
 from tocsin.kernels import codes
 
 Random = np.random.Generator
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """Compiled subscriptions, and events as dicts."""
-
-    compiled: CompiledExpressions
-    rows: list[dict[str, Any]]
-
-    @property
-    def events(self) -> int:
-        return len(self.rows)
-
-    def batch(self, wanted: Wanted, count: int) -> EventBatch:
-        """The first so many events."""
-        return encode_objects(enumerate(self.rows[:count]), wanted)
 
 
 def load_of(given: dict[str, Any], of_index: set[str]) -> Load:
@@ -56,6 +42,8 @@ def load_of(given: dict[str, Any], of_index: set[str]) -> Load:
         "products": _products,
         "normal_form": _normal_form,
         "prefixes": _prefixes,
+        "zipfian_intervals": zipfian_intervals,
+        "short_intervals": short_intervals,
     }
     kind = kinds[given["kind"]]
     dropped = (of_index - set(signature(kind).parameters)) | {"kind"}
@@ -78,7 +66,7 @@ def _synthetic(
     zipf: float = 0.0,
     events: int = 512,
     seed: int = 1,
-) -> Load:
+) -> Expressions:
     """1 to `predicates` predicates on distinct attributes, operands 1 to `values`; `equal` of them `=`."""
     random = np.random.default_rng(seed)
     starts, chosen = attribute_sets(random, random.integers(1, predicates + 1, subscriptions), attributes, zipf)
@@ -88,7 +76,7 @@ def _synthetic(
     operands = zipfian(random, len(chosen), values, zipf) + 1
     compiled = compile_conjunctions(names_of(attributes), Comparisons(starts, chosen, drawn, operands.astype(float)))
     sizes = random.integers(min(10, event_size), event_size + 1, events)
-    return Load(compiled, _events(random, sizes, attributes, values, zipf))
+    return Expressions(compiled, _events(random, sizes, attributes, values, zipf))
 
 
 def _events(
@@ -104,7 +92,7 @@ def _events(
 
 def _queries(
     *, subscriptions: int, attributes: int, interval: bool, event_size: float, events: int = 512, seed: int = 1
-) -> Load:
+) -> Expressions:
     """Keyword queries of 1 to 6 words (2.3 on average), as `word = 1` or as a term frequency between two numbers."""
     random = np.random.default_rng(seed)
     lengths = random.choice(np.arange(1, 7), subscriptions, p=(0.3, 0.34, 0.2, 0.1, 0.04, 0.02))
@@ -115,12 +103,12 @@ def _queries(
     event_starts, words = attribute_sets(random, sizes, attributes, 1.0)
     counts = np.minimum(random.geometric(0.4, len(words)), 20) if interval else np.ones(len(words), np.int64)
     rows = _dicts(event_starts, words, counts)
-    return Load(_ranges(attributes, starts, chosen, lows, highs), rows)
+    return Expressions(_ranges(attributes, starts, chosen, lows, highs), rows)
 
 
 def _products(
     *, subscriptions: int, attributes: int, predicates: int = 8, event_size: int = 15, events: int = 512, seed: int = 1
-) -> Load:
+) -> Expressions:
     """`=` and intervals on attributes drawn by the logarithm of a Zipf frequency; products draw by the frequency."""
     random = np.random.default_rng(seed)
     frequency = 1e5 / np.arange(1, attributes + 1)
@@ -130,7 +118,7 @@ def _products(
     highs = lows + np.where(random.random(len(chosen)) < 0.5, 0, random.integers(1, 10, len(chosen)))
     event_starts, had = _weighted_sets(random, random.integers(3, event_size + 1, events), frequency)
     rows = _dicts(event_starts, had, random.integers(1, 61, len(had)))
-    return Load(_ranges(attributes, starts, chosen, lows, highs), rows)
+    return Expressions(_ranges(attributes, starts, chosen, lows, highs), rows)
 
 
 def _normal_form(
@@ -144,7 +132,7 @@ def _normal_form(
     values: int = 50,
     events: int = 512,
     seed: int = 1,
-) -> Load:
+) -> Expressions:
     """1 to `clauses` clauses of 1 to `predicates` predicates each, as section 7.6 has them."""
     random = np.random.default_rng(seed)
     inner, outer = (codes.OPEN_OR, codes.OPEN_AND) if conjunctive else (codes.OPEN_AND, codes.OPEN_OR)
@@ -168,7 +156,7 @@ def _normal_form(
     arrays = compiled.arrays._replace(program_starts=frozen(starts, np.int64), program=frozen(programs, np.int32))
     whole = replace(compiled, arrays=arrays)
     rows = _events(random, random.integers(10, event_size + 1, events), attributes, values, 0.0)
-    return Load(whole, rows)
+    return Expressions(whole, rows)
 
 
 def _prefixes(
@@ -182,7 +170,7 @@ def _prefixes(
     event_size: int = 40,
     events: int = 512,
     seed: int = 1,
-) -> Load:
+) -> Expressions:
     """`=` on numeric attributes, and prefixes of words on `strings` more: section 7.7."""
     random = np.random.default_rng(seed)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
@@ -200,17 +188,12 @@ def _prefixes(
     for row in rows:
         for s in random.integers(0, strings, 4).tolist():
             row[f"s{s}"] = words[random.integers(len(words))]
-    return Load(compile_expressions(map(tocsin.parse, texts)), rows)
+    return Expressions(compile_expressions(map(tocsin.parse, texts)), rows)
 
 
 def names_of(attributes: int) -> list[str]:
     """What the attributes are called."""
     return pa.array([f"a{number}" for number in range(attributes)]).to_pylist()
-
-
-def zipfian(random: Random, count: int, among: int, exponent: float) -> NDArray[np.int64]:
-    """Numbers below `among`, the lowest ones most often; uniform where the exponent is 0."""
-    return _drawn(random, count, np.arange(1, among + 1, dtype=float) ** -exponent)
 
 
 def attribute_sets(
@@ -230,16 +213,11 @@ def _weighted_sets(
     chosen = np.zeros(len(owners), np.int64)
     again = np.ones(len(owners), bool)
     while again.any():
-        chosen[again] = _drawn(random, int(again.sum()), weights)
+        chosen[again] = draw_places(random, int(again.sum()), weights)
         order = np.lexsort([chosen, owners])
         again[:] = False
         again[order[1:]] = (owners[order[1:]] == owners[order[:-1]]) & (chosen[order[1:]] == chosen[order[:-1]])
     return starts, chosen.astype(np.int32)
-
-
-def _drawn(random: Random, count: int, weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    edges = np.cumsum(weights / weights.sum())
-    return np.minimum(np.searchsorted(edges, random.random(count)), len(weights) - 1)
 
 
 def _dicts(starts: NDArray[np.int64], attributes: NDArray[np.int32], values: NDArray[np.int64]) -> list[dict[str, Any]]:

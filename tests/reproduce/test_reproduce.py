@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from reproduce.__main__ import HERE, run
 from reproduce.figure import read_figure
+from reproduce.loads import Expressions
 from reproduce.shapes import claim_of
 from reproduce.workloads import load_of
 
@@ -77,7 +78,8 @@ def test_every_figure_can_be_read(path: Path) -> None:
     assert figure.name == f"{path.parent.name}/{path.stem}"
     for panel in figure.panels:
         given = panel.at(panel.values[0], 0.0001, figure.scaled)
-        assert load_of({**given, "events": 2}, set().union(*(s.parameters for s in panel.series))).events == 2
+        load = load_of({**given, "events": 2}, set().union(*(s.parameters for s in panel.series)))
+        assert len(load.events) == 2
         names = {series.name for series in panel.series}
         assert all({claim.series, *claim.than} <= names for claim in panel.claims)
 
@@ -104,12 +106,13 @@ def test_a_bad_file_is_refused_with_its_name(tmp_path: Path, old: str, new: str,
 def test_workloads_are_what_they_say(given: dict[str, Any]) -> None:
     """Sizes as asked, the same for the same seed, and answered alike by `scan` and `access`, with some matches."""
     load = load_of({**given, "events": 64}, set())
-    assert len(load.compiled) == given["subscriptions"]
-    assert len(load.compiled.attributes) <= given["attributes"] + given.get("strings", 0)
-    batch = load.batch(Wanted(load.compiled.attributes), 64)
-    found, expected = Access.build(load.compiled).match(batch), Scan.build(load.compiled).match(batch)
+    assert isinstance(load, Expressions)
+    assert len(load.subscriptions) == given["subscriptions"]
+    assert len(load.subscriptions.attributes) <= given["attributes"] + given.get("strings", 0)
+    batch = load.batch(Wanted(load.subscriptions.attributes), load.events)
+    found, expected = Access.build(load.subscriptions).match(batch), Scan.build(load.subscriptions).match(batch)
     assert np.array_equal(found.subscriptions, expected.subscriptions)
-    assert 0 < len(found.subscriptions) < 64 * len(load.compiled)
+    assert 0 < len(found.subscriptions) < 64 * len(load.subscriptions)
 
 
 def test_claims() -> None:
@@ -126,6 +129,9 @@ def test_claims() -> None:
         ({"kind": "below", "series": "a", "than": ["nobody"]}, None),
         ({"kind": "steeper", "series": "a", "than": ["b"], "factor": 2}, True),
         ({"kind": "steeper", "series": "b", "than": ["a"]}, False),
+        ({"kind": "converges", "series": "a", "than": ["b"], "factor": 2}, True),
+        ({"kind": "converges", "series": "a", "than": ["b"], "factor": 2.1}, False),
+        ({"kind": "converges", "series": "a", "than": ["c"]}, None),
     ]
     for given, held in cases:
         assert claim_of(given).check(lines)[0] is held, given
