@@ -27,6 +27,7 @@ NAMES = [
     "MissingExtra",
     "RecordError",
     "Reject",
+    "Relaxed",
     "Report",
     "SegmentError",
     "SparseEvents",

@@ -241,3 +241,37 @@ def most_scalar_values(fields: Fields, events: Events, numbers: NDArray[np.int32
                 count += fields.starts[attribute + 1] - fields.starts[attribute]
         most = max(most, count)
     return most
+
+
+@kernel
+def read_codes(
+    fields: Fields,
+    events: Events,
+    bound: Bound,
+    dropped: NDArray[np.uint8],
+    ranks: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    out_fields: NDArray[np.int32],
+    out_codes: NDArray[np.int32],
+) -> None:
+    """Write the scalar fields of all events, in CSR form, each event's in the order of `ranks`; none that is dropped.
+
+    There is room for `most_scalar_values` of each.
+    """
+    room = len(out_fields) // max(len(events.starts) - 1, 1)
+    own_fields, own_codes, payloads = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
+    written = np.int64(0)
+    for event in range(len(events.starts) - 1):
+        found = scalar_values(fields, events, bound, event, own_fields, own_codes, payloads)
+        first = written
+        for i in range(found):
+            field = own_fields[i]
+            if dropped[field]:
+                continue
+            at = written
+            while at > first and ranks[out_fields[at - 1]] > ranks[field]:
+                out_fields[at], out_codes[at] = out_fields[at - 1], out_codes[at - 1]
+                at -= 1
+            out_fields[at], out_codes[at] = field, own_codes[i]
+            written += 1
+        starts[event + 1] = written

@@ -113,7 +113,7 @@ def _weights(weights: object, where: Expression | Instance) -> str | None:
             raise RecordError(
                 f"weights has {shown(name)}, which the expression does not name; it names {known:.200}", "weights"
             )
-    return json.dumps({name: float(weight) for name, weight in sorted(items)}) if items else None
+    return json.dumps({name: float(weight) + 0.0 for name, weight in sorted(items)}) if items else None
 
 
 def _names(where: Expression | Instance) -> set[str]:

@@ -1,0 +1,219 @@
+"""Of which subscriptions do most dimensions hold, when all must be looked at? Tile by tile, for several events at once.
+
+A tile is 256 subscriptions, and a column of it one field's ranges and weights of all of them, side by side, so that
+several are tested in one instruction and a tile stays in the cache while all events pass by. A subscription with
+general dimensions, or with several ranges of one field, is looked at by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels.jit import bits_of_float, inlined, kernel
+from tocsin.kernels.packing import borrowed
+from tocsin.kernels.threshold import Asked
+from tocsin.kernels.weighing import (
+    FIELD,
+    HIGH,
+    LOW,
+    MAX,
+    MIN,
+    MORE,
+    NOTHING,
+    ROW,
+    SUM,
+    Dimensions,
+    keep,
+    score_of,
+    sort_best,
+)
+
+TILE: Final = 256
+MOST_EVENTS: Final = 64
+"""Events that pass by a tile together."""
+
+_TILE = np.uint64(TILE)
+
+
+class Tiles(NamedTuple):
+    """Subscriptions in tiles. T tiles, C columns, U subscriptions by themselves."""
+
+    starts: NDArray[np.int64]  # (T + 1,) columns [starts[t], starts[t + 1]) are tile t's
+    fields: NDArray[np.int32]  # (C,) in the order that weights are added
+    lows: NDArray[np.int32]  # (256 C,) a range that no code is in where a subscription has no such dimension
+    highs: NDArray[np.int32]  # (256 C,)
+    weights: NDArray[np.float64]  # (256 C,)
+    alone: NDArray[np.int32]  # (U,) subscriptions that no tile has
+
+
+@kernel
+def is_alone(rows: NDArray[np.int32], start: int, stop: int) -> bool:
+    """Whether a subscription is in no tile."""
+    for d in range(start, stop):
+        if rows[ROW * d + FIELD] < 0 or rows[ROW * d + MORE] >= 0:
+            return True
+    return False
+
+
+@kernel
+def count_columns(dimensions: Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Where each tile's columns begin. `ranks` are the fields' places in `order`."""
+    tiles = (len(dimensions.starts) - 1 + TILE - 1) // TILE
+    last = np.full(len(ranks), -1, np.int64)
+    starts = np.zeros(tiles + 1, np.int64)
+    for s in range(len(dimensions.starts) - 1):
+        first, stop = dimensions.starts[s], dimensions.starts[s + 1]
+        if is_alone(dimensions.rows, first, stop):
+            continue
+        for d in range(first, stop):
+            field = dimensions.rows[ROW * d + FIELD]
+            if last[field] != s // TILE:
+                last[field] = s // TILE
+                starts[s // TILE + 1] += 1
+    for tile in range(tiles):
+        starts[tile + 1] += starts[tile]
+    return starts
+
+
+@kernel
+def fill_columns(dimensions: Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32], tiles: Tiles) -> int:
+    """Write the columns, and the subscriptions that are alone; returns how many of these."""
+    column_of = np.full(len(ranks), -1, np.int64)
+    used = np.empty(len(ranks), np.int64)
+    alone = 0
+    for tile in range(len(tiles.starts) - 1):
+        count = 0
+        stop_s = min((tile + 1) * TILE, len(dimensions.starts) - 1)
+        for s in range(tile * TILE, stop_s):
+            first, stop = dimensions.starts[s], dimensions.starts[s + 1]
+            if is_alone(dimensions.rows, first, stop):
+                tiles.alone[alone] = s
+                alone += 1
+                continue
+            for d in range(first, stop):
+                field = dimensions.rows[ROW * d + FIELD]
+                if column_of[field] < 0:
+                    column_of[field] = 0
+                    used[count] = ranks[field]
+                    count += 1
+        used[:count].sort()
+        for i in range(count):
+            column = tiles.starts[tile] + i
+            tiles.fields[column] = order[used[i]]
+            column_of[order[used[i]]] = column
+        for s in range(tile * TILE, stop_s):
+            first, stop = dimensions.starts[s], dimensions.starts[s + 1]
+            if is_alone(dimensions.rows, first, stop):
+                continue
+            for d in range(first, stop):
+                at = TILE * column_of[dimensions.rows[ROW * d + FIELD]] + s - tile * TILE
+                tiles.lows[at], tiles.highs[at] = dimensions.rows[ROW * d + LOW], dimensions.rows[ROW * d + HIGH]
+                tiles.weights[at] = dimensions.weights[d]
+        for i in range(count):
+            column_of[order[used[i]]] = -1
+    return alone
+
+
+@kernel
+def best_by_tiles(
+    dimensions: Dimensions,
+    tiles: Tiles,
+    asked: Asked,
+    fields: int,
+    generals: int,
+    events: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    numbers: NDArray[np.int32],
+    found: NDArray[np.int64],
+) -> None:
+    """Write the best of some events, at most MOST_EVENTS, as `best_by_cursors` does."""
+    dimensions, tiles, asked, events, scores, numbers, found = borrowed(
+        (dimensions, tiles, asked, events, scores, numbers, found)
+    )
+    starts, rows, weights, ranges = dimensions
+    tile_starts, tile_fields, lows, highs, tile_weights, alone = tiles
+    own_starts, own_fields, own_codes, held_starts, held_now, alive, combine, _, _ = asked
+    values = np.full((len(events), fields), -1, np.int32)
+    held = np.zeros(generals, np.int32)
+    for i in range(len(events)):
+        found[events[i]] = 0
+        for at in range(own_starts[events[i]], own_starts[events[i] + 1]):
+            values[i, own_fields[at]] = own_codes[at]
+    sums = np.empty(TILE, np.float64)
+    for tile in range(len(tile_starts) - 1):
+        base = tile * TILE
+        size = min(TILE, len(starts) - 1 - base)
+        for i in range(len(events)):
+            event = events[i]
+            first, stop = tile_starts[tile], tile_starts[tile + 1]
+            top = _weigh(tile_fields, lows, highs, tile_weights, first, stop, values[i], combine, sums)
+            kept = found[event]
+            if top < 0.0 or (kept == scores.shape[1] and top < scores[event, 0]):
+                continue
+            for s in range(size):
+                if sums[s] < 0.0 or (kept == scores.shape[1] and sums[s] < scores[event, 0]):
+                    continue
+                at = np.uint64(base + s)
+                if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1):
+                    kept = keep(scores[event], numbers[event], kept, sums[s], base + s)
+            found[event] = kept
+    for i in range(len(events)):
+        event = events[i]
+        kept = found[event]
+        for at in range(held_starts[event], held_starts[event + 1]):
+            held[held_now[at]] = i + 1
+        for number in alone:
+            at = np.uint64(number)
+            if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1):
+                score = score_of(starts, rows, weights, ranges, combine, values[i], held, i + 1, number)
+                if score != NOTHING:
+                    kept = keep(scores[event], numbers[event], kept, score, number)
+        sort_best(scores[event], numbers[event], kept)
+        found[event] = kept
+
+
+@inlined
+def _weigh(
+    fields: NDArray[np.int32],
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    first: int,
+    stop: int,
+    values: NDArray[np.int32],
+    combine: int,
+    sums: NDArray[np.float64],
+) -> float:
+    """Write the scores of a tile's subscriptions, NOTHING where nothing holds; returns the highest.
+
+    A sum begins with -0.0, which only remains where nothing is added: not even a weight of 0.
+    """
+    sums[:] = -0.0 if combine == SUM else NOTHING if combine == MAX else np.inf
+    for column in range(first, stop):
+        code = values[fields[column]]
+        if code < 0:
+            continue
+        at = _TILE * np.uint64(column)
+        if combine == SUM:
+            for s in range(_TILE):
+                is_in = (lows[at + s] <= code) & (code <= highs[at + s])
+                sums[s] += weights[at + s] if is_in else -0.0
+        elif combine == MAX:
+            for s in range(_TILE):
+                is_in = (lows[at + s] <= code) & (code <= highs[at + s])
+                sums[s] = max(sums[s], weights[at + s] if is_in else NOTHING)
+        else:
+            for s in range(_TILE):
+                is_in = (lows[at + s] <= code) & (code <= highs[at + s])
+                sums[s] = min(sums[s], weights[at + s] if is_in else np.inf)
+    top = NOTHING
+    for s in range(_TILE):
+        score = sums[s]
+        is_none = bits_of_float(score) < 0 if combine == SUM else combine == MIN and score == np.inf
+        score = NOTHING if is_none else score
+        sums[s] = score
+        top = max(top, score)
+    return top
