@@ -9,7 +9,7 @@ from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Stats, empty_table, load_segments, match_chunks
 from tocsin.errors import InvalidInput
-from tocsin.model.ranking import Top
+from tocsin.model.ranking import Ranking, Relaxed, Top
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.segment import SegmentSet
@@ -21,7 +21,11 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for JSON lines on standard input")
     parser.add_argument("--out", default="-", metavar="FILE", help="where matches go (default: - for standard output)")
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index to use (default: auto)")
-    parser.add_argument("--top", type=int, metavar="K", help="only the K matches of highest score for each event")
+    ranking = parser.add_mutually_exclusive_group()
+    ranking.add_argument("--top", type=int, metavar="K", help="only the K matches of highest score for each event")
+    ranking.add_argument(
+        "--relaxed", type=int, metavar="K", help="the K subscriptions of which most holds, by weight, for each event"
+    )
     parser.add_argument("--lists", action="store_true", help="one record an event, with lists")
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
     parser.add_argument("--strict", action="store_true", help="stop at the first bad record")
@@ -56,7 +60,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _match(given: argparse.Namespace, segments: SegmentSet, stats: Stats, log: RejectLog) -> None:
-    ranking = None if given.top is None else Top(given.top)
+    ranking = _ranking(given)
     parts = match_chunks(
         segments,
         given.events,
@@ -72,6 +76,12 @@ def _match(given: argparse.Namespace, segments: SegmentSet, stats: Stats, log: R
             writer.write(part.table)
             log.add("event", part.rejects)
             bar.update(part.done, f"{stats.events:,} events, {stats.matches:,} matches")
+
+
+def _ranking(given: argparse.Namespace) -> Ranking | None:
+    if given.relaxed is not None:
+        return Relaxed(given.relaxed)
+    return None if given.top is None else Top(given.top)
 
 
 def _schema(text: str) -> dict[str, str]:

@@ -151,10 +151,11 @@ def best_by_tiles(
             first, stop = tile_starts[tile], tile_starts[tile + 1]
             top = _weigh(tile_fields, lows, highs, tile_weights, first, stop, values[i], combine, sums)
             kept = found[event]
-            if top < 0.0 or (kept == scores.shape[1] and top < scores[event, 0]):
+            worst = bits_of_float(scores[event, 0]) if kept == scores.shape[1] else np.int64(0)
+            if top < worst:
                 continue
             for s in range(size):
-                if sums[s] < 0.0 or (kept == scores.shape[1] and sums[s] < scores[event, 0]):
+                if bits_of_float(sums[s]) < worst:
                     continue
                 at = np.uint64(base + s)
                 if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1):
@@ -186,10 +187,11 @@ def _weigh(
     values: NDArray[np.int32],
     combine: int,
     sums: NDArray[np.float64],
-) -> float:
-    """Write the scores of a tile's subscriptions, NOTHING where nothing holds; returns the highest.
+) -> int:
+    """Write the scores of a tile's subscriptions; returns the highest, as bits.
 
-    A sum begins with -0.0, which only remains where nothing is added: not even a weight of 0.
+    Scores are at least 0, so that their bits compare as they do; what is negative says that nothing holds. A sum begins
+    with -0.0, which only remains where nothing is added: not even a weight of 0.
     """
     sums[:] = -0.0 if combine == SUM else NOTHING if combine == MAX else np.inf
     for column in range(first, stop):
@@ -209,11 +211,10 @@ def _weigh(
             for s in range(_TILE):
                 is_in = (lows[at + s] <= code) & (code <= highs[at + s])
                 sums[s] = min(sums[s], weights[at + s] if is_in else np.inf)
-    top = NOTHING
+    if combine == MIN:
+        for s in range(_TILE):
+            sums[s] = NOTHING if sums[s] == np.inf else sums[s]
+    top = np.int64(-1)
     for s in range(_TILE):
-        score = sums[s]
-        is_none = bits_of_float(score) < 0 if combine == SUM else combine == MIN and score == np.inf
-        score = NOTHING if is_none else score
-        sums[s] = score
-        top = max(top, score)
+        top = max(top, bits_of_float(sums[s]))
     return top

@@ -29,13 +29,15 @@ class RangeParts(NamedTuple):
 
 def range_parts(dimensions: Dimensions) -> RangeParts:
     """Tell dimensions that are ranges of one field's codes from others; what can never hold is left out of both."""
-    simple = np.flatnonzero(are_ranges(dimensions.compiled.arrays))
+    is_general = ~are_ranges(dimensions.compiled.arrays)
+    simple = np.flatnonzero(~is_general)
     own = dimensions.subset(simple).compiled
     fields, keys = fields_and_keys(own, np.ones(len(own.attributes)))
     kept, sets = merge_literals(own.arrays.program_starts, own.arrays.program, keys, fields.operand_starts)
-    alone = np.flatnonzero(np.diff(sets.starts) == 1)
-    several = np.setdiff1d(np.arange(len(kept)), alone)
-    general = np.union1d(np.setdiff1d(np.arange(len(dimensions)), simple), simple[kept[several]])
+    is_alone = np.diff(sets.starts) == 1
+    alone = np.flatnonzero(is_alone)
+    is_general[simple[kept[~is_alone]]] = True
+    general = np.flatnonzero(is_general)
     predicates = sets.starts[alone]
     ranges, _ = gathered(sets.range_starts, predicates)
     chosen = CodeSets(

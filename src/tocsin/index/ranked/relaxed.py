@@ -37,8 +37,6 @@ from tocsin.kernels.weighing import MAX, MIN, SUM
 from tocsin.model.ranking import Relaxed
 
 _COMBINATIONS: Final = {"sum": SUM, "max": MAX, "min": MIN}
-_SHARE: Final = 1024
-"""Cursors may give an interval for so many dimensions: scoring what one leads to takes as long as a look at these."""
 _ROOM: Final = 1 << 22
 """Places for answers that are asked for at once."""
 _GRAIN: Final = 2.0**20
@@ -71,7 +69,7 @@ class RelaxedIndex:
         self._matcher = matcher
         self._ranker = ranker
         self._binder = Binder(parts.compiled)
-        self._most = len(dimensions) // _SHARE + 64 if by_cursors else -1
+        self._most = _worth(dimensions) if by_cursors else -1
         self._everyone = everyone(dimensions.subscriptions)
         weights = dimensions.weights
         self._is_exact = bool((weights <= _GRAIN).all()) and bool((weights * _GRAIN % 1 == 0).all())
@@ -189,6 +187,16 @@ class RelaxedIndex:
         starts = starts_of([len(one) for one in numbers[1:]], len(numbers) - 1)
         examined += (len(numbers) - 1) * len(dimensions)
         return ScoredMatches(starts, np.concatenate(numbers), np.concatenate(scores), examined, verified)
+
+
+def _worth(dimensions: Dimensions) -> int:
+    """How many intervals cursors may give: scoring what they lead to takes half as long as a look at everything.
+
+    By what both were measured to take: ns a subscription and a dimension.
+    """
+    subscriptions, count = max(dimensions.subscriptions, 1), len(dimensions)
+    everything, one = 0.3 * subscriptions + 0.2 * count, 200 + 12 * count / subscriptions
+    return 64 + int(everything / one / 2)
 
 
 def _combined(ranking: Relaxed, weights: NDArray[np.float64]) -> float:
