@@ -8,6 +8,7 @@ two versions take turns, however often scores change.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,11 @@ class Version:
     maxima: NDArray[np.float64]
     changes: int = 0
     users: int = 0
+    changed: NDArray[np.int32] | None = None  # whose scores may differ from the given ones; None: of too many
+
+
+MOST_CHANGED: Final = 4096
+"""Subscriptions whose scores may have changed before an index in order of score is of no use any more."""
 
 
 class Scores:
@@ -31,7 +37,9 @@ class Scores:
 
     def __init__(self, given: NDArray[np.float64]) -> None:
         self._given = given
-        self._latest = Version(given, frozen(block_maxima(given), np.float64))
+        self._ever = np.empty(MOST_CHANGED, np.int32)  # whose scores have changed, in the order of their first change
+        self._known: set[int] = set()
+        self._latest = Version(given, frozen(block_maxima(given), np.float64), changed=self._changed_ever())
         self._older: Version | None = None
         self._changes: list[tuple[int, float]] = []  # those that the older version may lack, and the pending ones
         self._first = 0  # the number of changes before these
@@ -45,6 +53,10 @@ class Scores:
         """Change a score; a version has it when the next reader comes."""
         self._changes.append((number, score))
         self._pending[number] = score
+        if number not in self._known and len(self._known) <= MOST_CHANGED:
+            if len(self._known) < MOST_CHANGED:
+                self._ever[len(self._known)] = number
+            self._known.add(number)
         if len(self._changes) > len(self._given):  # nobody has asked for so long
             self.version()
 
@@ -66,8 +78,13 @@ class Scores:
         numbers, values = zip(*self._changes[self._latest.changes - self._first :], strict=True)
         put_scores(_owned(self._latest.scores), _owned(self._latest.maxima), np.array(numbers), np.array(values))
         self._latest.changes = self._first + len(self._changes)
+        self._latest.changed = self._changed_ever()
         self._pending.clear()
         self._forget()
+
+    def _changed_ever(self) -> NDArray[np.int32] | None:
+        """Whose scores have changed; what is written behind them later is not seen."""
+        return None if len(self._known) > MOST_CHANGED else _view(self._ever[: len(self._known)])
 
     def _forget(self) -> None:
         """Drop the changes that no version lacks, and a version that lacks as many as there are scores."""
@@ -81,7 +98,7 @@ class Scores:
             self._first = self._older.changes
 
 
-def _view(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def _view(array: NDArray[Any]) -> NDArray[Any]:
     """An array that cannot be written through, over one that can."""
     view = array.view()
     view.flags.writeable = False

@@ -130,8 +130,12 @@ class Snapshot:
             assert self.alive is not None
             return self.view.match(batch, self.alive)
         assert isinstance(self.source.holder, Segment)
-        best = None if k is None else Best.of(k, self.version.scores, self.version.maxima)
-        return self.source.holder.matcher.match(batch, self.alive, best)
+        return self.source.holder.matcher.match(batch, self.alive, None if k is None else self._best(k))
+
+    def _best(self, k: int) -> Best:
+        """That only the k best are wanted. Scores of too many have changed: there is no base to start from."""
+        given = self.source.holder.scores if self.version.changed is not None else None
+        return Best.of(k, self.version.scores, self.version.maxima, given, self.version.changed)
 
     def relaxed(self, batch: EventBatch, ranking: Relaxed) -> list[ScoredMatches]:
         """The best of each of its parts."""

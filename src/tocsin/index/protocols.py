@@ -27,11 +27,20 @@ class Best(NamedTuple):
     k: int
     scores: NDArray[np.float64]  # (S,)
     maxima: NDArray[np.float64]  # (S // 64 + 1,) the best score of each 64
+    base: NDArray[np.float64] | None = None  # (S,) scores that stay as they are, for an index to be ordered by
+    changed: NDArray[np.int32] | None = None  # whose scores may differ from these; None: nobody's
 
     @classmethod
-    def of(cls, k: int, scores: NDArray[np.float64], maxima: NDArray[np.float64]) -> Best:
+    def of(
+        cls,
+        k: int,
+        scores: NDArray[np.float64],
+        maxima: NDArray[np.float64],
+        base: NDArray[np.float64] | None = None,
+        changed: NDArray[np.int32] | None = None,
+    ) -> Best:
         """The best k, or all where there are no more."""
-        return cls(min(k, max(len(scores), 1)), scores, maxima)
+        return cls(min(k, max(len(scores), 1)), scores, maxima, base, changed)
 
 
 class Found(NamedTuple):

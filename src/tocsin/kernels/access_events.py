@@ -18,7 +18,7 @@ from tocsin.kernels.activation import activate
 from tocsin.kernels.blocks import clear_block, fill_block
 from tocsin.kernels.directory import INDEX
 from tocsin.kernels.filters import asked_bits
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.layouts import EXPRESSIONS, Bound, Events
 from tocsin.kernels.ordering import SPARE, put_best, put_in_order
 from tocsin.kernels.packing import borrowed, unpacked
@@ -40,6 +40,8 @@ def match_access(
     k: int,
     scores: NDArray[np.float64],
     maxima: NDArray[np.float64],
+    chosen_starts: NDArray[np.int64],
+    chosen: NDArray[np.int32],
     ends: NDArray[np.int64],
     out: NDArray[np.int32],
     counts: NDArray[np.int64],
@@ -48,12 +50,14 @@ def match_access(
 
     `index`, `expressions`, `memory` and `walking` are packed: an `Index`, its `Expressions`, a `Scratch` and a
     `Verifier`. The second and the last are None where every expression is a conjunction of ranges: the code for others
-    is left out. With k above 0, of an event's matches only the k best are written.
+    is left out. With k above 0, of an event's matches only the k best are written. Where `chosen_starts` has offsets,
+    event e's singles are chosen[chosen_starts[e] : chosen_starts[e + 1]], and their lists are not looked at.
     """
     lists, directory = unpacked(index, INDEX)
     rows, words, steps = directory
     scratch = unpacked(memory, SCRATCH)
     events, bound, alive, scores, maxima, out = borrowed((events, bound, alive, scores, maxima, out))
+    chosen_starts, chosen = borrowed((chosen_starts, chosen))
     heap = np.empty(min(k, len(scores)), np.int32)
     total = len(events.starts) - 1
     program_ends = np.zeros(codes.LANES + 1, np.int64)
@@ -124,20 +128,23 @@ def match_access(
                     end,
                     following,
                 )
-            singles = take_postings(
-                single_starts,
-                single_run_starts,
-                single_run_stops,
-                single_run_widths,
-                single_lows,
-                single_highs,
-                single_owners,
-                fields,
-                pair_codes,
-                begin,
-                end,
-                hits,
-            )
+            if len(chosen_starts) > 1:
+                singles = _copy(chosen, chosen_starts[first + lane], chosen_starts[first + lane + 1], hits)
+            else:
+                singles = take_postings(
+                    single_starts,
+                    single_run_starts,
+                    single_run_stops,
+                    single_run_widths,
+                    single_lows,
+                    single_highs,
+                    single_owners,
+                    fields,
+                    pair_codes,
+                    begin,
+                    end,
+                    hits,
+                )
             found, verified = take_conjunctions(
                 run_starts,
                 run_stops,
@@ -182,3 +189,11 @@ def match_access(
             ends[first + lane] = written
         first = stop
     return total, written
+
+
+@inlined
+def _copy(numbers: NDArray[np.int32], first: int, stop: int, out: NDArray[np.int32]) -> int:
+    """Write numbers[first:stop]; how many, as a uint64."""
+    for i in range(stop - first):
+        out[i] = numbers[first + i]
+    return np.uint64(stop - first)

@@ -88,7 +88,7 @@ class SegmentSet:
         numbers: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         examined = verified = first = 0
         for place, segment in enumerate(self.segments):
-            best = None if ranking is None else Best.of(ranking.k, segment.scores, self._maxima[place])
+            best = None if ranking is None else Best.of(ranking.k, segment.scores, self._maxima[place], segment.scores)
             found = segment.matcher.match(batch, segment.alive, best)
             events.append(found.events)
             numbers.append(self._ranks[first + found.subscriptions.astype(np.int64)])

@@ -24,6 +24,7 @@ from tocsin.columns.binding import Binder
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.sizes import expression_sizes
 from tocsin.index.alive import everyone
+from tocsin.index.boolean.access.best_first import BestFirst, Chosen, pays
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.decoding import decoded
@@ -45,6 +46,7 @@ from tocsin.kernels.packing import Packed
 from tocsin.kernels.verify import new_memo
 
 _ALL = Best(0, frozen(np.empty(0), np.float64), frozen(np.empty(0), np.float64))
+_NOT_CHOSEN = Chosen(np.zeros(1, np.int64), np.empty(0, np.int32), 0)
 
 _FEW = 1024
 """Room for the entries of a small batch, which is so made without counting them."""
@@ -62,6 +64,8 @@ class Access:
         self._directory = make_directory(layout.lists)
         self._index = Packed(Index(layout.lists, self._directory), INDEX)
         self._expressions = Packed(layout.programs_of.arrays, EXPRESSIONS) if layout.has_programs else None
+        self._best_first: BestFirst | None = None
+        self._ordering = threading.Lock() if pays(layout.lists) else None
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
 
     @classmethod
@@ -118,7 +122,9 @@ class Access:
         scratch, verifier = self._memory(batch, bound)
         walking = None if expressions is None else verifier.places
         living = self._everyone if alive is None else alive
-        k, scores, maxima = _ALL if best is None else best
+        k, scores, maxima, *_ = _ALL if best is None else best
+        ordered = None if best is None else self._in_order(best)
+        chosen = _NOT_CHOSEN if best is None or ordered is None else ordered.choose(batch, bound, living, best)
         counts = np.zeros(2, np.int64)
         starts, found = collect(
             len(batch),
@@ -134,12 +140,23 @@ class Access:
                 k,
                 scores,
                 maxima,
+                chosen.starts,
+                chosen.subscriptions,
                 ends,
                 out,
                 counts,
             ),
         )
-        return Found(starts, found, int(counts[0]), int(counts[1]))
+        return Found(starts, found, int(counts[0]) + chosen.examined, int(counts[1]))
+
+    def _in_order(self, best: Best) -> BestFirst | None:
+        """The singles in order of score, where that pays and their scores are those that it knows, or nearly."""
+        if self._ordering is None or best.base is None:
+            return None
+        with self._ordering:
+            if self._best_first is None:
+                self._best_first = BestFirst(self._layout.lists, len(self), best.base)
+        return self._best_first if self._best_first.base is best.base else None
 
     def _memory(self, batch: EventBatch, bound: Bound) -> tuple[Packed[Scratch], Packed[Verifier]]:
         """This thread's memory, with room for what the events of a block activate."""

@@ -1,0 +1,104 @@
+"""`Top(k)` over long lists stops early: by cursors over singles in order of score, whatever has changed since."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import tocsin
+from tests.naive.engine import Reference
+from tocsin.engine import scores
+from tocsin.index.boolean.access import best_first
+
+
+@pytest.fixture(params=[4096, 3], ids=lambda most: f"{most} may change")
+def always_ordered(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Lists of any length are left for cursors, until so many scores have changed."""
+    monkeypatch.setattr(best_first, "LONG", -1)
+    monkeypatch.setattr(scores, "MOST_CHANGED", request.param)
+
+
+def _subscription(dice: random.Random) -> tuple[str, float]:
+    low = dice.randint(0, 20)
+    singles = (f"a >= {low}", f"a BETWEEN {low} AND {low + 4}", f"b < {low}", f"b = {low}", f"s > 'w{low}'")
+    others = (f"a > {low} AND b < {low + 3}", f"a IN (1, {low})", f"NOT (a = 1 OR b = {low})", "c IS NULL")
+    return dice.choice(singles * 3 + others), float(dice.randint(-2, 4))
+
+
+def _event(dice: random.Random) -> dict[str, Any]:
+    event = {"a": dice.randint(0, 24), "b": dice.randint(0, 24), "s": f"w{dice.randint(0, 20)}", "c": 1}
+    return {name: value for name, value in event.items() if dice.random() < 0.8}
+
+
+@pytest.mark.usefixtures("always_ordered")
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_are_the_references_after_any_changes(seed: int) -> None:
+    """Scores change, subscriptions go and come and are replaced, and segments merge."""
+    dice = random.Random(seed)
+    engine, reference = tocsin.Engine(delta_limit=64), Reference()
+    for name in range(150):
+        where, score = _subscription(dice)
+        for one in (engine, reference):
+            one.subscribe(name, where, score=score)
+    engine.merge()
+    for step in range(300):
+        name, (where, score) = dice.randrange(150), _subscription(dice)
+        kind = dice.choices(("rescore", "replace", "drop", "merge"), (70, 10, 10, 1))[0]
+        if kind == "merge":
+            engine.merge()
+        for one in (engine, reference) if kind != "merge" else ():
+            if kind == "replace" or name not in reference.held:
+                one.subscribe(name, where, score=score, replace=True)
+            elif kind == "drop" and one is engine:
+                one.unsubscribe(name)
+            elif kind == "rescore":
+                one.rescore(name, score)
+        if kind == "drop" and name in reference.held and name not in engine:
+            reference.unsubscribe(name)
+        if step % 7 == 0:
+            event, ranking = _event(dice), tocsin.Top(dice.randint(1, 12))
+            assert [tuple(m) for m in engine.match(event, ranking=ranking)] == reference.match(event, ranking)
+    engine.close()
+
+
+@pytest.mark.usefixtures("always_ordered")
+def test_several_segments_in_one_call() -> None:
+    """A folder of several parts, string ids, ties everywhere."""
+    dice = random.Random(7)
+    held = [
+        {"id": f"s{n}", "where": where, "score": score} for n in range(300) for where, score in [_subscription(dice)]
+    ]
+    events = [_event(dice) for _ in range(70)]
+    reference = Reference()
+    reference.subscribe_many(held)
+
+    answer = tocsin.match(held, events, ranking=tocsin.Top(5))
+
+    rows = answer.table.to_pylist()
+    for row, event in enumerate(events):
+        found = [(one["subscription"], one["score"]) for one in rows if one["event"] == row]
+        assert found == reference.match(event, tocsin.Top(5))
+
+
+def test_few_are_looked_at() -> None:
+    """Of ten thousand that an event satisfies, about as many as are wanted."""
+    count = 20_000
+    table = pa.table(
+        {
+            "id": np.arange(count),
+            "where": [f"price <= {price}" for price in range(count)],
+            "score": np.random.default_rng(1).random(count),
+        }
+    )
+    best = tocsin.match(table, [{"price": count // 2}], ranking=tocsin.Top(20))
+    every = tocsin.match(table, [{"price": count // 2}])
+
+    assert every.table.num_rows == count // 2
+    assert best.table.num_rows == 20
+    assert best.stats.candidates_examined < 1000
+    chosen = np.array(table["score"])[count // 2 :]
+    assert best.table["score"].to_pylist() == sorted(chosen.tolist(), reverse=True)[:20]
