@@ -15,7 +15,7 @@ from tocsin.engine import scores
 from tocsin.index.boolean.access import best_first
 
 
-@pytest.fixture(params=[4096, 3], ids=lambda most: f"{most} may change")
+@pytest.fixture(params=[1000, 3], ids=lambda most: f"{most} may change")
 def always_ordered(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Lists of any length are left for cursors, until so many scores have changed."""
     monkeypatch.setattr(best_first, "LONG", -1)

@@ -25,11 +25,12 @@ class Version:
     maxima: NDArray[np.float64]
     changes: int = 0
     users: int = 0
-    changed: NDArray[np.int32] | None = None  # whose scores may differ from the given ones; None: of too many
+    base: NDArray[np.float64] | None = None  # scores of some time before, which stay as they are
+    changed: NDArray[np.int32] | None = None  # whose scores may differ from these
 
 
-MOST_CHANGED: Final = 4096
-"""Subscriptions whose scores may have changed before an index in order of score is of no use any more."""
+MOST_CHANGED: Final = 1 << 13
+"""Subscriptions whose scores may differ from the base; beyond, the scores of the moment become the next base."""
 
 
 class Scores:
@@ -37,9 +38,13 @@ class Scores:
 
     def __init__(self, given: NDArray[np.float64]) -> None:
         self._given = given
-        self._ever = np.empty(MOST_CHANGED, np.int32)  # whose scores have changed, in the order of their first change
+        self._base = given
+        self._since = np.empty(
+            MOST_CHANGED, np.int32
+        )  # whose scores have changed since, in order of their first change
         self._known: set[int] = set()
-        self._latest = Version(given, frozen(block_maxima(given), np.float64), changed=self._changed_ever())
+        self._latest = Version(given, frozen(block_maxima(given), np.float64))
+        self._date()
         self._older: Version | None = None
         self._changes: list[tuple[int, float]] = []  # those that the older version may lack, and the pending ones
         self._first = 0  # the number of changes before these
@@ -53,9 +58,9 @@ class Scores:
         """Change a score; a version has it when the next reader comes."""
         self._changes.append((number, score))
         self._pending[number] = score
-        if number not in self._known and len(self._known) <= MOST_CHANGED:
+        if number not in self._known:
             if len(self._known) < MOST_CHANGED:
-                self._ever[len(self._known)] = number
+                self._since[len(self._known)] = number
             self._known.add(number)
         if len(self._changes) > len(self._given):  # nobody has asked for so long
             self.version()
@@ -78,13 +83,17 @@ class Scores:
         numbers, values = zip(*self._changes[self._latest.changes - self._first :], strict=True)
         put_scores(_owned(self._latest.scores), _owned(self._latest.maxima), np.array(numbers), np.array(values))
         self._latest.changes = self._first + len(self._changes)
-        self._latest.changed = self._changed_ever()
+        self._date()
         self._pending.clear()
         self._forget()
 
-    def _changed_ever(self) -> NDArray[np.int32] | None:
-        """Whose scores have changed; what is written behind them later is not seen."""
-        return None if len(self._known) > MOST_CHANGED else _view(self._ever[: len(self._known)])
+    def _date(self) -> None:
+        """Tell the latest version how it differs from the base; where that is by too much, it is the next base."""
+        if len(self._known) > MOST_CHANGED:
+            self._base = frozen(self._latest.scores.copy(), np.float64)
+            self._since, self._known = np.empty(MOST_CHANGED, np.int32), set()
+        self._latest.base = self._base
+        self._latest.changed = _view(self._since[: len(self._known)])  # what is written behind them is not seen
 
     def _forget(self) -> None:
         """Drop the changes that no version lacks, and a version that lacks as many as there are scores."""

@@ -130,12 +130,9 @@ class Snapshot:
             assert self.alive is not None
             return self.view.match(batch, self.alive)
         assert isinstance(self.source.holder, Segment)
-        return self.source.holder.matcher.match(batch, self.alive, None if k is None else self._best(k))
-
-    def _best(self, k: int) -> Best:
-        """That only the k best are wanted. Scores of too many have changed: there is no base to start from."""
-        given = self.source.holder.scores if self.version.changed is not None else None
-        return Best.of(k, self.version.scores, self.version.maxima, given, self.version.changed)
+        version = self.version
+        best = None if k is None else Best.of(k, version.scores, version.maxima, version.base, version.changed)
+        return self.source.holder.matcher.match(batch, self.alive, best)
 
     def relaxed(self, batch: EventBatch, ranking: Relaxed) -> list[ScoredMatches]:
         """The best of each of its parts."""

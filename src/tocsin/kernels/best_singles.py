@@ -25,6 +25,7 @@ class Singles(NamedTuple):
     ranges: Ranges
     scores: NDArray[np.float64]  # (N,)
     owners: NDArray[np.int32]  # (N,)
+    fields: NDArray[np.int32]  # (N,)
     places: NDArray[np.int32]  # (S,) the place of each subscription, -1 for one that is none of them
 
 
@@ -56,16 +57,15 @@ def best_singles(
     structure, singles, events, alive, scores, changed, states, ends, out = borrowed(
         (structure, singles, events, alive, scores, changed, states, ends, out)
     )
-    (starts, lows, highs, last), known, owners, places = singles
+    (starts, lows, highs, _), known, owners, _, _ = singles
     own_starts, own_fields, own_codes = events
-    values = np.full(len(last), -1, np.int32)
+    changed_starts, changed_places = _by_field(singles, changed)
     heads, bests = np.empty(len(states), np.int64), np.empty(len(states), np.float64)
     written, examined = np.int64(0), np.int64(0)
     for event in range(len(ends)):
         first, size = own_starts[event], own_starts[event + 1] - own_starts[event]
         for i in range(size):
             field = own_fields[first + i]
-            values[field] = own_codes[first + i]
             heads[i] = _UNOPENED if starts[field] < starts[field + 1] else _DONE
             bests[i] = known[starts[field]] if starts[field] < starts[field + 1] else -np.inf
         left = k
@@ -98,15 +98,13 @@ def best_singles(
                 heads[chosen] = _DONE
             else:
                 bests[chosen] = known[heads[chosen]]
-        for number in changed:
-            place = places[number]
-            if place >= 0:
-                field = np.searchsorted(starts, place, "right") - 1
-                if lows[place] <= values[field] <= highs[place]:
-                    out[written] = number
-                    written += 1
         for i in range(size):
-            values[own_fields[first + i]] = -1
+            field, code = own_fields[first + i], own_codes[first + i]
+            for j in range(changed_starts[field], changed_starts[field + 1]):
+                place = changed_places[j]
+                if lows[place] <= code <= highs[place]:
+                    out[written] = owners[place]
+                    written += 1
         ends[event] = written
     return examined
 
@@ -117,3 +115,23 @@ def _comes_first(heads: NDArray[np.int64], owners: NDArray[np.int32], one: int, 
     if heads[one] < 0 or heads[other] < 0:
         return heads[one] < 0 and heads[other] >= 0
     return owners[heads[one]] < owners[heads[other]]
+
+
+@kernel
+def _by_field(singles: Singles, changed: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The places of those of some subscriptions that are singles, by field, in CSR form."""
+    starts = np.zeros(len(singles.ranges.last) + 2, np.int64)
+    for number in changed:
+        place = singles.places[number]
+        if place >= 0:
+            starts[singles.fields[place] + 2] += 1
+    for field in range(2, len(starts)):
+        starts[field] += starts[field - 1]
+    out = np.empty(starts[-1], np.int32)
+    for number in changed:
+        place = singles.places[number]
+        if place >= 0:
+            field = singles.fields[place]
+            out[starts[field + 1]] = place
+            starts[field + 1] += 1
+    return starts[:-1], out

@@ -1,8 +1,8 @@
 """How are the best of many singles found without finding them all? In order of score, by a scored interval index.
 
 Lists of singles give every subscription that an event satisfies. Where lists are long and only the best k are wanted,
-cursors of a SOPT-R-tree give these alone. It is built when the best are first asked for, from the scores that the
-segment was built with; those that changed since are tested by themselves, and when they are many, lists serve again.
+cursors of a SOPT-R-tree give these alone. It is built when the best are first asked for, from scores that stay as they
+are; whoever has another one since is tested by itself, and when these are many there are other scores to start from.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ class BestFirst:
         self._tree: ScoredTree = TreeBuilder(sopt_r_trees).build(intervals)
         places = np.full(subscriptions, -1, np.int32)
         places[intervals.owners] = np.arange(len(intervals))
-        self._singles = kernels.Singles(intervals.ranges, intervals.scores, intervals.owners, frozen(places, np.int32))
+        fields = np.repeat(np.arange(len(lengths)), np.diff(intervals.ranges.starts))
+        self._singles = kernels.Singles(
+            intervals.ranges, intervals.scores, intervals.owners, frozen(fields, np.int32), frozen(places, np.int32)
+        )
         count = len(lists.fields.kinds)
         self._kept = frozen(np.zeros(count), np.uint8)
         self._order = frozen(np.arange(count), np.int32)

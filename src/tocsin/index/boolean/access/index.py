@@ -150,13 +150,13 @@ class Access:
         return Found(starts, found, int(counts[0]) + chosen.examined, int(counts[1]))
 
     def _in_order(self, best: Best) -> BestFirst | None:
-        """The singles in order of score, where that pays and their scores are those that it knows, or nearly."""
+        """The singles in the order of the base of the scores, where that pays; made anew when there is another base."""
         if self._ordering is None or best.base is None:
             return None
         with self._ordering:
-            if self._best_first is None:
+            if self._best_first is None or self._best_first.base is not best.base:
                 self._best_first = BestFirst(self._layout.lists, len(self), best.base)
-        return self._best_first if self._best_first.base is best.base else None
+            return self._best_first
 
     def _memory(self, batch: EventBatch, bound: Bound) -> tuple[Packed[Scratch], Packed[Verifier]]:
         """This thread's memory, with room for what the events of a block activate."""
