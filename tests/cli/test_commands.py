@@ -61,6 +61,17 @@ def test_top_ranks(k: int, files: Path, capfd: Any) -> None:
     assert records(out) == tocsin.match(SUBSCRIPTIONS, EVENTS, ranking=tocsin.Top(k)).table.to_pylist()
 
 
+@pytest.mark.parametrize("k", [1, 3])
+def test_relaxed_ranks(k: int, files: Path, capfd: Any) -> None:
+    """`--relaxed K` writes the K of which most holds; it and `--top` exclude each other."""
+    status, out, _ = run(capfd, "match", "subs.jsonl", "events.jsonl", "--relaxed", str(k))
+
+    assert status == 0
+    assert records(out) == tocsin.match(SUBSCRIPTIONS, EVENTS, ranking=tocsin.Relaxed(k)).table.to_pylist()
+    with pytest.raises(SystemExit):
+        run(capfd, "match", "subs.jsonl", "events.jsonl", "--relaxed", "1", "--top", "1")
+
+
 def test_lists_are_one_record_an_event(files: Path, capfd: Any) -> None:
     """`--lists` writes every event, the ones without a match too, and null for the rejected."""
     lines(files / "events.jsonl", [*EVENTS[1:], "bad"])
@@ -147,6 +158,7 @@ def test_a_schema_types_a_csv(files: Path, capfd: Any) -> None:
 COULD_NOT_RUN = {
     "unknown index": (["match", "subs.jsonl", "events.jsonl", "--index", "scam"], "did you mean 'scan'"),
     "top 0": (["match", "subs.jsonl", "events.jsonl", "--top", "0"], "k is 0"),
+    "relaxed -1": (["match", "subs.jsonl", "events.jsonl", "--relaxed", "-1"], "k is -1"),
     "missing subscriptions": (["match", "no.jsonl", "events.jsonl"], "no file no.jsonl"),
     "missing events": (["match", "subs.jsonl", "no.csv"], "no file no.csv"),
     "unknown ending": (["match", "subs.jsonl", "events.txt"], "ending '.txt'"),

@@ -130,6 +130,28 @@ def test_explode_gives_a_row_a_match(spark: Any, compiled: Any) -> None:
     assert sorted(map(tuple, best.collect())) == [("x", 0, 0.0), ("x", 1, 1.0), ("y", 3, 3.0), ("y", 4, 4.0)]
 
 
+def test_relaxed_rankings_are_those_of_one_process(spark: Any, compiled: Any) -> None:
+    """Weights are a map column; scores are those of the ranking, over all partitions."""
+    subscriptions = [
+        {"id": number, "where": f"n >= {number} AND s = '{'ab'[number % 2]}' AND m < 3", "weights": {"n": number / 2}}
+        for number in range(9)
+    ]
+    events = [{"n": 4.0, "s": "a", "m": 5.0}, {"n": 9.0, "s": "b", "m": 1.0}, {"n": -1.0, "s": None, "m": None}]
+    folder, _ = compiled(subscriptions, partitions=3)
+    frame = spark.createDataFrame(
+        [(row, *event.values()) for row, event in enumerate(events)], "k int, n double, s string, m double"
+    )
+    ranking = tocsin.Relaxed(4)
+
+    matched = tocsin_spark.match(frame, folder, attributes=["n", "s", "m"], ranking=ranking).collect()
+
+    answer = tocsin.match(subscriptions, events, ranking=ranking, lists=True)
+    whole = zip(answer.table["subscription"].to_pylist(), answer.table["score"].to_pylist(), strict=True)
+    wanted = [list(zip(ids, scores, strict=True)) for ids, scores in whole]
+    assert [[tuple(one) for one in row["matches"]] for row in sorted(matched)] == wanted
+    assert wanted[0][0] == (4, 3.0)
+
+
 def test_only_the_named_attributes_are_looked_at(spark: Any, compiled: Any, found: Any) -> None:
     """A column that is not named is absent for the subscriptions, and kept in the result."""
     folder, _ = compiled(
