@@ -118,5 +118,5 @@ def _weights(
     places = np.searchsorted(given_keys, keys)
     found = places < len(given_keys)
     found[found] = given_keys[places[found]] == keys[found]
-    out[alone[found]] = values[places[found]]
+    out[alone[found]] = values[places[found]] + 0.0  # -0.0 is 0
     return frozen(out, np.float64)

@@ -91,22 +91,22 @@ def count_nodes(starts: NDArray[np.int64], branching: int) -> NDArray[np.int64]:
 def open_tree(trees: RTrees, group: int, state: NDArray[np.int64]) -> None:
     """Begin a search at the root; nothing is looked at yet."""
     first, stop = trees.starts[group], trees.starts[group + 1]
-    branching = trees.branching[0]
-    count = stop - first
+    branching = np.uint64(trees.branching[0])
+    count = np.uint64(stop - first)
     state[BEGIN] = first
     state[EXAMINED] = 0
-    if count <= min(branching, SHORT):
+    if count <= min(branching, np.uint64(SHORT)):
         state[LEVEL], state[TOP] = 0, 0
         state[AT], state[PART] = first, stop
         return
     base = trees.node_starts[group]
     at = np.uint64(0)
     while True:
-        count = (count + branching - 1) // branching
+        count = (count + branching - _ONE) // branching
         at += _THREE
         state[at + np.uint64(BEGIN)] = base
-        base += count
-        if count == 1:
+        base += np.int64(count)
+        if count == _ONE:
             break
     state[LEVEL] = np.int64(at // _THREE)
     state[TOP] = state[LEVEL]

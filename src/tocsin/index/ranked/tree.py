@@ -81,8 +81,12 @@ class ScoredTree:
     def best(self, groups: NDArray[np.int32], codes: NDArray[np.int32], k: int) -> BestPlaces:
         """The k best places of each query: a group and a code, which is negative for a value that stabs nothing.
 
-        Cost: by the structure; see its file.
+        Raises `InvalidInput` for a group or a code that there is not. Cost: by the structure; see its file.
         """
+        if len(groups) and not (
+            groups.min() >= 0 and groups.max() < self.groups and (codes <= self._last[groups]).all()
+        ):
+            raise InvalidInput(f"there are {self.groups} groups, each with codes from 0 to its last one")
         k = min(k, max(len(self), 1))
         ends = np.zeros(len(codes) + 1, np.int64)
         out = np.empty(len(codes) * k, np.int32)
