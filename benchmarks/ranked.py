@@ -1,0 +1,93 @@
+"""Ranked: the best 20 of the intervals that a value stabs, by five structures, and of d-dimensional subscriptions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.calibration import median_seconds
+from benchmarks.rows import Row
+from reproduce.loads import coded, dimension_names, dimensions_of
+from reproduce.zipfian import Boxes, Floats, Points, short_boxes
+from tocsin.columns.batch import EventBatch, Wanted
+from tocsin.columns.tables import encode_table
+from tocsin.index import Plan, ranker_builder, registrations
+from tocsin.index.ranked.relaxed import build_relaxed
+from tocsin.model.ranking import Relaxed
+
+import pyarrow as pa
+
+_K = 20
+_QUERIES = 20_000
+_SLOW_QUERIES = 200
+_EVENTS = 256
+_MOST_DIMENSIONS = 8_000_000
+_DIMENSIONS = (1, 2, 4, 8, 64, 256)
+_LONG = 0.05  # mean length of an interval where there are many dimensions
+
+
+def rows(subscriptions: int) -> Iterator[Row]:
+    """Both regimes: the paper's workload flatters a sorted scan."""
+    for load in ("paper", "short"):
+        yield from _structures(load, subscriptions)
+    for dimensions in _DIMENSIONS:
+        for load in ("paper", "short") if dimensions <= 8 else ("long",):
+            yield _relaxed(load, min(subscriptions, _MOST_DIMENSIONS // dimensions), dimensions)
+
+
+def _structures(load: str, count: int) -> Iterator[Row]:
+    intervals, codes = coded(*_drawn(load, count, 1, _QUERIES))
+    codes = np.ascontiguousarray(codes.reshape(-1), np.int32)
+    groups = np.zeros(len(codes), np.int32)
+    fastest = 0.0
+    for registration in registrations():
+        if registration.question != "the best first":
+            continue
+        builder = ranker_builder(registration.name, {})
+        builder.build(intervals)
+        begun = time.perf_counter()
+        ranker = builder.build(intervals)
+        built = time.perf_counter() - begun
+        asked = _SLOW_QUERIES if registration.name in ("scored_r_tree", "interval_tree") else _QUERIES
+        seconds = median_seconds(lambda: ranker.best(groups[:asked], codes[:asked], _K), 5)
+        found = ranker.best(groups[:asked], codes[:asked], _K)
+        rate = asked / seconds
+        fastest = max(fastest, rate)
+        note = (
+            f"{fastest / rate:,.1f} x the time of the fastest before; {found.examined / asked:,.0f} intervals looked at; "
+            f"{ranker.sizes()['structure'] / count:.1f} B an interval, built in {built:.2f} s"
+        )
+        yield Row(registration.name, load, f"best {_K}", rate, "queries/s", note)
+
+
+def _relaxed(load: str, count: int, dimensions: int) -> Row:
+    boxes, points = _drawn(load, count, dimensions, _EVENTS)
+    made = dimensions_of(boxes)
+    index = build_relaxed(made, Plan("access", ""))
+    all_looked_at = build_relaxed(made, Plan("scan", ""))
+    batch, few = _batch(points), _batch(points[:64])
+    seconds = median_seconds(lambda: index.match(batch, Relaxed(_K)))
+    whole = median_seconds(lambda: all_looked_at.match(few, Relaxed(_K))) / len(few)
+    found = index.match(batch, Relaxed(_K))
+    rate = len(batch) / seconds
+    note = (
+        f"{count:,} subscriptions; {found.candidates_examined / len(batch):,.0f} intervals looked at, "
+        f"{found.verified / len(batch):,.0f} subscriptions scored; {rate * whole:.1f} x a look at everything"
+    )
+    return Row("relaxed", load, f"Relaxed({_K}), d = {dimensions}", rate, "events/s", note)
+
+
+def _drawn(load: str, count: int, dimensions: int, queries: int) -> tuple[Boxes, Floats]:
+    random = np.random.default_rng(1)
+    if load == "paper":
+        points = Points.of(random, dimensions=dimensions)
+        return points.draw_boxes(random, count), points.draw(random, queries)
+    boxes = short_boxes(random, count, dimensions, _LONG if load == "long" else 1e-4)
+    return boxes, random.random((queries, dimensions))
+
+
+def _batch(points: Floats) -> EventBatch:
+    names = dimension_names(points.shape[1])
+    return encode_table(pa.table({name: points[:, i] for i, name in enumerate(names)}), Wanted(names))
