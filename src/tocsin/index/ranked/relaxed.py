@@ -13,7 +13,7 @@ Source: Machanavajjhala et al. 2008, section 4; Fagin, Lotem, Naor 2003. Departs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -86,7 +86,7 @@ class RelaxedIndex:
         """The attributes that any dimension looks at."""
         return self._dimensions.compiled.attributes
 
-    def sizes(self) -> dict[str, int]:
+    def sizes(self) -> Mapping[str, int]:
         """Bytes of what the cursors walk, by part."""
         return self._ranker.sizes()
 
