@@ -6,18 +6,17 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
+from reproduce.loads import coded, dimension_names, dimensions_of
+from reproduce.zipfian import Boxes, Floats, Points, short_boxes
 
 from benchmarks.calibration import median_seconds
 from benchmarks.rows import Row
-from reproduce.loads import coded, dimension_names, dimensions_of
-from reproduce.zipfian import Boxes, Floats, Points, short_boxes
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.columns.tables import encode_table
 from tocsin.index import Plan, ranker_builder, registrations
 from tocsin.index.ranked.relaxed import build_relaxed
 from tocsin.model.ranking import Relaxed
-
-import pyarrow as pa
 
 _K = 20
 _QUERIES = 20_000

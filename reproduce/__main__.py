@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reproduce.figure import Figure, Panel, read_figure
 from reproduce.measuring import Point, compile_kernels, measure
-from reproduce.report import draw, table, verdicts
+from reproduce.report import draw, tables, verdicts
 
 HERE = Path(__file__).parent
 DEFAULT_SCALE = 0.02
@@ -42,7 +42,7 @@ def run(figure: Figure, scale: float, out: Path) -> int:
         points = measure_panel(figure, panel, scale)
         measured.append((panel, points))
         text, wrong = verdicts(panel, points)
-        told = ["", *table(figure, panel, points, scale), *text]
+        told = ["", *tables(figure, panel, points, scale), *text]
         lines += told
         print("\n".join(told), flush=True)
         failed += wrong

@@ -12,7 +12,7 @@ from typing import Any
 from reproduce.shapes import Claim, claim_of
 
 Value = int | float | str
-_PANEL = {"name", "title", "sweep", "measure", "series", "expect", "workload", "log"}
+_PANEL = {"name", "title", "sweep", "measure", "series", "expect", "workload", "log", "beside"}
 _FIGURE = {"paper", "figure", "title", "note", "workload", "scaled", "series", "panel"}
 MEASURES = {"match": "us an event", "build": "seconds", "memory": "MB"}
 
@@ -36,7 +36,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One plot: what is measured of each series while a parameter takes several values."""
+    """One plot: what is measured of each series while a parameter takes several values.
+
+    `beside` names the series by which the others are divided, in a second table.
+    """
 
     name: str
     title: str
@@ -47,6 +50,7 @@ class Panel:
     claims: tuple[Claim, ...]
     workload: Mapping[str, Any]
     log: bool
+    beside: str | None
 
     def at(self, value: Value, scale: float, scaled: Sequence[str]) -> dict[str, Any]:
         """The workload's parameters at one point, sizes scaled."""
@@ -94,6 +98,8 @@ def _panel(given: dict[str, Any], workload: Mapping[str, Any], series: Mapping[s
     ((parameter, values),) = given["sweep"].items()
     if given["measure"] not in MEASURES:
         raise ValueError(f"measure {given['measure']!r} is none of {', '.join(MEASURES)}")
+    if given.get("beside") not in [None, *given["series"]]:
+        raise ValueError(f"beside {given['beside']!r} is none of {', '.join(given['series'])}")
     return Panel(
         given["name"],
         given["title"],
@@ -104,6 +110,7 @@ def _panel(given: dict[str, Any], workload: Mapping[str, Any], series: Mapping[s
         tuple(claim_of(one) for one in given.get("expect", ())),
         {**workload, **given.get("workload", {})},
         given.get("log", True),
+        given.get("beside"),
     )
 
 

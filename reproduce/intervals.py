@@ -1,18 +1,20 @@
-"""What do the scored interval indexes run on? Machanavajjhala et al. 2008, section 4, Table 1; and short intervals."""
+"""What do the scored interval indexes run on? Machanavajjhala et al. 2008, section 4, Table 1; and short intervals.
+
+Either dimensions are asked each by itself or, where the load is `relaxed`, subscriptions for the sum of their scores.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reproduce.loads import Intervals, coded
-from reproduce.zipfian import Points, short_boxes
-from tocsin.index.ranked.intervals import ScoredIntervals
+from reproduce.loads import Intervals, RelaxedBoxes, coded, dimensions_of
+from reproduce.zipfian import Boxes, Floats, Points, short_boxes
 
-Coded = tuple[ScoredIntervals, NDArray[np.int32]]
+Ranked: TypeAlias = Intervals | RelaxedBoxes
 
 
 def zipfian_intervals(
@@ -21,15 +23,16 @@ def zipfian_intervals(
     k: int = 20,
     dimensions: int = 1,
     skew_length: float = 0.75,
+    relaxed: bool = False,
     events: int = 1000,
     warm_up: int = 100,
     seed: int = 1,
     **of_points: Any,
-) -> Intervals:
+) -> Ranked:
     """The paper's: n_intervals `subscriptions`, n_queries `events`, d `dimensions`; `of_points` is for `Points.of`."""
     given = tuple(sorted(of_points.items()))
-    made = _zipfian(subscriptions, dimensions, skew_length, warm_up + events, seed, given)
-    return _load(made, k, warm_up)
+    made = _zipfian(subscriptions, dimensions, skew_length, relaxed, range(warm_up, warm_up + events), seed, given)
+    return replace(made, k=k)
 
 
 def short_intervals(
@@ -38,17 +41,20 @@ def short_intervals(
     k: int = 20,
     dimensions: int = 1,
     mean_length: float = 1e-4,
+    relaxed: bool = False,
     events: int = 1000,
     warm_up: int = 100,
     seed: int = 1,
-) -> Intervals:
+) -> Ranked:
     """Not the paper's: short intervals anywhere, scored at random."""
-    return _load(_short(subscriptions, dimensions, mean_length, warm_up + events, seed), k, warm_up)
+    made = _short(subscriptions, dimensions, mean_length, relaxed, range(warm_up, warm_up + events), seed)
+    return replace(made, k=k)
 
 
-def _load(made: Coded, k: int, warm_up: int) -> Intervals:
-    intervals, codes = made
-    return Intervals(intervals, codes, k, range(warm_up), range(warm_up, len(codes)))
+def _load(boxes: Boxes, points: Floats, relaxed: bool, events: range) -> Ranked:
+    if relaxed:
+        return RelaxedBoxes(dimensions_of(boxes), points, 1, range(events.start), events)
+    return Intervals(*coded(boxes, points), 1, range(events.start), events)
 
 
 @lru_cache(1)
@@ -56,18 +62,20 @@ def _zipfian(
     subscriptions: int,
     dimensions: int,
     skew_length: float,
-    queries: int,
+    relaxed: bool,
+    events: range,
     seed: int,
     of_points: tuple[tuple[str, Any], ...],
-) -> Coded:
+) -> Ranked:
     """Made once for all k. Neither draw moves the other, nor the regions."""
     of_regions, of_boxes, of_queries = np.random.default_rng(seed).spawn(3)
     points = Points.of(of_regions, dimensions=dimensions, **dict(of_points))
-    return coded(points.draw_boxes(of_boxes, subscriptions, skew_length), points.draw(of_queries, queries))
+    boxes = points.draw_boxes(of_boxes, subscriptions, skew_length)
+    return _load(boxes, points.draw(of_queries, events.stop), relaxed, events)
 
 
 @lru_cache(1)
-def _short(subscriptions: int, dimensions: int, mean_length: float, queries: int, seed: int) -> Coded:
+def _short(subscriptions: int, dimensions: int, mean_length: float, relaxed: bool, events: range, seed: int) -> Ranked:
     of_boxes, of_queries = np.random.default_rng(seed).spawn(2)
     boxes = short_boxes(of_boxes, subscriptions, dimensions, mean_length)
-    return coded(boxes, of_queries.random((queries, dimensions)))
+    return _load(boxes, of_queries.random((events.stop, dimensions)), relaxed, events)

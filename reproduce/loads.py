@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from reproduce.zipfian import Boxes, Floats
+from tocsin.columns.arrays import frozen
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.conjunctions import Comparisons, compile_conjunctions
+from tocsin.columns.dimensions import Dimensions
+from tocsin.columns.numbers import keys_of
 from tocsin.columns.objects import encode_objects
-from tocsin.index import Matcher, Ranker
+from tocsin.columns.tables import encode_table
+from tocsin.index import Matcher, Plan, Ranker, Registration
 from tocsin.index.ranked.intervals import ScoredIntervals
+from tocsin.index.ranked.relaxed import RelaxedIndex, build_relaxed
+from tocsin.kernels import codes
+from tocsin.model.ranking import Relaxed
 
 Ask: TypeAlias = Callable[[], Any]
 
@@ -27,7 +36,10 @@ class Load(Protocol):
 
     @property
     def subscriptions(self) -> Any:
-        """What a builder builds its index of."""
+        """What an index is built of."""
+
+    def build(self, registration: Registration, options: Mapping[str, int]) -> Any:
+        """What is asked, under a registered index. Raises `UnsuitableIndex`."""
 
     @property
     def warm_up(self) -> range:
@@ -59,6 +71,9 @@ class Expressions:
     def events(self) -> range:
         return range(len(self.rows))
 
+    def build(self, registration: Registration, options: Mapping[str, int]) -> Any:
+        return registration.builder(**options).build(self.subscriptions)
+
     def batch(self, wanted: Wanted, events: range) -> EventBatch:
         return encode_objects(((number, self.rows[number]) for number in events), wanted)
 
@@ -80,6 +95,9 @@ class Intervals:
     warm_up: range
     events: range
 
+    def build(self, registration: Registration, options: Mapping[str, int]) -> Any:
+        return registration.builder(**options).build(self.subscriptions)
+
     def ask(self, index: Ranker, events: range) -> Ask:
         """A thousand points at a time, so that their answers find room."""
         batches = [self.codes[at : min(at + _BATCH, events.stop)] for at in events[::_BATCH]]
@@ -89,6 +107,63 @@ class Intervals:
     def nbytes(self, index: Ranker) -> int:
         """Without scores and owners, which every structure leads to alike."""
         return index.sizes()["structure"]
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxedBoxes:
+    """Boxes, a scored interval a dimension, and points; asked for are the `k` boxes of the highest sums of scores."""
+
+    subscriptions: Dimensions
+    points: Floats = field(repr=False)  # (points, d)
+    k: int
+    warm_up: range
+    events: range
+
+    def build(self, registration: Registration, options: Mapping[str, int]) -> RelaxedIndex:
+        """By the threshold algorithm alone, as the paper has it, where the index is a ranker; else as tocsin plans it.
+
+        So `access` looks at everything where cursors give too much, and `scan` always.
+        """
+        if registration.question == "the best first":
+            plan = Plan("access", "", ranker=registration.name, ranker_options=options)
+            return build_relaxed(self.subscriptions, plan, most=len(self.subscriptions))
+        return build_relaxed(self.subscriptions, Plan(registration.name, "", options=options))
+
+    def ask(self, index: RelaxedIndex, events: range) -> Ask:
+        names = dimension_names(self.points.shape[1])
+        columns = self.points[events.start : events.stop].T
+        batch = encode_table(pa.table(dict(zip(names, columns, strict=True))), Wanted(index.attributes))
+        return lambda: index.match(batch, Relaxed(self.k))
+
+    def nbytes(self, index: RelaxedIndex) -> int:
+        """Of all dimensions; without scores and owners."""
+        return index.sizes()["structure"]
+
+
+def dimensions_of(boxes: Boxes) -> Dimensions:
+    """A dimension for each side of each box: `d BETWEEN low AND high`, of its score's weight."""
+    count, size = boxes.lows.shape
+    chosen = np.tile(np.arange(size, dtype=np.int32), count)
+    starts = np.arange(len(chosen) + 1)
+    compiled = ranges(dimension_names(size), starts, chosen, boxes.lows.reshape(-1), boxes.highs.reshape(-1))
+    owners = frozen(np.repeat(np.arange(count), size), np.int32)
+    weights = frozen(boxes.scores.reshape(-1), np.float64)
+    return Dimensions(count, compiled, owners, weights, frozen(starts, np.int64), frozen(chosen, np.int32))
+
+
+def dimension_names(size: int) -> list[str]:
+    """What dimensions are called: by their names they come in order, as their weights are added."""
+    return [f"d{number:03}" for number in range(size)]
+
+
+def ranges(
+    names: Sequence[str], starts: NDArray[np.int64], chosen: NDArray[np.int32], lows: Floats, highs: Floats
+) -> CompiledExpressions:
+    """Conjunctions of `attribute BETWEEN low AND high`."""
+    operations = np.full(len(chosen), codes.EQUAL, np.uint8)
+    compiled = compile_conjunctions(names, Comparisons(starts, chosen, operations, lows))
+    arrays = compiled.arrays._replace(leaf_highs=frozen(keys_of(highs), np.int64))
+    return replace(compiled, arrays=arrays)
 
 
 def coded(boxes: Boxes, points: Floats) -> tuple[ScoredIntervals, NDArray[np.int32]]:

@@ -36,7 +36,7 @@ def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
     registration, options = parse_index(series.index.format(**given))
     begun = time.process_time()
     try:
-        index = registration.builder(**options).build(load.subscriptions)
+        index = load.build(registration, options)
     except UnsuitableIndex as error:
         return Point(None, f"refused: {error.reason}")
     built = time.process_time() - begun

@@ -12,17 +12,31 @@ from reproduce.measuring import Point
 Points = Mapping[str, Sequence[Point]]
 
 
-def table(figure: Figure, panel: Panel, points: Points, scale: float) -> list[str]:
-    """The points of a panel, a row for each value of its parameter, and why some are missing."""
+def tables(figure: Figure, panel: Panel, points: Points, scale: float) -> list[str]:
+    """The points of a panel, why some are missing and, where it says so, their ratios to one series."""
+    notes = {f"{name}: {point.note}": None for name, line in points.items() for point in line if point.note}
+    first = [f"({panel.name}) {panel.title}, {MEASURES[panel.measure]}", *_table(figure, panel, points, scale), *notes]
+    if panel.beside is None:
+        return first
+    ratios = {
+        name: [_ratio(*pair) for pair in zip(line, points[panel.beside], strict=True)] for name, line in points.items()
+    }
+    return [*first, f"the same by {panel.beside}", *_table(figure, panel, ratios, scale)]
+
+
+def _ratio(point: Point, other: Point) -> Point:
+    return Point(None) if point.value is None or not other.value else Point(point.value / other.value)
+
+
+def _table(figure: Figure, panel: Panel, points: Points, scale: float) -> list[str]:
+    """A row for each value of the panel's parameter."""
     head = [panel.parameter, *points]
     rows = [
         [_shown(panel.at(value, scale, figure.scaled)[panel.parameter]), *(_cell(line[i]) for line in points.values())]
         for i, value in enumerate(panel.values)
     ]
     widths = [max(len(row[c]) for row in [head, *rows]) for c in range(len(head))]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [head, *rows]]
-    notes = {f"{name}: {point.note}": None for name, line in points.items() for point in line if point.note}
-    return [f"({panel.name}) {panel.title}, {MEASURES[panel.measure]}", *lines, *notes]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [head, *rows]]
 
 
 def verdicts(panel: Panel, points: Points) -> tuple[list[str], int]:

@@ -18,6 +18,7 @@ class Claim:
     `rises`, `falls`: from first to last at least by `factor`. `steady`: highest by lowest is at most `factor`.
     `steeper`: it grows from first to last by at least `factor` times what each of `than` does.
     `converges`: from first to last the highest of it and all of `than` comes nearer to the lowest, by `factor`.
+    It is about the first `among` points, or all.
     """
 
     kind: str
@@ -25,9 +26,11 @@ class Claim:
     than: tuple[str, ...] = ()
     factor: float = 1.0
     everywhere: bool = False
+    among: int | None = None
 
     def check(self, lines: Lines) -> tuple[bool | None, str]:
         """Whether it holds, None where there is nothing to compare; and in words."""
+        lines = {name: line[: self.among] for name, line in lines.items()}
         own = lines.get(self.series, ())
         if self.kind == _CONVERGES:
             return _converges(self, [own, *(lines.get(other, ()) for other in self.than)])
@@ -50,7 +53,8 @@ def claim_of(given: Mapping[str, Any]) -> Claim:
 
 
 def _at_least(claim: Claim) -> str:
-    return "" if claim.factor == 1 else f", {claim.factor:g} times or more"
+    among = "" if claim.among is None else f" of the first {claim.among}"
+    return among if claim.factor == 1 else f"{among}, {claim.factor:g} times or more"
 
 
 def _growth(own: Sequence[float]) -> float | None:

@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 import tocsin
 from reproduce.intervals import short_intervals, zipfian_intervals
-from reproduce.loads import Expressions, Load
+from reproduce.loads import Expressions, Load, ranges
 from reproduce.zipfian import draw_places, zipfian
 from tocsin.columns.arrays import frozen
-from tocsin.columns.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.compiled import compile_expressions
 from tocsin.columns.conjunctions import Comparisons, compile_conjunctions
-from tocsin.columns.numbers import keys_of
 from tocsin.kernels import codes
 
 Random = np.random.Generator
@@ -103,7 +102,7 @@ def _queries(
     event_starts, words = attribute_sets(random, sizes, attributes, 1.0)
     counts = np.minimum(random.geometric(0.4, len(words)), 20) if interval else np.ones(len(words), np.int64)
     rows = _dicts(event_starts, words, counts)
-    return Expressions(_ranges(attributes, starts, chosen, lows, highs), rows)
+    return Expressions(ranges(names_of(attributes), starts, chosen, lows, highs), rows)
 
 
 def _products(
@@ -118,7 +117,7 @@ def _products(
     highs = lows + np.where(random.random(len(chosen)) < 0.5, 0, random.integers(1, 10, len(chosen)))
     event_starts, had = _weighted_sets(random, random.integers(3, event_size + 1, events), frequency)
     rows = _dicts(event_starts, had, random.integers(1, 61, len(had)))
-    return Expressions(_ranges(attributes, starts, chosen, lows, highs), rows)
+    return Expressions(ranges(names_of(attributes), starts, chosen, lows, highs), rows)
 
 
 def _normal_form(
@@ -225,17 +224,3 @@ def _dicts(starts: NDArray[np.int64], attributes: NDArray[np.int32], values: NDA
         {f"a{a}": v for a, v in zip(attributes[i:j].tolist(), values[i:j].tolist(), strict=True)}
         for i, j in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
     ]
-
-
-def _ranges(
-    attributes: int,
-    starts: NDArray[np.int64],
-    chosen: NDArray[np.int32],
-    lows: NDArray[np.float64],
-    highs: NDArray[np.float64],
-) -> CompiledExpressions:
-    """Conjunctions of `attribute BETWEEN low AND high`."""
-    operations = np.full(len(chosen), codes.EQUAL, np.uint8)
-    compiled = compile_conjunctions(names_of(attributes), Comparisons(starts, chosen, operations, lows))
-    arrays = compiled.arrays._replace(leaf_highs=frozen(keys_of(highs), np.int64))
-    return replace(compiled, arrays=arrays)

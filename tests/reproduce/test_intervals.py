@@ -119,7 +119,7 @@ def test_memory_is_that_of_the_structure() -> None:
     assert 0 <= point.value * 1e6 - (12 * 5000 + 8 * (100 + 2 + 1)) < 100
 
 
-@pytest.mark.parametrize("name", ["table-2", "fig-6"])
+@pytest.mark.parametrize("name", ["table-2", "fig-6", "fig-7-8", "fig-9", "dimensions"])
 def test_figures_of_ranked_pubsub_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With fewer rounds of fewer queries than would be worth measuring."""
     monkeypatch.setattr(measuring, "_ENOUGH_S", 1e-4)

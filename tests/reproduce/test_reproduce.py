@@ -38,6 +38,7 @@ name = "a"
 title = "increasing N"
 sweep = { subscriptions = [500, 1000] }
 measure = "memory"
+beside = "scan"
 series = ["scan", "access"]
 expect = [
     { kind = "rises", series = "scan" },
@@ -64,6 +65,9 @@ def test_a_figure_is_run_and_judged(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "subscriptions" in text
     assert "           50" in text
     assert "access: not asked beyond 60 subscriptions" in text
+    first, second = (row.split() for row in text.split("the same by scan\n")[1].splitlines()[1:3])
+    assert first[:2] == ["50", "1"]
+    assert second == ["100", "1", "-"]
     assert "held: scan rises: " in text
     assert "DID NOT HOLD: scan falls: " in text
     assert "held: access below scan at last, 0.01 times or more" in text
@@ -88,6 +92,7 @@ def test_every_figure_can_be_read(path: Path) -> None:
     ("old", "new", "message"),
     [
         ('measure = "memory"', 'measure = "luck"', "'luck' is none of match, build, memory"),
+        ('beside = "scan"', 'beside = "skan"', "'skan' is none of scan, access"),
         ('kind = "rises"', 'kind = "sings"', "'sings' is none of"),
         (', than = ["scan"], factor', ", factor", "needs `than`"),
         ('title = "Nothing of note"', 'titel = "x"', "'titel' is none of"),
@@ -126,7 +131,9 @@ def test_claims() -> None:
         ({"kind": "rises", "series": "c"}, None),
         ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.5}, True),
         ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.6, "everywhere": True}, False),
+        ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.6, "everywhere": True, "among": 1}, True),
         ({"kind": "below", "series": "a", "than": ["nobody"]}, None),
+        ({"kind": "falls", "series": "a", "among": 1}, None),
         ({"kind": "steeper", "series": "a", "than": ["b"], "factor": 2}, True),
         ({"kind": "steeper", "series": "b", "than": ["a"]}, False),
         ({"kind": "converges", "series": "a", "than": ["b"], "factor": 2}, True),

@@ -13,7 +13,7 @@ Source: Machanavajjhala et al. 2008, section 4; Fagin, Lotem, Naor 2003. Departs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -59,17 +59,21 @@ class ScoredMatches(NamedTuple):
 
 
 class RelaxedIndex:
-    """Answers `Relaxed`. Immutable; many threads may match."""
+    """Answers `Relaxed`. Immutable; many threads may match.
+
+    Cursors may give `most` intervals for an event before all dimensions are looked at, by default as many as take
+    about as long; below 0 none.
+    """
 
     def __init__(
-        self, dimensions: Dimensions, parts: RangeParts, ranker: Ranker, matcher: Matcher, *, by_cursors: bool = True
+        self, dimensions: Dimensions, parts: RangeParts, ranker: Ranker, matcher: Matcher, *, most: int | None = None
     ) -> None:
         self._dimensions = dimensions
         self._parts = parts
         self._matcher = matcher
         self._ranker = ranker
         self._binder = Binder(parts.compiled)
-        self._most = _worth(dimensions) if by_cursors else -1
+        self._most = _worth(dimensions) if most is None else most
         self._everyone = everyone(dimensions.subscriptions)
         weights = dimensions.weights
         self._is_exact = bool((weights <= _GRAIN).all()) and bool((weights * _GRAIN % 1 == 0).all())
@@ -79,6 +83,10 @@ class RelaxedIndex:
     def attributes(self) -> list[str]:
         """The attributes that any dimension looks at."""
         return self._dimensions.compiled.attributes
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of what the cursors walk, by part."""
+        return self._ranker.sizes()
 
     def match(self, batch: EventBatch, ranking: Relaxed, alive: Alive = None) -> ScoredMatches:
         """The k best of each event among the subscriptions that are alive; ties by number."""
@@ -208,8 +216,11 @@ def _combined(ranking: Relaxed, weights: NDArray[np.float64]) -> float:
     return float(score)
 
 
-def build_relaxed(dimensions: Dimensions, plan: Plan) -> RelaxedIndex:
+def build_relaxed(dimensions: Dimensions, plan: Plan, *, most: int | None = None) -> RelaxedIndex:
     """Under the plan's ranker or, where the plan is `scan`, without: then every dimension is looked at.
+
+    Cursors may give `most` intervals for an event before that is done all the same; as many as there are dimensions
+    make it the threshold algorithm alone. None leaves it to the index.
 
     Cost: O(D log D) for D dimensions.
     """
@@ -219,4 +230,4 @@ def build_relaxed(dimensions: Dimensions, plan: Plan) -> RelaxedIndex:
     ranker = ranker_builder(plan.ranker, plan.ranker_options).build(intervals)
     general = dimensions.subset(parts.general).compiled
     matcher = matcher_builder("scan" if is_scan else "access", {}).build(general, plan.statistics)
-    return RelaxedIndex(dimensions, parts, ranker, matcher, by_cursors=not is_scan)
+    return RelaxedIndex(dimensions, parts, ranker, matcher, most=-1 if is_scan else most)
