@@ -20,9 +20,8 @@ class Row:
         """The row; rates also for a million steps a second of the fixed loop, which other machines can compare."""
         digits = 0 if self.value >= 1000 else 1 if self.value >= 10 else 2
         multiple = f"{self.value / calibration:9,.1f}" if self.unit.endswith("/s") else f"{'':9}"
-        return (
-            f"{self.what:8} {self.load:5} {self.of:26} {self.value:12,.{digits}f} {self.unit:9} {multiple}  {self.note}"
-        )
+        value = f"{self.value:12,.{digits}f} {self.unit:9} {multiple}"
+        return f"{self.what:13} {self.load:5} {self.of:26} {value}  {self.note}"
 
 
-HEADER = f"{'what':8} {'load':5} {'of':26} {'':>12} {'unit':9} {'x calib.':>9}  note"
+HEADER = f"{'what':13} {'load':5} {'of':26} {'':>12} {'unit':9} {'x calib.':>9}  note"

@@ -18,7 +18,7 @@ from tests.naive import intervals as naive
 from tests.naive.intervals import Interval
 from tests.ranked.building import scored
 from tocsin.index import BestPlaces, Ranker, Registration, ranker_builder, registrations
-from tocsin.kernels.r_trees import SHORT
+from tocsin.kernels.r_trees import SHORTEST
 
 RANKERS: Final = [r for r in registrations() if r.question == "the best first"]
 SCORES: Final = (0.0, 1.0, 1.0, 2.0, -3.5, 1e-308, 5e-324, 1e308, -1e308)
@@ -117,7 +117,7 @@ def random_load(random: np.random.Generator, count: int, codes: int, mean_length
 )
 @given(
     seed=st.integers(0, 2**32 - 1),
-    count=st.sampled_from([SHORT - 1, SHORT + 1, 150, 700]),
+    count=st.sampled_from([SHORTEST - 1, SHORTEST + 1, 150, 700]),
     codes=st.sampled_from([1, 3, 64, 1000]),
     length=st.sampled_from([0.02, 0.2, 2.0]),
     k=st.sampled_from([1, 2, 7, 64, 701, EVERYTHING]),

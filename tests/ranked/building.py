@@ -51,10 +51,16 @@ class Level(NamedTuple):
     entries: list[range]
 
 
+def branching_of(trees: RTrees, count: int) -> int:
+    """Entries of a node, by the legend: short groups have a root alone."""
+    branching, short = trees.branching.tolist()
+    return max(branching, short) if count <= short else branching
+
+
 def levels(trees: RTrees, group: int = 0) -> list[Level]:
     """The nodes of a group's R-tree, by the layout's legend alone."""
-    branching = int(trees.branching[0])
     first, stop = (int(trees.starts[group + i]) for i in range(2))
+    branching = branching_of(trees, stop - first)
     at, end = (int(trees.node_starts[group + i]) for i in range(2))
     found: list[Level] = []
     width, below = 1, stop - first
@@ -80,7 +86,7 @@ class Search:
     def __init__(self, trees: RTrees, code: int, group: int = 0) -> None:
         self.levels = levels(trees, group)
         self.rows = entries(trees).tolist()
-        self.branching = int(trees.branching[0])
+        self.branching = branching_of(trees, int(trees.starts[group + 1] - trees.starts[group]))
         self.code = code
         self.explored: list[list[int]] = [[] for _ in self.levels]
 

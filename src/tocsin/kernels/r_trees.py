@@ -19,13 +19,14 @@ from tocsin.kernels.ranked_layouts import ENTRY, EXTENT, PLACE, RTrees
 LEVEL: Final = 0
 TOP: Final = 1
 EXAMINED: Final = 2
-AT: Final = 3  # + 3 level: where the search is
-PART: Final = 4  # + 3 level: where the part that is searched ends
-BEGIN: Final = 5  # + 3 level: where the group's part of the level begins; it ends where the next one begins, and
-STOP: Final = 3  # + 3 (TOP + 1): where the entries end
+BRANCHING: Final = 3  # entries of a node
+AT: Final = 4  # + 3 level: where the search is
+PART: Final = 5  # + 3 level: where the part that is searched ends
+BEGIN: Final = 6  # + 3 level: where the group's part of the level begins; it ends where the next one begins, and
+STOP: Final = 4  # + 3 (TOP + 1): where the entries end
 
-SHORT: Final = 64
-"""So few entries are walked without a look at the root."""
+SHORTEST: Final = 16
+"""So few are walked without a look at the root."""
 
 _ONE = np.uint64(1)
 _THREE = np.uint64(3)
@@ -35,17 +36,24 @@ _EXTENT = np.uint64(EXTENT)
 
 def state_width(levels: int) -> int:
     """How many numbers the state of a tree of so many levels of nodes takes."""
-    return 3 * (levels + 3)
+    return AT + 3 * (levels + 2)
+
+
+@inlined
+def branching_of(branching: NDArray[np.int64], count: int) -> int:
+    """Entries of a node in the tree of a group of so many entries."""
+    return max(branching[0], branching[1]) if count <= branching[1] else branching[0]
 
 
 @kernel
-def count_levels(starts: NDArray[np.int64], branching: int) -> int:
+def count_levels(starts: NDArray[np.int64], branching: NDArray[np.int64]) -> int:
     """How many levels of nodes the largest group has."""
     levels = 0
     for group in range(len(starts) - 1):
         count, own = starts[group + 1] - starts[group], 0
+        width = branching_of(branching, count)
         while count > 1 or own == 0:
-            count = (count + branching - 1) // branching
+            count = (count + width - 1) // width
             own += 1
         levels = max(levels, own)
     return levels
@@ -54,9 +62,9 @@ def count_levels(starts: NDArray[np.int64], branching: int) -> int:
 @kernel
 def pack(trees: RTrees) -> None:
     """Write the extents of all nodes, each level by the one below. Cost: linear."""
-    branching = trees.branching[0]
     for group in range(len(trees.starts) - 1):
         first, stop = trees.starts[group], trees.starts[group + 1]
+        branching = branching_of(trees.branching, stop - first)
         at = trees.node_starts[group]
         below, width = trees.entries, ENTRY
         while stop > first:
@@ -73,13 +81,14 @@ def pack(trees: RTrees) -> None:
 
 
 @kernel
-def count_nodes(starts: NDArray[np.int64], branching: int) -> NDArray[np.int64]:
+def count_nodes(starts: NDArray[np.int64], branching: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where the nodes of each group begin."""
     out = np.zeros(len(starts), np.int64)
     for group in range(len(starts) - 1):
         count, total = starts[group + 1] - starts[group], 0
+        width = branching_of(branching, count)
         while count > 0:
-            count = (count + branching - 1) // branching
+            count = (count + width - 1) // width
             total += count
             if count == 1:
                 break
@@ -91,11 +100,12 @@ def count_nodes(starts: NDArray[np.int64], branching: int) -> NDArray[np.int64]:
 def open_tree(trees: RTrees, group: int, state: NDArray[np.int64]) -> None:
     """Begin a search at the root; nothing is looked at yet."""
     first, stop = trees.starts[group], trees.starts[group + 1]
-    branching = np.uint64(trees.branching[0])
     count = np.uint64(stop - first)
+    branching = np.uint64(branching_of(trees.branching, np.int64(count)))
     state[BEGIN] = first
     state[EXAMINED] = 0
-    if count <= min(branching, np.uint64(SHORT)):
+    state[BRANCHING] = np.int64(branching)
+    if count <= min(branching, np.uint64(SHORTEST)):
         state[LEVEL], state[TOP] = 0, 0
         state[AT], state[PART] = first, stop
         return
@@ -130,7 +140,7 @@ def place_of_entry(trees: RTrees, entry: int) -> int:
 def next_in_tree(trees: RTrees, code: int, state: NDArray[np.int64]) -> int:
     """The next entry that a code stabs; -1 when there is none any more."""
     at, top = _THREE * np.uint64(state[LEVEL]), _THREE * np.uint64(state[TOP])
-    branching = np.uint64(trees.branching[0])
+    branching = np.uint64(state[BRANCHING])
     while at <= top:
         i, stop = np.uint64(state[at + np.uint64(AT)]), np.uint64(state[at + np.uint64(PART)])
         if at == np.uint64(0):

@@ -38,7 +38,7 @@ class RTrees(NamedTuple):
     entries: NDArray[np.int32]  # (3 N,) by arrangement: of each interval its lowest code, its highest, its place
     node_starts: NDArray[np.int64]  # (G + 1,)
     nodes: NDArray[np.int32]  # (2 M,) the extent of all that is below a node: its lowest code, its highest
-    branching: NDArray[np.int64]  # (1,) b
+    branching: NDArray[np.int64]  # (2,) b; groups of at most so many entries have a root alone
 
 
 MEDIAN: Final = 0  # the code that every interval of the node contains

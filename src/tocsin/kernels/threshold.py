@@ -21,6 +21,10 @@ from tocsin.kernels.weighing import NOTHING, SUM, Dimensions, holds, keep, score
 LEFT: Final = -1
 """How many are found for an event that is left to `tiles`."""
 
+_FIRST: Final = 8
+_AGAIN: Final = 64
+"""Where three in four of a batch's events have been left, all others are, at once; but one in so many is tried."""
+
 
 class Lists(NamedTuple):
     """What cursors give, by place. F fields, N intervals, G general dimensions."""
@@ -73,7 +77,12 @@ def best_by_cursors(
     seen = np.zeros(len(starts), np.int32)
     held = np.zeros(len(generals) + 1, np.int32)
     last_weights, last_owners = np.empty(len(states), np.float64), np.empty(len(states), np.int64)
+    left = 0
     for event in range(len(found)):
+        if most < 0 or (event > _FIRST and 4 * left > 3 * event and event % _AGAIN):
+            found[event] = LEFT
+            left += 1
+            continue
         stamp = event + 1
         best_scores, best_numbers = scores[event], numbers[event]
         first, size = own_starts[event], own_starts[event + 1] - own_starts[event]
@@ -125,6 +134,7 @@ def best_by_cursors(
             counts[0] += states[i, EXAMINED]
             values[own_fields[first + i]] = -1
         found[event] = LEFT if given > most else kept
+        left += given > most
         if given <= most:
             sort_best(best_scores, best_numbers, kept)
 

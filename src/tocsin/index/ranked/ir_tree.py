@@ -15,6 +15,9 @@ from tocsin.index.ranked.r_tree import r_trees
 from tocsin.kernels.interval_trees import split
 from tocsin.kernels.ranked_layouts import NODE, IntervalTrees, Ranges
 
+_WALKED = 4
+"""Lists of so many nodes have a root alone: what lies between costs more than it saves."""
+
 
 def ir_trees(ranges: Ranges, branching: int) -> IntervalTrees:
     """One a group: lists by place, each with an R-tree of its own."""
@@ -26,5 +29,5 @@ def ir_trees(ranges: Ranges, branching: int) -> IntervalTrees:
     return IntervalTrees(
         frozen(roots, np.int32),
         frozen(nodes[: NODE * made].copy(), np.int32),
-        r_trees(starts[: made + 1], order, ranges, branching),
+        r_trees(starts[: made + 1], order, ranges, branching, _WALKED * branching),
     )

@@ -10,13 +10,17 @@ from tocsin.kernels.r_trees import count_nodes, pack
 from tocsin.kernels.ranked_layouts import EXTENT, Ranges, RTrees
 
 
-def r_trees(starts: NDArray[np.int64], order: NDArray[np.int32], ranges: Ranges, branching: int) -> RTrees:
-    """R-trees over groups of places in an arrangement. Cost: linear; 12 bytes an interval and 8 a node."""
-    node_starts = count_nodes(starts, branching)
+def r_trees(
+    starts: NDArray[np.int64], order: NDArray[np.int32], ranges: Ranges, branching: int, short: int = 0
+) -> RTrees:
+    """R-trees over groups of places in an arrangement; groups of at most `short` have a root alone.
+
+    Cost: linear; 12 bytes an interval and 8 a node.
+    """
+    widths = frozen([branching, short], np.int64)
+    node_starts = count_nodes(starts, widths)
     entries = np.stack([ranges.lows[order], ranges.highs[order], order], axis=1).reshape(-1)
     nodes = np.empty(EXTENT * int(node_starts[-1]), np.int32)
-    trees = RTrees(
-        frozen(starts, np.int64), entries, frozen(node_starts, np.int64), nodes, frozen([branching], np.int64)
-    )
+    trees = RTrees(frozen(starts, np.int64), entries, frozen(node_starts, np.int64), nodes, widths)
     pack(trees)
     return frozen_table(trees)

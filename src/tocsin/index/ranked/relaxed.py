@@ -198,13 +198,13 @@ class RelaxedIndex:
 
 
 def _worth(dimensions: Dimensions) -> int:
-    """How many intervals cursors may give: scoring what they lead to takes half as long as a look at everything.
+    """How many intervals cursors may give: scoring what they lead to takes about as long as a look at everything.
 
     By what both were measured to take: ns a subscription and a dimension.
     """
     subscriptions, count = max(dimensions.subscriptions, 1), len(dimensions)
-    everything, one = 0.3 * subscriptions + 0.2 * count, 200 + 12 * count / subscriptions
-    return 64 + int(everything / one / 2)
+    everything, one = 0.3 * subscriptions + 0.2 * count, 100 + 12 * count / subscriptions
+    return 64 + int(everything / one)
 
 
 def _combined(ranking: Relaxed, weights: NDArray[np.float64]) -> float:

@@ -104,7 +104,7 @@ def _nbytes(table: Any) -> int:
 
 def _state_width(structure: Structure) -> int:
     if isinstance(structure, RTrees):
-        return state_width(int(count_levels(structure.starts, int(structure.branching[0]))))
+        return state_width(int(count_levels(structure.starts, structure.branching)))
     if isinstance(structure, IntervalTrees):
         return TREES + LONGEST * _state_width(structure.lists)
     return WIDTH
