@@ -95,37 +95,54 @@ def best_by_cursors(
             open_cursor(structure, np.int64(field), own_codes[first + i], states[i])
             last_weights[i] = list_weights[places[field]] if places[field] < places[field + 1] else NOTHING
             last_owners[i] = -1
-        kept, given, going = 0, held_starts[event + 1] - held_starts[event], True
-        turn = -1  # the general dimensions first: what they hold for has no place in the lists
+        kept, given, going = np.int64(0), held_starts[event + 1] - held_starts[event], True
+        for i in range(held_starts[event], held_starts[event + 1]):  # they may hold for whom no list has
+            kept = _offer(
+                np.int64(generals[held_now[i]]),
+                starts,
+                rows,
+                weights,
+                ranges,
+                combine,
+                values,
+                held,
+                stamp,
+                alive,
+                seen,
+                best_scores,
+                best_numbers,
+                kept,
+                counts,
+            )
         while going and given <= most:
             going = False
-            end = size if turn >= 0 else held_starts[event + 1] - held_starts[event]
-            for i in range(end):
-                if turn < 0:
-                    number = np.int64(generals[held_now[held_starts[event] + i]])
-                else:
-                    if last_weights[i] == NOTHING:
-                        continue
-                    place = next_place(structure, own_codes[first + i], states[i])
-                    if place < 0:
-                        last_weights[i] = NOTHING
-                        continue
-                    given += 1
-                    number = np.int64(owners[place])
-                    last_weights[i], last_owners[i] = list_weights[place], number
-                    going = True
-                at = np.uint64(number)
-                if seen[at] == stamp:
+            for i in range(size):
+                if last_weights[i] == NOTHING:
                     continue
-                seen[at] = stamp
-                if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1) == np.uint64(0):
+                place = next_place(structure, own_codes[first + i], states[i])
+                if place < 0:
+                    last_weights[i] = NOTHING
                     continue
-                counts[1] += 1
-                score = score_of(starts, rows, weights, ranges, combine, values, held, stamp, number)
-                if score != NOTHING:
-                    kept = keep(best_scores, best_numbers, kept, score, number)
-            if turn < 0:
-                turn, going = 0, True
+                going = True
+                given += 1
+                last_weights[i], last_owners[i] = list_weights[place], np.int64(owners[place])
+                kept = _offer(
+                    last_owners[i],
+                    starts,
+                    rows,
+                    weights,
+                    ranges,
+                    combine,
+                    values,
+                    held,
+                    stamp,
+                    alive,
+                    seen,
+                    best_scores,
+                    best_numbers,
+                    kept,
+                    counts,
+                )
             if kept == len(best_scores) and _is_above(
                 best_scores[0], best_numbers[0], combine, is_exact, last_weights, last_owners, size
             ):
@@ -137,6 +154,36 @@ def best_by_cursors(
         left += given > most
         if given <= most:
             sort_best(best_scores, best_numbers, kept)
+
+
+@inlined
+def _offer(
+    number: int,
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    ranges: NDArray[np.int32],
+    combine: int,
+    values: NDArray[np.int32],
+    held: NDArray[np.int32],
+    stamp: int,
+    alive: NDArray[np.uint64],
+    seen: NDArray[np.int32],
+    best_scores: NDArray[np.float64],
+    best_numbers: NDArray[np.int32],
+    kept: int,
+    counts: NDArray[np.int64],
+) -> int:
+    """Score a subscription that comes up for the first time, and keep it if it is among the best; how many are kept."""
+    at = np.uint64(number)
+    if seen[at] == stamp:
+        return kept
+    seen[at] = stamp
+    if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1) == np.uint64(0):
+        return kept
+    counts[1] += 1
+    score = score_of(starts, rows, weights, ranges, combine, values, held, stamp, number)
+    return kept if score == NOTHING else keep(best_scores, best_numbers, kept, score, number)
 
 
 @inlined

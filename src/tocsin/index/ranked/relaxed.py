@@ -197,13 +197,18 @@ class RelaxedIndex:
         return ScoredMatches(starts, np.concatenate(numbers), np.concatenate(scores), examined, verified)
 
 
+_CACHED: Final = 1 << 20
+"""Beyond so many dimensions each that is looked up misses the processor's cache."""
+
+
 def _worth(dimensions: Dimensions) -> int:
     """How many intervals cursors may give: scoring what they lead to takes about as long as a look at everything.
 
-    By what both were measured to take: ns a subscription and a dimension.
+    By what both were measured to take: ns a subscription, a dimension, and a sum.
     """
     subscriptions, count = max(dimensions.subscriptions, 1), len(dimensions)
-    everything, one = 0.3 * subscriptions + 0.2 * count, 100 + 12 * count / subscriptions
+    everything = 0.3 * subscriptions + 0.2 * count
+    one = 30 + 8 * count / subscriptions + 70 * min(1.0, count / _CACHED)
     return 64 + int(everything / one)
 
 
