@@ -65,6 +65,21 @@ def test_an_option_that_an_index_does_not_have_is_refused(name: str) -> None:
         parse_index(name)
 
 
+@pytest.mark.parametrize("name", ["ir_tree(branching=1)", "be_tree(max_cap=0)", "opindex(segments=0)"])
+def test_an_option_out_of_range_is_refused_at_once(name: str) -> None:
+    """Before anything is subscribed."""
+    with pytest.raises(tocsin.InvalidInput, match=r"is [01]"):
+        tocsin.Engine(name)
+
+
+def test_a_ranker_by_name_leaves_matches_to_access() -> None:
+    """The plan says so, and how it was asked for."""
+    plan = choose("ir_tree(branching=8)")
+
+    assert (plan.index, plan.ranker, plan.asked) == ("access", "ir_tree", "ir_tree(branching=8)")
+    assert "relaxed" in plan.reason
+
+
 @pytest.mark.parametrize("name", ["scan()", " scan ( ) "])
 def test_no_options_are_no_options(name: str) -> None:
     registration, options = parse_index(name)

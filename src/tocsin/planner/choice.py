@@ -9,7 +9,7 @@ from tocsin.index import Plan, Statistics, parse_index
 def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
     """The plan for an index by name, options included, or `auto`.
 
-    Raises `UnknownIndex`, or `InvalidInput` for statistics that are none.
+    Raises `UnknownIndex`, or `InvalidInput` for statistics that are none and options out of range.
 
     >>> choose().index
     'access'
@@ -23,6 +23,7 @@ def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
     )
     if index != "auto":
         registration, options = parse_index(index)
+        registration.builder(**options)
         if registration.question == "the best first":
             reason = f"{registration.name} is asked for by name, for relaxed rankings; {known}"
             return Plan("access", reason, statistics, ranker=registration.name, ranker_options=options)
