@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.naive.intervals import Ends, Interval
 from tocsin.index.ranked.intervals import ScoredIntervals
-from tocsin.kernels.ranked_layouts import RTrees
+from tocsin.kernels.ranked_layouts import RTrees, SegmentTrees
+
+few = (
+    st.integers(0, 12)
+    .flatmap(lambda last: st.lists(st.tuples(*2 * [st.integers(0, last)]), max_size=14))
+    .map(lambda drawn: [(min(two), max(two)) for two in drawn])
+)
+"""A few intervals over a few codes."""
 
 
 def scored(intervals: Sequence[Interval], last: Sequence[int]) -> ScoredIntervals:
@@ -110,3 +119,10 @@ class Search:
         for child in children[: len(self.levels[level - 1].extents) - children.start]:
             if self._is_within(level - 1, child):
                 yield from self._below(level - 1, child)
+
+
+def lists_of(trees: SegmentTrees, group: int = 0) -> list[list[int]]:
+    """The places of each node's list, by the node's number in its group."""
+    first, stop = trees.node_starts[group : group + 2]
+    starts = trees.entry_starts[first : stop + 1]
+    return [trees.places[a:b].tolist() for a, b in itertools.pairwise(starts)]
