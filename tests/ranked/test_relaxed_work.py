@@ -26,7 +26,7 @@ from tests.naive.flatten import flatten
 from tocsin.columns.batch import Wanted
 from tocsin.columns.objects import encode_objects
 from tocsin.index import Plan, registrations
-from tocsin.index.alive import everyone
+from tocsin.index.alive import bitmap
 from tocsin.index.ranked.relaxed import RelaxedIndex, ScoredMatches
 from tocsin.kernels.tiles import MOST_EVENTS, TILE
 from tocsin.segment import relaxed_index
@@ -78,13 +78,6 @@ def _dimensions(text: str) -> list:
     return naive.dimensions(tocsin.parse(text))
 
 
-def without(gone: set[int], count: int) -> NDArray[np.uint64]:
-    alive = everyone(count)
-    for number in gone:
-        alive[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
-    return alive
-
-
 def check(
     subscriptions: Sequence[Sub],
     events: Sequence[Event],
@@ -95,7 +88,7 @@ def check(
 ) -> dict[str, ScoredMatches]:
     """Every ranker answers as scan does, and the oracle to some events; what each found for the last ranking."""
     indexes = {name: relaxed_of(subscriptions, name) for name in ("scan", *rankers)}
-    alive = without(gone, len(subscriptions)) if gone else None
+    alive = bitmap(~np.isin(np.arange(len(subscriptions)), list(gone))) if gone else None
     for ranking in rankings:
         found = {name: ask(index, events, ranking, alive) for name, index in indexes.items()}
         expected = rows(found["scan"])

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, gathered, starts_of
+from tocsin.columns.arrays import frozen, gathered, inverse, starts_of
 from tocsin.columns.compiled import CompiledExpressions, compile_expressions
 from tocsin.columns.joining import joined
-from tocsin.columns.subsets import subset
 from tocsin.kernels import dimensions as kernels
 from tocsin.model.dimensions import dimensions
 from tocsin.model.expression import Expression
@@ -34,18 +33,6 @@ class Dimensions:
     def __len__(self) -> int:
         return len(self.owners)
 
-    def subset(self, chosen: NDArray[np.int64]) -> Dimensions:
-        """Some of them, in order; leaves stay."""
-        named, _ = gathered(self.named_starts, chosen)
-        return Dimensions(
-            self.subscriptions,
-            subset(self.compiled, chosen.astype(np.int32)),
-            frozen(self.owners[chosen], np.int32),
-            frozen(self.weights[chosen], np.float64),
-            starts_of(np.diff(self.named_starts)[chosen], len(chosen)),
-            self.named[named],
-        )
-
 
 def compile_dimensions(
     compiled: CompiledExpressions, odd: NDArray[np.bool_], tree_of: Callable[[int], Expression], weights: Weights
@@ -57,9 +44,7 @@ def compile_dimensions(
     """
     plain = kernels.are_plain(compiled.arrays) & ~odd
     order = sorted(range(len(compiled.attributes)), key=compiled.attributes.__getitem__)
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    owners, attributes, starts, program = kernels.split_plain(compiled.arrays, np.flatnonzero(plain), ranks)
+    owners, attributes, starts, program = kernels.split_plain(compiled.arrays, np.flatnonzero(plain), inverse(order))
     first = replace(compiled, arrays=compiled.arrays._replace(program_starts=starts, program=program))
     others, second, names = _from_trees(np.flatnonzero(~plain), tree_of)
     all_owners = np.concatenate([owners, others])

@@ -15,7 +15,7 @@ from tocsin.engine.ordering import Located, in_order
 from tocsin.engine.sources import Root
 from tocsin.model.ranking import Ranking, Relaxed
 from tocsin.model.subscription import Match, Reject
-from tocsin.segment import Answered, Ranked, best_order, top
+from tocsin.segment import Answered, Ranked, best_of_all, top
 
 
 class Placed(NamedTuple):
@@ -70,14 +70,14 @@ class Moment:
             for place, snapshot in enumerate(self._root.snapshots)
             for one in snapshot.relaxed(batch, ranking)
         ]
-        events = np.concatenate([np.empty(0, np.int64), *(one.events for _, one in found)])
-        places = np.concatenate([np.empty(0, np.int64), *(source + one.subscriptions for source, one in found)])
-        scores = np.concatenate([np.empty(0), *(one.scores for _, one in found)])
-        ids = pc.rank(self.ids(places), tiebreaker="dense").to_numpy().astype(np.int64)
-        order = best_order(events, scores, ids, ranking.k)
-        examined = sum(one.candidates_examined for _, one in found)
-        verified = sum(one.verified for _, one in found)
-        return Placed(events[order], places[order], scores[order], examined, verified)
+        best = best_of_all(found, self._ranks_of, ranking.k)
+        assert best.scores is not None
+        return Placed(best.events, best.numbers, best.scores, best.candidates_examined, best.verified)
+
+    def _ranks_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers that are in the order of the ids of matches."""
+        ranks: NDArray[np.int64] = pc.rank(self.ids(places), tiebreaker="dense").to_numpy().astype(np.int64)
+        return ranks
 
     def answer(self, batch: EventBatch, ranking: Ranking | None) -> Answered:
         """The same, with what they are to be reported as."""

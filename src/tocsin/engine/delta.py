@@ -16,7 +16,7 @@ from tocsin.columns.growing import Growing
 from tocsin.columns.instances import RecipeBook
 from tocsin.columns.subsets import subset
 from tocsin.index import Plan
-from tocsin.index.alive import are_alive
+from tocsin.index.alive import are_alive, bitmap
 from tocsin.index.boolean.chains import ChainedExpressions, ChainedView
 from tocsin.index.ranked.relaxed import RelaxedIndex, ScoredMatches
 from tocsin.model.ranking import Relaxed
@@ -36,9 +36,7 @@ class Block:
 
     def match(self, batch: EventBatch, ranking: Relaxed, alive: NDArray[np.uint64]) -> ScoredMatches:
         """The best of those that are alive, by their numbers in the delta."""
-        mask = np.zeros((len(self.numbers) // 64 + 1) * 64, np.uint8)
-        mask[: len(self.numbers)] = are_alive(alive, self.numbers)
-        found = self.index.match(batch, ranking, np.packbits(mask, bitorder="little").view(np.uint64))
+        found = self.index.match(batch, ranking, bitmap(are_alive(alive, self.numbers)))
         return found._replace(subscriptions=self.numbers[found.subscriptions].astype(np.int32))
 
 

@@ -18,6 +18,13 @@ def are_alive(alive: NDArray[np.uint64], numbers: NDArray[np.integer]) -> NDArra
     return mask
 
 
+def bitmap(mask: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """(count // 64 + 1,) the bitmap of those that a mask has; the bits behind them are not set."""
+    padded = np.zeros((len(mask) // 64 + 1) * 64, bool)
+    padded[: len(mask)] = mask
+    return np.packbits(padded, bitorder="little").view(np.uint64)
+
+
 def living(alive: NDArray[np.uint64] | None, count: int) -> NDArray[np.int64]:
     """The numbers of the living among the first `count`; None: all are."""
     if alive is None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.kernels.code_sets import EventCodes
 from tocsin.kernels.cursors import next_place, open_cursor
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.packing import borrowed
@@ -29,19 +30,11 @@ class Singles(NamedTuple):
     places: NDArray[np.int32]  # (S,) the place of each subscription, -1 for one that is none of them
 
 
-class Events(NamedTuple):
-    """The fields of events. E events, V values."""
-
-    starts: NDArray[np.int64]  # (E + 1,)
-    fields: NDArray[np.int32]  # (V,)
-    codes: NDArray[np.int32]  # (V,)
-
-
 @kernel
 def best_singles(
     structure: Any,
     singles: Singles,
-    events: Events,
+    events: EventCodes,
     k: int,
     alive: NDArray[np.uint64],
     scores: NDArray[np.float64],

@@ -243,25 +243,25 @@ def most_scalar_values(fields: Fields, events: Events, numbers: NDArray[np.int32
     return most
 
 
+class EventCodes(NamedTuple):
+    """The scalar fields of events. E events, V values."""
+
+    starts: NDArray[np.int64]  # (E + 1,)
+    fields: NDArray[np.int32]  # (V,)
+    codes: NDArray[np.int32]  # (V,)
+
+
 @kernel
 def read_codes(
-    fields: Fields,
-    events: Events,
-    bound: Bound,
-    dropped: NDArray[np.uint8],
-    ranks: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    out_fields: NDArray[np.int32],
-    out_codes: NDArray[np.int32],
-) -> None:
-    """Write the scalar fields of all events, in CSR form, each event's in the order of `ranks`; none that is dropped.
-
-    There is room for `most_scalar_values` of each.
-    """
-    room = len(out_fields) // max(len(events.starts) - 1, 1)
+    fields: Fields, events: Events, bound: Bound, dropped: NDArray[np.uint8], ranks: NDArray[np.int32]
+) -> EventCodes:
+    """The scalar fields of all events, each event's in the order of `ranks`; none that is dropped."""
+    count = len(events.starts) - 1
+    room = most_scalar_values(fields, events, bound.attributes)
     own_fields, own_codes, payloads = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
+    out = EventCodes(np.zeros(count + 1, np.int64), np.empty(count * room, np.int32), np.empty(count * room, np.int32))
     written = np.int64(0)
-    for event in range(len(events.starts) - 1):
+    for event in range(count):
         found = scalar_values(fields, events, bound, event, own_fields, own_codes, payloads)
         first = written
         for i in range(found):
@@ -269,9 +269,10 @@ def read_codes(
             if dropped[field]:
                 continue
             at = written
-            while at > first and ranks[out_fields[at - 1]] > ranks[field]:
-                out_fields[at], out_codes[at] = out_fields[at - 1], out_codes[at - 1]
+            while at > first and ranks[out.fields[at - 1]] > ranks[field]:
+                out.fields[at], out.codes[at] = out.fields[at - 1], out.codes[at - 1]
                 at -= 1
-            out_fields[at], out_codes[at] = field, own_codes[i]
+            out.fields[at], out.codes[at] = field, own_codes[i]
             written += 1
-        starts[event + 1] = written
+        out.starts[event + 1] = written
+    return out

@@ -5,7 +5,7 @@ from tocsin.segment.builder import SegmentBuilder, build_segment
 from tocsin.segment.folder import IndexFolder, open_index, write_index
 from tocsin.segment.relaxed import relaxed_index
 from tocsin.segment.segment import Segment
-from tocsin.segment.segment_set import Answered, Ranked, SegmentSet, best_order, top
+from tocsin.segment.segment_set import Answered, Ranked, SegmentSet, best_of_all, top
 from tocsin.segment.storage import open_segment, write_segment
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "SegmentSet",
     "all_ids",
     "assemble",
-    "best_order",
+    "best_of_all",
     "build_segment",
     "open_index",
     "open_segment",

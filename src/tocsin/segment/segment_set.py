@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from tocsin.columns.arrays import frozen, inverse
 from tocsin.columns.batch import EventBatch, Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Best
+from tocsin.index.ranked.relaxed import ScoredMatches
 from tocsin.kernels.ordering import best_first
 from tocsin.kernels.scores import block_maxima
 from tocsin.model.ranking import Ranking, Relaxed
@@ -104,14 +105,8 @@ class SegmentSet:
         """The best of all segments' best."""
         found = [segment.relaxed().match(batch, ranking, segment.alive) for segment in self.segments]
         firsts = np.cumsum([0, *(len(segment) for segment in self.segments)])
-        events = np.concatenate([np.empty(0, np.int64), *(one.events for one in found)])
-        places = [first + one.subscriptions for first, one in zip(firsts, found, strict=False)]
-        numbers = self._ranks[np.concatenate([np.empty(0, np.int64), *places])]
-        scores = np.concatenate([np.empty(0), *(one.scores for one in found)])
-        order = best_order(events, scores, numbers, ranking.k)
-        examined = sum(one.candidates_examined for one in found)
-        verified = sum(one.verified for one in found)
-        return Ranked(events[order], numbers[order], examined, verified, scores[order])
+        best = best_of_all(list(zip(firsts[:-1], found, strict=True)), self._ranks.__getitem__, ranking.k)
+        return replace(best, numbers=self._ranks[best.numbers])
 
 
 def _ordered(found: Ranked, count: int) -> Ranked:
@@ -120,13 +115,24 @@ def _ordered(found: Ranked, count: int) -> Ranked:
     return Ranked(found.events[order], found.numbers[order], found.candidates_examined, found.verified)
 
 
-def best_order(
-    events: NDArray[np.int64], scores: NDArray[np.float64], ids: NDArray[np.int64], k: int
-) -> NDArray[np.int64]:
-    """The places of the k best of each event: by event, then score descending, then the rank of the id."""
-    order = np.lexsort((ids, -scores, events))
+def best_of_all(
+    found: Sequence[tuple[np.int64, ScoredMatches]],
+    rank: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    k: int,
+) -> Ranked:
+    """The k best of each event among several parts' best: score descending, then by what `rank` says of a number.
+
+    A part's numbers count from the one that it is given with.
+    """
+    events = np.concatenate([np.empty(0, np.int64), *(one.events for _, one in found)])
+    numbers = np.concatenate([np.empty(0, np.int64), *(first + one.subscriptions for first, one in found)])
+    scores = np.concatenate([np.empty(0), *(one.scores for _, one in found)])
+    order = np.lexsort((rank(numbers), -scores, events))
     owners = events[order]
-    return order[np.arange(len(order)) - np.searchsorted(owners, owners) < k]
+    order = order[np.arange(len(order)) - np.searchsorted(owners, owners) < k]
+    examined = sum(one.candidates_examined for _, one in found)
+    verified = sum(one.verified for _, one in found)
+    return Ranked(events[order], numbers[order], examined, verified, scores[order])
 
 
 def top(found: Ranked, scores: NDArray[np.float64], k: int) -> Ranked:

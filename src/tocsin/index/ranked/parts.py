@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import gathered, starts_of
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.dimensions import Dimensions
+from tocsin.columns.subsets import subset
 from tocsin.index.boolean.fields import fields_and_keys
 from tocsin.index.ranked.intervals import ScoredIntervals
 from tocsin.kernels.access_layouts import Fields
@@ -31,7 +32,7 @@ def range_parts(dimensions: Dimensions) -> RangeParts:
     """Tell dimensions that are ranges of one field's codes from others; what can never hold is left out of both."""
     is_general = ~are_ranges(dimensions.compiled.arrays)
     simple = np.flatnonzero(~is_general)
-    own = dimensions.subset(simple).compiled
+    own = subset(dimensions.compiled, simple.astype(np.int32))
     fields, keys = fields_and_keys(own, np.ones(len(own.attributes)))
     kept, sets = merge_literals(own.arrays.program_starts, own.arrays.program, keys, fields.operand_starts)
     is_alone = np.diff(sets.starts) == 1

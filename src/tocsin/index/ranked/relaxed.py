@@ -23,6 +23,7 @@ from tocsin.columns.arrays import frozen, gathered, starts_of
 from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
 from tocsin.columns.dimensions import Dimensions
+from tocsin.columns.subsets import subset
 from tocsin.errors import InvalidInput
 from tocsin.index.alive import everyone
 from tocsin.index.plan import Plan
@@ -30,7 +31,7 @@ from tocsin.index.protocols import Alive, Found, Matcher, Ranker
 from tocsin.index.ranked.parts import RangeParts, intervals_of, range_parts
 from tocsin.index.ranked.tables import RelaxedTables
 from tocsin.index.registry import matcher_builder, ranker_builder
-from tocsin.kernels.code_sets import most_scalar_values, read_codes
+from tocsin.kernels.code_sets import read_codes
 from tocsin.kernels.threshold import LEFT, Asked, best_by_cursors, held_dimensions
 from tocsin.kernels.tiles import MOST_EVENTS, best_by_tiles
 from tocsin.kernels.weighing import MAX, MIN, SUM
@@ -111,13 +112,10 @@ class RelaxedIndex:
         owners = np.repeat(np.arange(len(names)), np.diff(fields.starts))
         dropped = frozen(np.isin(owners, [n for n, name in enumerate(names) if name in ranking.drop]), np.uint8)
         bound = self._binder.bind(batch)
-        widest = int(most_scalar_values(fields, batch.arrays, bound.attributes))
-        starts = np.zeros(len(batch) + 1, np.int64)
-        own, codes = np.empty(len(batch) * widest, np.int32), np.empty(len(batch) * widest, np.int32)
-        read_codes(fields, batch.arrays, bound, dropped, self._tables.ranks, starts, own, codes)
+        codes = read_codes(fields, batch.arrays, bound, dropped, self._tables.ranks)
         held_starts, held = self._without_dropped(general, ranking)
         combine = SUM if callable(ranking.combine) else _COMBINATIONS[ranking.combine]
-        return Asked(starts, own, codes, held_starts, held, alive, combine, self._is_exact, self._most)
+        return Asked(*codes, held_starts, held, alive, combine, self._is_exact, self._most)
 
     def _without_dropped(self, found: Found, ranking: Relaxed) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The general dimensions that hold and name no attribute that is dropped."""
@@ -233,6 +231,6 @@ def build_relaxed(dimensions: Dimensions, plan: Plan, *, most: int | None = None
     is_scan = plan.index == "scan"
     intervals = intervals_of(dimensions, parts, none=is_scan)
     ranker = ranker_builder(plan.ranker, plan.ranker_options).build(intervals)
-    general = dimensions.subset(parts.general).compiled
+    general = subset(dimensions.compiled, parts.general.astype(np.int32))
     matcher = matcher_builder("scan" if is_scan else "access", {}).build(general, plan.statistics)
     return RelaxedIndex(dimensions, parts, ranker, matcher, most=-1 if is_scan else most)

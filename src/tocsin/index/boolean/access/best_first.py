@@ -20,7 +20,7 @@ from tocsin.index.ranked.sopt_r_tree import sopt_r_trees
 from tocsin.index.ranked.tree import ScoredTree, TreeBuilder
 from tocsin.kernels import best_singles as kernels
 from tocsin.kernels.access_layouts import Lists
-from tocsin.kernels.code_sets import most_scalar_values, read_codes
+from tocsin.kernels.code_sets import read_codes
 from tocsin.kernels.layouts import Bound
 
 LONG: Final = 1024
@@ -71,18 +71,15 @@ class BestFirst:
     def choose(self, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64], best: Best) -> Chosen:
         """For each event its k best among those whose scores are what they were, and all others that it satisfies."""
         changed = np.empty(0, np.int32) if best.changed is None else best.changed
-        count, arrays = len(batch), batch.arrays
-        widest = int(most_scalar_values(self._fields, arrays, bound.attributes))
-        starts = np.zeros(count + 1, np.int64)
-        fields, codes = np.empty(count * widest, np.int32), np.empty(count * widest, np.int32)
-        read_codes(self._fields, arrays, bound, self._kept, self._order, starts, fields, codes)
+        events = read_codes(self._fields, batch.arrays, bound, self._kept, self._order)
+        count, widest = len(batch), int(np.diff(events.starts).max(initial=0))
         states = np.empty((widest, len(self._tree.new_state())), np.int64)
         ends = np.zeros(count + 1, np.int64)
         out = np.empty(count * (best.k + len(changed)), np.int32)
         examined = kernels.best_singles(
             self._tree.structure,
             self._singles,
-            kernels.Events(starts, fields, codes),
+            events,
             best.k,
             alive,
             best.scores,
