@@ -26,6 +26,7 @@ from tocsin.index import Statistics
 from tocsin.language import parse, parse_json, to_json, to_text
 from tocsin.model.ranking import Relaxed, Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
+from tocsin.model.values import Range
 from tocsin.records import Conjunctions, SparseEvents
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ __all__ = [
     "Match",
     "Matches",
     "MissingExtra",
+    "Range",
     "RecordError",
     "Reject",
     "Relaxed",

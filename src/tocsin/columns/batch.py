@@ -7,18 +7,21 @@ number of compiled expressions: `bind` maps both onto each of them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import empty_runs, frozen, starts_of
+from tocsin.columns.arrays import empty_runs, frozen, gathered, starts_of
 from tocsin.columns.numbers import key_of
 from tocsin.kernels import codes
 from tocsin.kernels.layouts import Events
 from tocsin.model.subscription import Reject
-from tocsin.model.values import Box, Instant, Point, Scalar, Untyped, Value, box_of
+from tocsin.model.values import Box, Instant, Point, Range, Scalar, Untyped, Value, box_of
+
+_FIRST_INSTANT: Final = -(2**63)
+_LAST_INSTANT: Final = 2**63 - 1
 
 Bounds: TypeAlias = tuple[float, float, float, float]
 
@@ -35,6 +38,25 @@ class EventBatch:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def with_ranges(self) -> NDArray[np.bool_]:
+        """(E,) which events have a range in any attribute."""
+        arrays = self.arrays
+        if not len(arrays.ranges):
+            return np.zeros(len(self), bool)
+        before = np.concatenate([[0], np.cumsum(arrays.types >= codes.RANGED)])
+        return before[arrays.starts[1:]] > before[arrays.starts[:-1]]
+
+    def only(self, chosen: NDArray[np.int64]) -> EventBatch:
+        """Some of the events, in that order; what entries refer to stays as it is."""
+        entries, _ = gathered(self.arrays.starts, chosen)
+        arrays = self.arrays._replace(
+            starts=starts_of(np.diff(self.arrays.starts)[chosen], len(chosen)),
+            attributes=frozen(self.arrays.attributes[entries], np.int32),
+            types=frozen(self.arrays.types[entries], np.uint8),
+            payloads=frozen(self.arrays.payloads[entries], np.int64),
+        )
+        return replace(self, arrays=arrays, rows=self.rows[chosen])
 
 
 class Wanted:
@@ -85,7 +107,7 @@ class Dictionary:
 
 @dataclass(slots=True)
 class ValueStore:
-    """Where a batch keeps what does not fit an entry: strings, lists and boxes."""
+    """Where a batch keeps what does not fit an entry: strings, lists, boxes and ranges."""
 
     dictionary: Dictionary = field(default_factory=Dictionary)
     list_lengths: list[int] = field(default_factory=list)
@@ -93,6 +115,7 @@ class ValueStore:
     list_payloads: list[int] = field(default_factory=list)
     list_boxes: list[int] = field(default_factory=list)
     boxes: list[Bounds] = field(default_factory=list)
+    ranges: list[tuple[int, int]] = field(default_factory=list)
 
     def entry(self, value: Value) -> tuple[int, int]:
         """The type and payload of any value."""
@@ -104,6 +127,8 @@ class ValueStore:
             return codes.GEOMETRY, self.add_box(value.bounds())
         if isinstance(value, Untyped):
             return codes.UNTYPED, 0
+        if isinstance(value, Range):
+            return self.add_range(value)
         return self.scalar(value)
 
     def scalar(self, value: Scalar) -> tuple[int, int]:
@@ -125,6 +150,13 @@ class ValueStore:
         self.list_boxes.append(-1 if box is None else self.add_box(box))
         return len(self.list_lengths) - 1
 
+    def add_range(self, value: Range) -> tuple[int, int]:
+        """Store a range: its ends or, of one that is to be contained, its ends the other way round."""
+        kind, low = (codes.INSTANT, _FIRST_INSTANT) if value.lo is None else self.scalar(value.lo)
+        kind, high = (kind, _LAST_INSTANT) if value.hi is None else self.scalar(value.hi)
+        self.ranges.append((low, high) if value.contained else (high, low))
+        return codes.RANGED + kind, len(self.ranges) - 1
+
     def add_box(self, bounds: Bounds) -> int:
         self.boxes.append(bounds)
         return len(self.boxes) - 1
@@ -144,7 +176,7 @@ def build_events(
         frozen(types, np.uint8),
         frozen(payloads, np.int64),
     )
-    if not store.list_lengths and not store.boxes:
+    if not store.list_lengths and not store.boxes and not store.ranges:
         return Events(*entries, *_NOTHING_STORED)
     return Events(
         *entries,
@@ -153,6 +185,7 @@ def build_events(
         frozen(np.array(store.list_payloads, np.int64), np.int64),
         frozen(np.array(store.list_boxes, np.int32), np.int32),
         frozen(np.array(store.boxes, np.float64).reshape(-1, 4), np.float64),
+        frozen(np.array(store.ranges, np.int64).reshape(-1, 2), np.int64),
     )
 
 
@@ -162,5 +195,6 @@ _NOTHING_STORED: Final[tuple[Any, ...]] = (
     frozen(np.empty(0), np.int64),
     frozen(np.empty(0), np.int32),
     frozen(np.empty((0, 4)), np.float64),
+    frozen(np.empty((0, 2)), np.int64),
 )
-"""The arrays of lists and boxes of a batch that has none."""
+"""The arrays of lists, boxes and ranges of a batch that has none."""

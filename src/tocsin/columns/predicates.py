@@ -239,7 +239,11 @@ class PredicateCompiler:
         elif isinstance(node, In):
             self._truth_steps(disjunction(Comparison("=", node.operand, item) for item in node.items), steps)
         elif isinstance(node, Between):
-            self._truth_steps(expanded_between(node), steps)
+            literal = self.between_literal(node)
+            if literal is None:
+                self._truth_steps(expanded_between(node), steps)
+            else:
+                steps.append((codes.TRUTH_LEAF, literal >> 1))
         elif isinstance(node, IsNull) and isinstance(classify(node.operand), Truth):
             self._truth_steps(node.operand, steps)
             steps.append((codes.TRUTH_IS_NULL, 0))

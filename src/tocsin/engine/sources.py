@@ -132,7 +132,7 @@ class Snapshot:
         assert isinstance(self.source.holder, Segment)
         version = self.version
         best = None if k is None else Best.of(k, version.scores, version.maxima, version.base, version.changed)
-        return self.source.holder.matcher.match(batch, self.alive, best)
+        return self.source.holder.match(batch, self.alive, best)
 
     def relaxed(self, batch: EventBatch, ranking: Relaxed) -> list[ScoredMatches]:
         """The best of each of its parts."""

@@ -97,7 +97,10 @@ class RankerBuilder(Protocol):
 
 
 class Matcher(Protocol):
-    """Finds all subscriptions that each event satisfies. Immutable, safe to share between threads."""
+    """Finds all subscriptions that each event satisfies. Immutable, safe to share between threads.
+
+    Events have no ranges, unless it says that it takes them; `index.ranges` sees to that.
+    """
 
     @property
     def attributes(self) -> Sequence[str]:

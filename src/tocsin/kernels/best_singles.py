@@ -51,7 +51,7 @@ def best_singles(
         (structure, singles, events, alive, scores, changed, states, ends, out)
     )
     (starts, lows, highs, _), known, owners, _, _ = singles
-    own_starts, own_fields, own_codes = events
+    own_starts, own_fields, own_codes, _ = events
     changed_starts, changed_places = _by_field(singles, changed)
     heads, bests = np.empty(len(states), np.int64), np.empty(len(states), np.float64)
     written, examined = np.int64(0), np.int64(0)

@@ -248,21 +248,31 @@ class EventCodes(NamedTuple):
 
     starts: NDArray[np.int64]  # (E + 1,)
     fields: NDArray[np.int32]  # (V,)
-    codes: NDArray[np.int32]  # (V,)
+    codes: NDArray[np.int32]  # (V,) an interval [low, high] of codes is met if low <= its upper and its code <= high
+    uppers: NDArray[np.int32]  # (V,) the code itself, but for a range
 
 
 @kernel
 def read_codes(
     fields: Fields, events: Events, bound: Bound, dropped: NDArray[np.uint8], ranks: NDArray[np.int32]
 ) -> EventCodes:
-    """The scalar fields of all events, each event's in the order of `ranks`; none that is dropped."""
+    """The scalar fields and ranges of all events, each event's in the order of `ranks`; none that is dropped."""
     count = len(events.starts) - 1
     room = most_scalar_values(fields, events, bound.attributes)
     own_fields, own_codes, payloads = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
-    out = EventCodes(np.zeros(count + 1, np.int64), np.empty(count * room, np.int32), np.empty(count * room, np.int32))
+    own_uppers = np.empty(room, np.int32)
+    out = EventCodes(
+        np.zeros(count + 1, np.int64),
+        np.empty(count * room, np.int32),
+        np.empty(count * room, np.int32),
+        np.empty(count * room, np.int32),
+    )
     written = np.int64(0)
     for event in range(count):
         found = scalar_values(fields, events, bound, event, own_fields, own_codes, payloads)
+        own_uppers[:found] = own_codes[:found]
+        if len(events.ranges) > 0:
+            found = _range_values(fields, events, bound, event, found, own_fields, own_codes, own_uppers)
         first = written
         for i in range(found):
             field = own_fields[i]
@@ -270,9 +280,38 @@ def read_codes(
                 continue
             at = written
             while at > first and ranks[out.fields[at - 1]] > ranks[field]:
-                out.fields[at], out.codes[at] = out.fields[at - 1], out.codes[at - 1]
+                out.fields[at] = out.fields[at - 1]
+                out.codes[at], out.uppers[at] = out.codes[at - 1], out.uppers[at - 1]
                 at -= 1
-            out.fields[at], out.codes[at] = field, own_codes[i]
+            out.fields[at], out.codes[at], out.uppers[at] = field, own_codes[i], own_uppers[i]
             written += 1
         out.starts[event + 1] = written
     return out
+
+
+@kernel
+def _range_values(
+    fields: Fields,
+    events: Events,
+    bound: Bound,
+    event: int,
+    count: int,
+    out_fields: NDArray[np.int32],
+    out_codes: NDArray[np.int32],
+    out_uppers: NDArray[np.int32],
+) -> int:
+    """Write an event's ranges from place `count` on, with the codes of their ends; returns where they end."""
+    for i in range(events.starts[event], events.starts[event + 1]):
+        attribute = bound.attributes[events.attributes[i]]
+        if attribute < 0 or events.types[i] < codes.RANGED:
+            continue
+        for field in range(fields.starts[attribute], fields.starts[attribute + 1]):
+            if fields.kinds[field] + codes.RANGED != events.types[i]:
+                continue
+            first, stop = fields.operand_starts[field], fields.operand_starts[field + 1]
+            upper, lower = events.ranges[events.payloads[i], 0], events.ranges[events.payloads[i], 1]
+            out_fields[count] = field
+            out_codes[count] = code_of(fields.operands, first, stop, lower)
+            out_uppers[count] = code_of(fields.operands, first, stop, upper)
+            count += 1
+    return count

@@ -13,6 +13,7 @@ INSTANT: Final = 3  # payload: microseconds since 1970
 LIST: Final = 4  # payload: number of the list in the batch
 GEOMETRY: Final = 5  # payload: number of the box in the batch
 UNTYPED: Final = 6  # present, of no type
+RANGED: Final = 16  # + NUMBER or INSTANT: a range of such; payload: number of the range in the batch
 
 # Kinds of a leaf: what a compiled predicate does. Those up to INTERSECTS are *eager*: cheap, on one attribute, and
 # UNKNOWN where it is absent; they are computed once a block, attribute by attribute. The others wait to be asked.

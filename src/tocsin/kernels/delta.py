@@ -123,6 +123,7 @@ def walk_chains(
     firsts, stops, ranks = block.firsts, block.stops, bound.ranks
     block_lanes, block_types, payloads = block.lanes, block.types, block.payloads
     stamps, masks = memo.stamps, memo.masks
+    has_ranges = len(events.ranges) > 0
     number = 0
     for t in range(touched):
         entry = heads[touched_attributes[t]]
@@ -133,7 +134,7 @@ def walk_chains(
             entry = following[entry]
             if stamps[leaf] < stamp:
                 stamps[leaf] = stamp
-                if kinds[leaf] == codes.RANGE:
+                if kinds[leaf] == codes.RANGE and not has_ranges:
                     first, last = firsts[attributes[leaf]], stops[attributes[leaf]]
                     held, failed = range_masks(
                         types[leaf],

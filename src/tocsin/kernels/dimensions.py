@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
+from tocsin.kernels.access_keys import HIGHEST, LOWEST
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Expressions
 
@@ -103,3 +104,29 @@ def are_ranges(leaves: Expressions) -> NDArray[np.bool_]:
                 ranges[s] = False
                 break
     return ranges
+
+
+@kernel
+def are_merged_exactly(leaves: Expressions) -> NDArray[np.bool_]:
+    """Which conjunctions of comparisons on one attribute are met by a range if their common values are.
+
+    A range meets each of some intervals that have a value in common, and it: then it meets what they have in common.
+    Of sets with gaps that is not so; one literal is its own set.
+    """
+    starts = leaves.program_starts
+    exactly = np.ones(len(starts) - 1, np.bool_)
+    for s in range(len(exactly)):
+        if starts[s + 1] - starts[s] > 1:
+            for place in range(starts[s], starts[s + 1]):
+                exactly[s] = exactly[s] and _is_interval(leaves, leaves.program[place])
+    return exactly
+
+
+@kernel
+def _is_interval(leaves: Expressions, literal: int) -> bool:
+    """Whether the values for which a comparison holds have no gap."""
+    leaf = literal >> 1
+    if leaves.leaf_kinds[leaf] != codes.RANGE:
+        return False
+    low, high = leaves.leaf_lows[leaf], leaves.leaf_highs[leaf]
+    return literal & 1 == 0 or low == LOWEST or high == HIGHEST

@@ -58,6 +58,8 @@ def compute_run(
     key = block.payloads[first:last]
     if leaves.leaf_types[leaf] == codes.STRING:
         key = ranked(kind, key, bound.ranks[leaves.leaf_transforms[leaf]], np.empty(codes.LANES, np.int64))
+    if len(events.ranges) > 0:
+        ranged_run(leaf, stop, leaves, lane, kind, key, events.ranges, masks)
     if leaves.leaf_kinds[leaf] == codes.INTERSECTS:
         others = leaves.leaf_others
         box_run(leaf, stop, others, leaves.boxes, lane, kind, key, events.list_boxes, events.boxes, masks)
@@ -110,8 +112,8 @@ def range_run(
         held = NONE
         for i in range(len(lanes)):
             held |= np.uint64((payloads[i] >= low) & (payloads[i] <= high)) << np.uint64(lanes[i])
-        masks[2 * f] = held & known
-        masks[2 * f + 1] = known & ~held
+        masks[2 * f] |= held & known
+        masks[2 * f + 1] |= known & ~held
 
 
 @kernel
@@ -140,8 +142,60 @@ def set_run(
         for i in range(len(lanes)):
             if types[i] == wanted and in_set(set_types, set_payloads, start, end, wanted, payloads[i]):
                 held |= ONE << np.uint64(lanes[i])
-        masks[2 * f] = held
-        masks[2 * f + 1] = known & ~held
+        masks[2 * f] |= held
+        masks[2 * f + 1] |= known & ~held
+
+
+@kernel
+def ranged_run(
+    leaf: int,
+    stop: int,
+    leaves: Expressions,
+    lanes: NDArray[np.uint8],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    ranges: NDArray[np.int64],
+    masks: NDArray[np.uint64],
+) -> None:
+    """Leaves of ranges or sets where the value is a range itself: where they can be TRUE, and where they can be FALSE.
+
+    Both bits may be set. An interval that is reversed is empty, and never TRUE.
+    """
+    wanted = codes.RANGED + leaves.leaf_types[leaf]
+    for i in range(len(lanes)):
+        if types[i] != wanted:
+            continue
+        upper, lower = ranges[payloads[i], 0], ranges[payloads[i], 1]
+        bit = ONE << np.uint64(lanes[i])
+        for f in range(leaf, stop):
+            if leaves.leaf_kinds[f] == codes.RANGE:
+                low, high = leaves.leaf_lows[f], leaves.leaf_highs[f]
+                holds = low <= upper and lower <= high and low <= high
+                fails = lower < low or upper > high or low > high
+            else:
+                holds, fails = _ranged_set(leaves, f, lower, upper)
+            if holds:
+                masks[2 * f] |= bit
+            if fails:
+                masks[2 * f + 1] |= bit
+
+
+@kernel
+def _ranged_set(leaves: Expressions, leaf: int, lower: int, upper: int) -> tuple[bool, bool]:
+    """Whether IN can be TRUE of a range, and whether it can be FALSE. Where `upper` is below, all must agree."""
+    start, end = leaves.set_starts[leaves.leaf_others[leaf]], leaves.set_starts[leaves.leaf_others[leaf] + 1]
+    low, high = min(lower, upper), max(lower, upper)
+    first, stop = start, end
+    while first < stop:
+        middle = (first + stop) >> 1
+        if leaves.set_payloads[middle] < low:
+            first = middle + 1
+        else:
+            stop = middle
+    has_any = first < end and leaves.set_payloads[first] <= high
+    if upper < lower:
+        return False, not has_any
+    return has_any, not (has_any and low == high)
 
 
 @kernel

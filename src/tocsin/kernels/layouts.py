@@ -17,17 +17,18 @@ ALWAYS = np.int64(2**62)
 
 
 class Events(NamedTuple):
-    """A batch of events in CSR form. E events, N entries, A attributes, L lists with M elements, B boxes."""
+    """A batch of events in CSR form. E events, N entries, A attributes, L lists with M elements, B boxes, R ranges."""
 
     starts: NDArray[np.int64]  # (E + 1,) entries[starts[e]:starts[e + 1]] belong to event e
     attributes: NDArray[np.int32]  # (N,) the attribute's number in the batch
-    types: NDArray[np.uint8]  # (N,) NUMBER .. UNTYPED
+    types: NDArray[np.uint8]  # (N,) NUMBER .. UNTYPED, or RANGED + NUMBER or INSTANT
     payloads: NDArray[np.int64]  # (N,)
     list_starts: NDArray[np.int64]  # (L + 1,)
     list_types: NDArray[np.uint8]  # (M,) a list's elements, each once, sorted by (type, payload)
     list_payloads: NDArray[np.int64]  # (M,)
     list_boxes: NDArray[np.int32]  # (L,) the box that a list of 2 or 4 numbers is, else -1
     boxes: NDArray[np.float64]  # (B, 4) xmin, ymin, xmax, ymax
+    ranges: NDArray[np.int64]  # (R, 2) payloads that an interval [low, high] meets if low <= first and second <= high
 
 
 class Bound(NamedTuple):

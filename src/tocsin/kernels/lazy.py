@@ -95,7 +95,7 @@ def truth_masks(
 
 @kernel
 def _combine(code: int, left: int, left_failed: int, right: int, right_failed: int) -> tuple[int, int]:
-    """Two truth values under AND, OR or a comparison, where FALSE < TRUE."""
+    """Two truth values under AND, OR or a comparison, where FALSE < TRUE. One may be both: what it can be, counts."""
     if code == codes.TRUTH_AND:
         return left & right, left_failed | right_failed
     if code == codes.TRUTH_OR:
@@ -103,10 +103,11 @@ def _combine(code: int, left: int, left_failed: int, right: int, right_failed: i
     known = (left | left_failed) & (right | right_failed)
     if code == codes.EQUAL or code == codes.DIFFERENT:
         held = (left & right) | (left_failed & right_failed)
+        failed = (left & right_failed) | (left_failed & right)
     elif code == codes.LESS or code == codes.GREATER_OR_EQUAL:
-        held = left_failed & right
+        held, failed = left_failed & right, known & (left | right_failed)
     else:
-        held = left & right_failed
+        held, failed = left & right_failed, known & (left_failed | right)
     if code == codes.DIFFERENT or code == codes.GREATER_OR_EQUAL or code == codes.LESS_OR_EQUAL:
-        return known & ~held, known & held
-    return held, known & ~held
+        return failed, held
+    return held, failed

@@ -41,6 +41,7 @@ class Asked(NamedTuple):
     starts: NDArray[np.int64]  # (E + 1,)
     fields: NDArray[np.int32]  # (V,) in the order of their attributes' names
     codes: NDArray[np.int32]  # (V,)
+    uppers: NDArray[np.int32]  # (V,) as `EventCodes` has them
     held_starts: NDArray[np.int64]  # (E + 1,)
     held: NDArray[np.int32]  # the general dimensions that hold
     alive: NDArray[np.uint64]
@@ -72,8 +73,8 @@ def best_by_cursors(
     )
     starts, rows, weights, ranges = dimensions
     places, list_weights, owners, generals = lists
-    own_starts, own_fields, own_codes, held_starts, held_now, alive, combine, is_exact, most = asked
-    values = np.full(fields, -1, np.int32)
+    own_starts, own_fields, own_codes, own_uppers, held_starts, held_now, alive, combine, is_exact, most = asked
+    values, uppers = np.full(fields, -1, np.int32), np.full(fields, -1, np.int32)
     seen = np.zeros(len(starts), np.int32)
     held = np.zeros(len(generals) + 1, np.int32)
     last_weights, last_owners = np.empty(len(states), np.float64), np.empty(len(states), np.int64)
@@ -83,11 +84,15 @@ def best_by_cursors(
             found[event] = LEFT
             left += 1
             continue
+        if _has_ranges(own_codes, own_uppers, own_starts[event], own_starts[event + 1]):
+            found[event] = LEFT
+            continue
         stamp = event + 1
         best_scores, best_numbers = scores[event], numbers[event]
         first, size = own_starts[event], own_starts[event + 1] - own_starts[event]
         for i in range(size):
             values[own_fields[first + i]] = own_codes[first + i]
+            uppers[own_fields[first + i]] = own_uppers[first + i]
         for i in range(held_starts[event], held_starts[event + 1]):
             held[held_now[i]] = stamp
         for i in range(size):
@@ -105,6 +110,7 @@ def best_by_cursors(
                 ranges,
                 combine,
                 values,
+                uppers,
                 held,
                 stamp,
                 alive,
@@ -134,6 +140,7 @@ def best_by_cursors(
                     ranges,
                     combine,
                     values,
+                    uppers,
                     held,
                     stamp,
                     alive,
@@ -149,11 +156,20 @@ def best_by_cursors(
                 break
         for i in range(size):
             counts[0] += states[i, EXAMINED]
-            values[own_fields[first + i]] = -1
+            values[own_fields[first + i]] = uppers[own_fields[first + i]] = -1
         found[event] = LEFT if given > most else kept
         left += given > most
         if given <= most:
             sort_best(best_scores, best_numbers, kept)
+
+
+@inlined
+def _has_ranges(codes: NDArray[np.int32], uppers: NDArray[np.int32], first: int, stop: int) -> bool:
+    """Whether an event has a range: what cursors cannot be opened for."""
+    for i in range(first, stop):
+        if codes[i] != uppers[i]:
+            return True
+    return False
 
 
 @inlined
@@ -165,6 +181,7 @@ def _offer(
     ranges: NDArray[np.int32],
     combine: int,
     values: NDArray[np.int32],
+    uppers: NDArray[np.int32],
     held: NDArray[np.int32],
     stamp: int,
     alive: NDArray[np.uint64],
@@ -182,7 +199,7 @@ def _offer(
     if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1) == np.uint64(0):
         return kept
     counts[1] += 1
-    score = score_of(starts, rows, weights, ranges, combine, values, held, stamp, number)
+    score = score_of(starts, rows, weights, ranges, combine, values, uppers, held, stamp, number)
     return kept if score == NOTHING else keep(best_scores, best_numbers, kept, score, number)
 
 
@@ -222,16 +239,17 @@ def _is_above(
 def held_dimensions(dimensions: Dimensions, asked: Asked, fields: int, generals: int, event: int) -> NDArray[np.int64]:
     """All dimensions of the living that hold for an event. Cost: linear."""
     starts, rows, weights, ranges = dimensions
-    values, held = np.full(fields, -1, np.int32), np.zeros(generals, np.int32)
+    values, uppers = np.full(fields, -1, np.int32), np.full(fields, -1, np.int32)
+    held = np.zeros(generals, np.int32)
     for i in range(asked.starts[event], asked.starts[event + 1]):
-        values[asked.fields[i]] = asked.codes[i]
+        values[asked.fields[i]], uppers[asked.fields[i]] = asked.codes[i], asked.uppers[i]
     for i in range(asked.held_starts[event], asked.held_starts[event + 1]):
         held[asked.held[i]] = 1
     out, count = np.empty(len(weights), np.int64), 0
     for number in range(len(starts) - 1):
         if (asked.alive[number >> 6] >> np.uint64(number & 63)) & np.uint64(1):
             for d in range(starts[number], starts[number + 1]):
-                if holds(rows, ranges, values, held, 1, d):
+                if holds(rows, ranges, values, uppers, held, 1, d):
                     out[count] = d
                     count += 1
     return out[:count].copy()

@@ -43,7 +43,7 @@ class Tiles(NamedTuple):
 
     starts: NDArray[np.int64]  # (T + 1,) columns [starts[t], starts[t + 1]) are tile t's
     fields: NDArray[np.int32]  # (C,) in the order that weights are added
-    lows: NDArray[np.int32]  # (256 C,) a range that no code is in where a subscription has no such dimension
+    lows: NDArray[np.int32]  # (256 C,) a range that none meets where a subscription has no such dimension
     highs: NDArray[np.int32]  # (256 C,)
     weights: NDArray[np.float64]  # (256 C,)
     alone: NDArray[np.int32]  # (U,) subscriptions that no tile has
@@ -135,13 +135,14 @@ def best_by_tiles(
     )
     starts, rows, weights, ranges = dimensions
     tile_starts, tile_fields, lows, highs, tile_weights, alone = tiles
-    own_starts, own_fields, own_codes, held_starts, held_now, alive, combine, _, _ = asked
-    values = np.full((len(events), fields), -1, np.int32)
+    own_starts, own_fields, own_codes, own_uppers, held_starts, held_now, alive, combine, _, _ = asked
+    values, uppers = np.full((len(events), fields), -1, np.int32), np.full((len(events), fields), -1, np.int32)
     held = np.zeros(generals, np.int32)
     for i in range(len(events)):
         found[events[i]] = 0
         for at in range(own_starts[events[i]], own_starts[events[i] + 1]):
             values[i, own_fields[at]] = own_codes[at]
+            uppers[i, own_fields[at]] = own_uppers[at]
     sums = np.empty(TILE, np.float64)
     for tile in range(len(tile_starts) - 1):
         base = tile * TILE
@@ -149,7 +150,7 @@ def best_by_tiles(
         for i in range(len(events)):
             event = events[i]
             first, stop = tile_starts[tile], tile_starts[tile + 1]
-            top = _weigh(tile_fields, lows, highs, tile_weights, first, stop, values[i], combine, sums)
+            top = _weigh(tile_fields, lows, highs, tile_weights, first, stop, values[i], uppers[i], combine, sums)
             kept = found[event]
             worst = bits_of_float(scores[event, 0]) if kept == scores.shape[1] else np.int64(0)
             if top < worst:
@@ -169,7 +170,7 @@ def best_by_tiles(
         for number in alone:
             at = np.uint64(number)
             if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1):
-                score = score_of(starts, rows, weights, ranges, combine, values[i], held, i + 1, number)
+                score = score_of(starts, rows, weights, ranges, combine, values[i], uppers[i], held, i + 1, number)
                 if score != NOTHING:
                     kept = keep(scores[event], numbers[event], kept, score, number)
         sort_best(scores[event], numbers[event], kept)
@@ -185,6 +186,7 @@ def _weigh(
     first: int,
     stop: int,
     values: NDArray[np.int32],
+    uppers: NDArray[np.int32],
     combine: int,
     sums: NDArray[np.float64],
 ) -> int:
@@ -198,18 +200,19 @@ def _weigh(
         code = values[fields[column]]
         if code < 0:
             continue
+        upper = uppers[fields[column]]
         at = _TILE * np.uint64(column)
         if combine == SUM:
             for s in range(_TILE):
-                is_in = (lows[at + s] <= code) & (code <= highs[at + s])
+                is_in = (lows[at + s] <= upper) & (code <= highs[at + s])
                 sums[s] += weights[at + s] if is_in else -0.0
         elif combine == MAX:
             for s in range(_TILE):
-                is_in = (lows[at + s] <= code) & (code <= highs[at + s])
+                is_in = (lows[at + s] <= upper) & (code <= highs[at + s])
                 sums[s] = max(sums[s], weights[at + s] if is_in else NOTHING)
         else:
             for s in range(_TILE):
-                is_in = (lows[at + s] <= code) & (code <= highs[at + s])
+                is_in = (lows[at + s] <= upper) & (code <= highs[at + s])
                 sums[s] = min(sums[s], weights[at + s] if is_in else np.inf)
     if combine == MIN:
         for s in range(_TILE):

@@ -47,23 +47,25 @@ def holds(
     rows: NDArray[np.int32],
     ranges: NDArray[np.int32],
     values: NDArray[np.int32],
+    uppers: NDArray[np.int32],
     held: NDArray[np.int32],
     stamp: int,
     dimension: int,
 ) -> bool:
-    """Whether a dimension holds; `values` has the event's code of each field, -1 for none."""
+    """Whether a dimension holds; `values` and `uppers` have the event's codes of each field, -1 for none."""
     row = _ROW * np.uint64(dimension)
     field = rows[row]
     if field < 0:
         return held[-1 - field] == stamp
     value = values[field]
-    if value < rows[row + np.uint64(LOW)] or value > rows[row + np.uint64(HIGH)]:
+    upper = uppers[field]
+    if upper < rows[row + np.uint64(LOW)] or value > rows[row + np.uint64(HIGH)]:
         return False
     more = np.int64(rows[row + np.uint64(MORE)])
     if more < 0:
         return True
     for i in range(more + 1, more + 1 + 2 * ranges[more], 2):
-        if ranges[i] <= value <= ranges[i + 1]:
+        if ranges[i] <= upper and value <= ranges[i + 1]:
             return True
     return False
 
@@ -76,6 +78,7 @@ def score_of(
     ranges: NDArray[np.int32],
     combine: int,
     values: NDArray[np.int32],
+    uppers: NDArray[np.int32],
     held: NDArray[np.int32],
     stamp: int,
     number: int,
@@ -84,7 +87,7 @@ def score_of(
     score = NOTHING
     at = np.uint64(number)
     for d in range(np.uint64(starts[at]), np.uint64(starts[at + _ONE])):
-        if not holds(rows, ranges, values, held, stamp, d):
+        if not holds(rows, ranges, values, uppers, held, stamp, d):
             continue
         weight = weights[d]
         if score == NOTHING:

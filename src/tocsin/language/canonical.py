@@ -5,6 +5,7 @@ Reading the text again gives the same tree, for every tree that a parser makes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple, cast
 
@@ -26,7 +27,7 @@ from tocsin.model.expression import (
     Not,
     Or,
 )
-from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Value
+from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Range, Value
 
 # How tightly a text binds, as the rules of the grammar nest.
 _OR: Final = 1
@@ -126,7 +127,7 @@ def name_text(name: str) -> str:
 
 
 def constant_text(value: Value) -> str:
-    """A value as it is written in CQL2 text; a list as an array.
+    """A value as it is written in CQL2 text; a list as an array, a range in words.
 
     >>> constant_text(580.0), constant_text("it's"), constant_text(True)
     ('580', "'it''s'", 'TRUE')
@@ -145,9 +146,18 @@ def constant_text(value: Value) -> str:
         return f"POINT({_number_text(value.x)} {_number_text(value.y)})"
     if isinstance(value, Box):
         return "BBOX" + _list([_number_text(edge) for edge in value.bounds()])
+    if isinstance(value, Range):
+        return _range_text(value)
     if isinstance(value, tuple):
         return _list([constant_text(cast(Value, item)) for item in value])
     return repr(value)
+
+
+def _range_text(value: Range) -> str:
+    low = None if value.lo in (None, -math.inf) else constant_text(cast(Value, value.lo))
+    high = None if value.hi in (None, math.inf) else constant_text(cast(Value, value.hi))
+    ends = f"{low} to {high}" if low and high else f"{low} or more" if low else f"{high} or less" if high else "any"
+    return f"all of {ends}" if value.contained else ends
 
 
 def _number_text(value: float) -> str:

@@ -2,17 +2,28 @@
 
 Every node has a value, None standing for "no value": an absent attribute, the result of impossible
 arithmetic, the truth UNKNOWN. So a condition used as a scalar is its truth, and nothing needs a second set of rules.
+A comparison of a `Range` may be TRUE of some of its values and FALSE of others: it is EITHER (`language.truths`).
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from tocsin.language.fold import fold
 from tocsin.language.strings import fold_case, like_matches, regex_matches, strip_accents
+from tocsin.language.truths import (
+    EITHER,
+    Truth,
+    compare,
+    compare_range,
+    conjunction_of,
+    disjunction_of,
+    negation_of,
+    truth_of,
+)
 from tocsin.model.expression import (
     And,
     Arithmetic,
@@ -29,7 +40,7 @@ from tocsin.model.expression import (
     Not,
     Or,
 )
-from tocsin.model.values import Instant, Value, box_of
+from tocsin.model.values import Range, Value, box_of, type_name
 
 Values = Mapping[str, Value]
 
@@ -37,26 +48,27 @@ Values = Mapping[str, Value]
 def evaluate(expression: Expression, values: Values) -> bool | None:
     """The truth of an expression about one flattened event; None is UNKNOWN. Absent attributes have no entry.
 
-    Cost: linear in the size of the expression, no short cuts.
+    True where it can be TRUE of an event with ranges. Cost: linear in the size of the expression, no short cuts.
 
     >>> from tocsin.language import parse
     >>> tree = parse("model = 'iphone5s' AND price <= 580")
     >>> evaluate(tree, {"model": "iphone5s", "price": 550.0}), evaluate(tree, {"price": 600.0})
     (True, False)
     """
-    return truth_of(value_of(expression, values))
+    truth = truth_of(value_of(expression, values))
+    return True if truth is EITHER else truth
 
 
-def value_of(expression: Expression, values: Values) -> Value | None:
+def value_of(expression: Expression, values: Values) -> Value | Truth:
     """The value of a scalar expression, or the truth of a condition; None is neither."""
     return fold(expression, lambda node, parts: _value(node, parts, values))
 
 
-def values_of_parts(expression: Expression, values: Values) -> dict[int, Value | None]:
+def values_of_parts(expression: Expression, values: Values) -> dict[int, Value | Truth]:
     """The value of every node of a tree, by the node's `id`."""
-    found: dict[int, Value | None] = {}
+    found: dict[int, Value | Truth] = {}
 
-    def combine(node: Expression, parts: Sequence[Value | None]) -> Value | None:
+    def combine(node: Expression, parts: Sequence[Value | Truth]) -> Value | Truth:
         found[id(node)] = value = _value(node, parts, values)
         return value
 
@@ -64,7 +76,7 @@ def values_of_parts(expression: Expression, values: Values) -> dict[int, Value |
     return found
 
 
-def _value(node: Expression, parts: Sequence[Value | None], values: Values) -> Value | None:
+def _value(node: Expression, parts: Sequence[Any], values: Values) -> Value | Truth:
     if isinstance(node, Attribute):
         return values.get(node.name)
     if isinstance(node, Constant):
@@ -72,53 +84,18 @@ def _value(node: Expression, parts: Sequence[Value | None], values: Values) -> V
     return _RULES[type(node)](node, parts)
 
 
-def truth_of(value: Value | None) -> bool | None:
-    """A value where a truth is needed: anything but a boolean is UNKNOWN."""
-    return value if isinstance(value, bool) else None
-
-
-# ---- the three values of truth
-
-
-def conjunction_of(truths: Iterable[bool | None]) -> bool | None:
-    """AND: FALSE when any is FALSE, else UNKNOWN when any is UNKNOWN, else TRUE."""
-    known = list(truths)
-    if False in known:
-        return False
-    return None if None in known else True
-
-
-def disjunction_of(truths: Iterable[bool | None]) -> bool | None:
-    """OR: TRUE when any is TRUE, else UNKNOWN when any is UNKNOWN, else FALSE."""
-    known = list(truths)
-    if True in known:
-        return True
-    return None if None in known else False
-
-
-def negation_of(truth: bool | None) -> bool | None:
-    """NOT: UNKNOWN stays UNKNOWN."""
-    return None if truth is None else not truth
-
-
 # ---- predicates
 
-_COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_COMPARABLE: Final = (float, str, bool, Instant)
+_MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def compare(op: str, left: Value | None, right: Value | None) -> bool | None:
-    """A comparison: of two scalars of one type, else UNKNOWN."""
-    if type(left) is not type(right) or type(left) not in _COMPARABLE:
-        return None
-    return _COMPARE[op](left, right)
+def _compare(op: str, left: Expression, right: Expression, of_left: Any, of_right: Any) -> Truth:
+    """A comparison of two nodes by their values. A range is compared with constants alone."""
+    if isinstance(of_left, Range):
+        return compare_range(op, of_left, of_right) if isinstance(right, Constant) else None
+    if isinstance(of_right, Range):
+        return compare_range(_MIRRORED[op], of_right, of_left) if isinstance(left, Constant) else None
+    return compare(op, of_left, of_right)
 
 
 def _like(node: Expression, parts: Sequence[Value | None]) -> bool | None:
@@ -128,13 +105,25 @@ def _like(node: Expression, parts: Sequence[Value | None]) -> bool | None:
     return like_matches(pattern, text)
 
 
-def _between(node: Expression, parts: Sequence[Value | None]) -> bool | None:
+def _between(node: Between, parts: Sequence[Any]) -> Truth:
     value, low, high = parts
-    return conjunction_of((compare(">=", value, low), compare("<=", value, high)))
+    if isinstance(value, Range) and _is_reversed(node) and type_name(value) == type_name(low):
+        return False  # no value lies within
+    of_low = _compare(">=", node.operand, node.low, value, low)
+    return conjunction_of((of_low, _compare("<=", node.operand, node.high, value, high)))
 
 
-def _in(node: Expression, parts: Sequence[Value | None]) -> bool | None:
-    return disjunction_of([compare("=", parts[0], item) for item in parts[1:]])
+def _is_reversed(node: Between) -> bool:
+    """Whether two constants are a lower bound above an upper one."""
+    low, high = node.low, node.high
+    return isinstance(low, Constant) and isinstance(high, Constant) and compare(">", low.value, high.value) is True
+
+
+def _in(node: In, parts: Sequence[Any]) -> Truth:
+    value, *items = parts
+    return disjunction_of(
+        _compare("=", node.operand, item, value, of_item) for item, of_item in zip(node.items, items, strict=True)
+    )
 
 
 # ---- arithmetic
@@ -220,13 +209,13 @@ _FUNCTIONS: Final[dict[str, Callable[..., Value | None]]] = {
     "MATCHES": _matches,
 }
 
-_Rule = Callable[[Any, Sequence[Any]], Value | None]
+_Rule = Callable[[Any, Sequence[Any]], Value | Truth]
 
 _RULES: Final[dict[type, _Rule]] = {
     And: lambda _node, parts: conjunction_of(map(truth_of, parts)),
     Or: lambda _node, parts: disjunction_of(map(truth_of, parts)),
     Not: lambda _node, parts: negation_of(truth_of(parts[0])),
-    Comparison: lambda node, parts: compare(node.op, *parts),
+    Comparison: lambda node, parts: _compare(node.op, node.left, node.right, *parts),
     In: _in,
     Between: _between,
     Like: _like,

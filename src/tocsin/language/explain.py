@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tocsin.language.canonical import constant_text, name_text, to_text
-from tocsin.language.evaluate import negation_of, truth_of, values_of_parts
+from tocsin.language.evaluate import values_of_parts
 from tocsin.language.needs import needed_for
+from tocsin.language.truths import EITHER, Truth, negation_of, truth_of
 from tocsin.model.expression import And, Expression, IsNull, Not, Or, attributes
 from tocsin.model.values import UNTYPED, Value, type_name
 
@@ -86,7 +87,7 @@ _HEADLINES: Final = {True: "matches", False: "does not match", None: "does not m
 class _Story:
     """The findings and lines of one explanation, gathered from the root downwards."""
 
-    def __init__(self, values: Mapping[str, Value], results: Mapping[int, Value | None]) -> None:
+    def __init__(self, values: Mapping[str, Value], results: Mapping[int, Value | Truth]) -> None:
         self.held: list[Finding] = []
         self.failed: list[Finding] = []
         self.lines: list[str] = []
@@ -94,9 +95,9 @@ class _Story:
         self._results = results
 
     def truth(self, node: Expression, wanted: bool) -> bool | None:
-        """The truth of a node, or of its NOT where FALSE is wanted."""
+        """The truth of a node, or of its NOT where FALSE is wanted; True where it can be."""
         truth = truth_of(self._results[id(node)])
-        return truth if wanted else negation_of(truth)
+        return True if truth is EITHER else (truth if wanted else negation_of(truth))  # type: ignore[return-value]
 
     def visit(self, node: Expression, wanted: bool, level: int) -> None:
         """Tell what makes `node` (or its NOT) TRUE, or what stands in the way; as deep as the tree."""

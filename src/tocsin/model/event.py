@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.errors import RecordError
 from tocsin.model.subscription import shown
-from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Scalar, Value
+from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Scalar, Value
 
 MAX_EVENT_DEPTH: Final = 256
 _GEOMETRIES: Final = frozenset(
@@ -97,9 +97,10 @@ def _flatten_list(flat: FlatEvent, items: Sequence[object], name: str, depth: in
             _flatten_into(inner, item, name + ".", depth + 1)
         for attribute, value in inner.values.items():
             elements = joined.setdefault(attribute, [])
-            if isinstance(value, Point | Box) and elements is not None:
-                flat.problems.append(Problem(attribute, "a place within a list of objects has no type"))
-            if isinstance(value, Point | Box) or value is UNTYPED or elements is None:
+            if isinstance(value, Point | Box | Range) and elements is not None:
+                what = "range" if isinstance(value, Range) else "place"
+                flat.problems.append(Problem(attribute, f"a {what} within a list of objects has no type"))
+            if isinstance(value, Point | Box | Range) or value is UNTYPED or elements is None:
                 joined[attribute] = None
             else:
                 elements.extend(value if isinstance(value, tuple) else (value,))
@@ -117,7 +118,7 @@ def _value(raw: Any, name: str, problems: list[Problem]) -> Value | None:
             return _list(raw, name, problems)
         if type(raw).__name__ == "ndarray" and getattr(raw, "ndim", 0) == 1:
             return _list(list(raw), name, problems)
-        if isinstance(raw, Point | Box):
+        if isinstance(raw, Point | Box | Range):
             return raw
         if isinstance(raw, Mapping):
             return _geometry(raw)

@@ -1,7 +1,7 @@
 """What is a value? Scalars, instants, lists and geometries, and which Python objects become them.
 
-A value is a `float`, `str`, `bool`, `Instant`, `Point` or `Box`, a tuple of scalars (a list), or `UNTYPED`: present,
-and of no type. Absence is not a value.
+A value is a `float`, `str`, `bool`, `Instant`, `Range`, `Point` or `Box`, a tuple of scalars (a list), or `UNTYPED`:
+present, and of no type. Absence is not a value.
 """
 
 from __future__ import annotations
@@ -60,6 +60,61 @@ class Instant:
         return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
+@dataclass(frozen=True, slots=True, init=False)
+class Range:
+    """What an event says of an attribute that it does not know exactly, or offers a choice of: all from lo to hi.
+
+    Both ends are included; None is no end, and one of the two may have none. Ends are numbers, or dates and timestamps.
+    A comparison with a constant matches when some value within does: its interval overlaps the range. Where the range
+    is `contained`, it matches when all values do: its interval contains the range. Raises `InvalidInput` for ends that
+    are reversed, of two types, or of no order.
+
+    Source: Machanavajjhala et al. 2008, section 6 ("more expressive events").
+
+    >>> Range(20, 30)
+    Range(lo=20.0, hi=30.0, contained=False)
+    """
+
+    lo: float | Instant | None
+    hi: float | Instant | None
+    contained: bool
+
+    def __init__(self, lo: object = None, hi: object = None, *, contained: bool = False) -> None:
+        low, high = _end(lo), _end(hi)
+        if not isinstance(contained, bool):
+            raise InvalidInput(f"contained is {contained!r:.40}; it is True or False")
+        if low is None and high is None:
+            raise InvalidInput("a range needs an end; leave the attribute out where nothing is known of it")
+        if isinstance(low, float) or isinstance(high, float):
+            low, high = -math.inf if low is None else low, math.inf if high is None else high
+        if low is not None and high is not None:
+            if isinstance(low, float) is not isinstance(high, float):
+                raise InvalidInput(f"a range from {lo!r:.40} to {hi!r:.40} has ends of two types; give two of one")
+            if low > high:  # type: ignore[operator]
+                raise InvalidInput(f"a range from {lo!r:.40} to {hi!r:.40} is reversed; write Range(lowest, highest)")
+            if low == high and isinstance(low, float) and math.isinf(low):
+                raise InvalidInput(f"a range from {lo!r:.40} to {hi!r:.40} has no number in it")
+        object.__setattr__(self, "lo", low)
+        object.__setattr__(self, "hi", high)
+        object.__setattr__(self, "contained", contained)
+
+
+def _end(end: object) -> float | Instant | None:
+    """One end of a range: a number, perhaps infinite, an instant, or None."""
+    if end is None or isinstance(end, Instant):
+        return end
+    if isinstance(end, dt.date):
+        return Instant.of(end)
+    plain = end.item() if type(end).__module__ == "numpy" and hasattr(end, "item") else end
+    if isinstance(plain, bool) or not isinstance(plain, int | float):
+        raise InvalidInput(f"an end of a range is a number, a date, a datetime or None, not {end!r:.40}")
+    if isinstance(plain, int) and abs(plain) > LARGEST_INTEGER:
+        raise InvalidInput(f"integer {plain!r:.40} is beyond 2**53; float64 cannot hold it")
+    if math.isnan(plain):
+        raise InvalidInput("an end of a range is NaN; give a number, or None where there is no end")
+    return float(plain) + 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """A place on the plane: x is longitude, y latitude."""
@@ -107,7 +162,7 @@ UNTYPED: Final = Untyped.UNTYPED
 
 Geometry: TypeAlias = Point | Box
 Scalar: TypeAlias = float | str | bool | Instant
-Value: TypeAlias = Scalar | tuple[Scalar, ...] | Geometry | Untyped
+Value: TypeAlias = Scalar | tuple[Scalar, ...] | Geometry | Range | Untyped
 
 
 def box_of(value: Value) -> tuple[float, float, float, float] | None:
@@ -134,6 +189,8 @@ def type_name(value: Value | None) -> str:
         return "list"
     if isinstance(value, Point | Box):
         return "geometry"
+    if isinstance(value, Range):
+        return type_name(value.hi if value.lo is None else value.lo)
     return _SCALAR_NAMES.get(type(value), "of no type")
 
 

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
-from tocsin.index import Matcher, Plan
+from tocsin.columns.batch import EventBatch
+from tocsin.index import Best, Found, Matcher, Plan
 from tocsin.index.alive import living
+from tocsin.index.once import Once
+from tocsin.index.ranges import RangeMatching
 from tocsin.index.ranked.relaxed import RelaxedIndex
 from tocsin.kernels.strings import locate
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment.relaxed import relaxed_index
 
 Ids: TypeAlias = Texts | NDArray[np.int64]
-
-
-Made = TypeVar("Made")
-
-
-class Once(Generic[Made]):
-    """A value that is made when it is first asked for, once, by whichever thread asks."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._made: Made | None = None
-
-    def get(self, make: Callable[[], Made]) -> Made:
-        """The value."""
-        with self._lock:
-            if self._made is None:
-                self._made = make()
-            return self._made
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +39,14 @@ class Segment:
     weights: Texts | None = None  # JSON texts of objects, empty for none
     alive: NDArray[np.uint64] | None = None  # a bit each, low bits first, 0 for one that is gone; None: all are alive
     _relaxed: Once[RelaxedIndex] = field(default_factory=Once, compare=False, repr=False)
+    _ranges: RangeMatching = field(default_factory=RangeMatching, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def match(self, batch: EventBatch, alive: NDArray[np.uint64] | None, best: Best | None = None) -> Found:
+        """All matches of a batch among the subscriptions that are alive, as `Matcher.match`; events may have ranges."""
+        return self._ranges.match(self.matcher, batch, alive, best)
 
     def relaxed(self) -> RelaxedIndex:
         """What answers relaxed rankings; made when it is first asked for."""

@@ -90,7 +90,7 @@ class SegmentSet:
         examined = verified = first = 0
         for place, segment in enumerate(self.segments):
             best = None if ranking is None else Best.of(ranking.k, segment.scores, self._maxima[place], segment.scores)
-            found = segment.matcher.match(batch, segment.alive, best)
+            found = segment.match(batch, segment.alive, best)
             events.append(found.events)
             numbers.append(self._ranks[first + found.subscriptions.astype(np.int64)])
             examined += found.candidates_examined

@@ -15,7 +15,7 @@ from tocsin.index.boolean.fields import fields_and_keys
 from tocsin.index.ranked.intervals import ScoredIntervals
 from tocsin.kernels.access_layouts import Fields
 from tocsin.kernels.code_sets import CodeSets, merge_literals
-from tocsin.kernels.dimensions import are_ranges
+from tocsin.kernels.dimensions import are_merged_exactly, are_ranges
 
 
 class RangeParts(NamedTuple):
@@ -25,7 +25,7 @@ class RangeParts(NamedTuple):
     fields: Fields
     sets: CodeSets  # one predicate each
     ranges: NDArray[np.int64]  # (P,) which dimensions they are
-    general: NDArray[np.int64]  # (G,) which dimensions are neither ranges nor never satisfied
+    general: NDArray[np.int64]  # (G,) which dimensions are neither ranges nor never satisfied by anything
 
 
 def range_parts(dimensions: Dimensions) -> RangeParts:
@@ -35,9 +35,10 @@ def range_parts(dimensions: Dimensions) -> RangeParts:
     own = subset(dimensions.compiled, simple.astype(np.int32))
     fields, keys = fields_and_keys(own, np.ones(len(own.attributes)))
     kept, sets = merge_literals(own.arrays.program_starts, own.arrays.program, keys, fields.operand_starts)
-    is_alone = np.diff(sets.starts) == 1
+    is_alone = (np.diff(sets.starts) == 1) & are_merged_exactly(own.arrays)[kept]
     alone = np.flatnonzero(is_alone)
-    is_general[simple[kept[~is_alone]]] = True
+    is_general[simple] = np.diff(own.arrays.program_starts) > 1  # a range can meet both of what has nothing in common
+    is_general[simple[kept]] = ~is_alone
     general = np.flatnonzero(is_general)
     predicates = sets.starts[alone]
     ranges, _ = gathered(sets.range_starts, predicates)

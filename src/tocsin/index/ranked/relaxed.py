@@ -28,6 +28,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index.alive import everyone
 from tocsin.index.plan import Plan
 from tocsin.index.protocols import Alive, Found, Matcher, Ranker
+from tocsin.index.ranges import RangeMatching
 from tocsin.index.ranked.parts import RangeParts, intervals_of, range_parts
 from tocsin.index.ranked.tables import RelaxedTables
 from tocsin.index.registry import matcher_builder, ranker_builder
@@ -72,6 +73,7 @@ class RelaxedIndex:
         self._dimensions = dimensions
         self._parts = parts
         self._matcher = matcher
+        self._ranges = RangeMatching()
         self._ranker = ranker
         self._binder = Binder(parts.compiled)
         self._most = _worth(dimensions) if most is None else most
@@ -91,7 +93,7 @@ class RelaxedIndex:
 
     def match(self, batch: EventBatch, ranking: Relaxed, alive: Alive = None) -> ScoredMatches:
         """The k best of each event among the subscriptions that are alive; ties by number."""
-        general = self._matcher.match(batch)
+        general = self._ranges.match(self._matcher, batch)
         asked = self._asked(batch, ranking, general, self._everyone if alive is None else alive)
         if callable(ranking.combine):
             return self._by_function(ranking, asked, general.candidates_examined)

@@ -75,8 +75,8 @@ def _tiles(dimensions: weighing.Dimensions, ranks: NDArray[np.int32], order: NDA
     tiles = Tiles(
         starts,
         np.empty(columns, np.int32),
-        np.ones(TILE * columns, np.int32),
-        np.zeros(TILE * columns, np.int32),
+        np.full(TILE * columns, np.iinfo(np.int32).max, np.int32),
+        np.full(TILE * columns, -1, np.int32),
         np.zeros(TILE * columns),
         np.empty(subscriptions, np.int32),
     )

@@ -1,0 +1,24 @@
+"""When is it made? When it is first asked for, and once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Made = TypeVar("Made")
+
+
+class Once(Generic[Made]):
+    """A value that is made when it is first asked for, once, by whichever thread asks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: Made | None = None
+
+    def get(self, make: Callable[[], Made]) -> Made:
+        """The value."""
+        with self._lock:
+            if self._made is None:
+                self._made = make()
+            return self._made
