@@ -102,3 +102,63 @@ def test_few_are_looked_at() -> None:
     assert best.stats.candidates_examined < 1000
     chosen = np.array(table["score"])[count // 2 :]
     assert best.table["score"].to_pylist() == sorted(chosen.tolist(), reverse=True)[:20]
+
+
+def _conjunction(dice: random.Random) -> str:
+    low, width = dice.randint(0, 80), dice.randint(1, 40)
+    return f"price BETWEEN {low} AND {low + width} AND size >= {dice.randint(0, 60)} AND kind = 'a'"
+
+
+def _mixed(dice: random.Random, count: int) -> list[dict[str, Any]]:
+    """Singles and conjunctions, scores with ties among the best."""
+    return [
+        {
+            "id": n,
+            "where": f"price >= {dice.randint(0, 80)}" if n % 2 else _conjunction(dice),
+            "score": min(dice.random(), 0.995),
+        }
+        for n in range(count)
+    ]
+
+
+def test_conjunctions_below_the_floor_are_not_verified() -> None:
+    """The singles that an event satisfies say what a conjunction must score; blocks of its list know their best."""
+    held = _mixed(random.Random(3), 20_000)
+    event = {"price": 90, "size": 90, "kind": "a"}
+    engine = tocsin.Engine()
+    engine.subscribe_many(held)
+    engine.merge()
+
+    every = engine.match_batch([event])
+    best = engine.match_batch([event], ranking=tocsin.Top(10))
+
+    scores = {one["id"]: one["score"] for one in held}
+    rows = sorted((-scores[name], name) for name in every.table["subscription"].to_pylist())[:10]
+    assert [(-score, name) for score, name in rows] == [
+        (row["score"], row["subscription"]) for row in best.table.to_pylist()
+    ]
+    assert every.stats.verified > 1000
+    assert best.stats.verified < every.stats.verified / 4
+    engine.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_conjunctions_rise_above_the_floor_and_fall(seed: int) -> None:
+    """Scores of conjunctions are raised, lowered and raised again between searches; readers may be older."""
+    dice = random.Random(seed)
+    held = _mixed(dice, 6000)
+    engine = tocsin.Engine()
+    engine.subscribe_many(held)
+    engine.merge()
+    scores = {one["id"]: one["score"] for one in held}
+    events = [{"price": dice.randint(0, 100), "size": dice.randint(0, 80), "kind": "a"} for _ in range(20)]
+    every = [engine.match(event) for event in events]
+    for _ in range(30):
+        for name in [*dice.choices(range(6000), k=40), 0, 2, 4]:
+            scores[name] = dice.choice((dice.random(), 0.995, 2.0, -1.0))
+            engine.rescore(name, scores[name])
+        for event, found in zip(events, every, strict=True):
+            rows = sorted((-scores[match.subscription], match.subscription) for match in found)[:7]
+            best = engine.match(event, ranking=tocsin.Top(7))
+            assert [(-match.score, match.subscription) for match in best] == rows
+    engine.close()

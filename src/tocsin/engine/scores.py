@@ -8,6 +8,7 @@ two versions take turns, however often scores change.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 import numpy as np
@@ -26,11 +27,12 @@ class Version:
     changes: int = 0
     users: int = 0
     base: NDArray[np.float64] | None = None  # scores of some time before, which stay as they are
-    changed: NDArray[np.int32] | None = None  # whose scores may differ from these
+    changed: NDArray[np.int32] | None = None  # whose scores may differ from these, perhaps more than once
+    raised: NDArray[np.float64] | None = None  # and the scores that they were given: each highest one is among them
 
 
-MOST_CHANGED: Final = 1 << 13
-"""Subscriptions whose scores may differ from the base; beyond, the scores of the moment become the next base."""
+MOST_CHANGED: Final = 1 << 15
+"""Changes that are told beside a base; beyond, the scores of the moment become the next base."""
 
 
 class Scores:
@@ -39,10 +41,7 @@ class Scores:
     def __init__(self, given: NDArray[np.float64]) -> None:
         self._given = given
         self._base = given
-        self._since = np.empty(
-            MOST_CHANGED, np.int32
-        )  # whose scores have changed since, in order of their first change
-        self._known: set[int] = set()
+        self._begin()
         self._latest = Version(given, frozen(block_maxima(given), np.float64))
         self._date()
         self._older: Version | None = None
@@ -58,10 +57,11 @@ class Scores:
         """Change a score; a version has it when the next reader comes."""
         self._changes.append((number, score))
         self._pending[number] = score
-        if number not in self._known:
-            if len(self._known) < MOST_CHANGED:
-                self._since[len(self._known)] = number
-            self._known.add(number)
+        if score > self._raised.get(number, -inf):
+            if self._told < MOST_CHANGED:
+                self._since[self._told], self._risen[self._told] = number, score
+            self._told += 1
+            self._raised[number] = score
         if len(self._changes) > len(self._given):  # nobody has asked for so long
             self.version()
 
@@ -89,11 +89,19 @@ class Scores:
 
     def _date(self) -> None:
         """Tell the latest version how it differs from the base; where that is by too much, it is the next base."""
-        if len(self._known) > MOST_CHANGED:
+        if self._told > MOST_CHANGED:
             self._base = frozen(self._latest.scores.copy(), np.float64)
-            self._since, self._known = np.empty(MOST_CHANGED, np.int32), set()
+            self._begin()
         self._latest.base = self._base
-        self._latest.changed = _view(self._since[: len(self._known)])  # what is written behind them is not seen
+        self._latest.changed = _view(self._since[: self._told])  # what is written behind them is not seen
+        self._latest.raised = _view(self._risen[: self._told])
+
+    def _begin(self) -> None:
+        """Nothing differs from the base."""
+        self._since = np.empty(MOST_CHANGED, np.int32)  # whose scores have been raised since, in order
+        self._risen = np.empty(MOST_CHANGED, np.float64)  # to what
+        self._told = 0  # how many of both there are, or would be
+        self._raised: dict[int, float] = {}  # the best that each has had since
 
     def _forget(self) -> None:
         """Drop the changes that no version lacks, and a version that lacks as many as there are scores."""

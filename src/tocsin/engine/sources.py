@@ -131,7 +131,10 @@ class Snapshot:
             return self.view.match(batch, self.alive)
         assert isinstance(self.source.holder, Segment)
         version = self.version
-        best = None if k is None else Best.of(k, version.scores, version.maxima, version.base, version.changed)
+        best = None
+        if k is not None:
+            since = version.base, version.changed, version.raised
+            best = Best.of(k, version.scores, version.maxima, *since)
         return self.source.holder.match(batch, self.alive, best)
 
     def relaxed(self, batch: EventBatch, ranking: Relaxed) -> list[ScoredMatches]:

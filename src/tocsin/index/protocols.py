@@ -28,7 +28,8 @@ class Best(NamedTuple):
     scores: NDArray[np.float64]  # (S,)
     maxima: NDArray[np.float64]  # (S // 64 + 1,) the best score of each 64
     base: NDArray[np.float64] | None = None  # (S,) scores that stay as they are, for an index to be ordered by
-    changed: NDArray[np.int32] | None = None  # whose scores may differ from these; None: nobody's
+    changed: NDArray[np.int32] | None = None  # whose scores may differ from these, perhaps twice; None: nobody's
+    raised: NDArray[np.float64] | None = None  # what their scores have been at most since
 
     @classmethod
     def of(
@@ -38,9 +39,10 @@ class Best(NamedTuple):
         maxima: NDArray[np.float64],
         base: NDArray[np.float64] | None = None,
         changed: NDArray[np.int32] | None = None,
+        raised: NDArray[np.float64] | None = None,
     ) -> Best:
-        """The best k, or all where there are no more."""
-        return cls(min(k, max(len(scores), 1)), scores, maxima, base, changed)
+        """The best k, or all where there are no more. `changed` and `raised` of later calls only go on behind these."""
+        return cls(min(k, max(len(scores), 1)), scores, maxima, base, changed, raised)
 
 
 class Found(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.access_layouts import SCRATCH, VERIFIER
-from tocsin.kernels.access_match import prefetch_lists, take_conjunctions, take_postings
+from tocsin.kernels.access_match import NO_FLOOR, prefetch_lists, take_conjunctions, take_postings
 from tocsin.kernels.access_programs import match_programs
 from tocsin.kernels.activation import activate
 from tocsin.kernels.blocks import clear_block, fill_block
@@ -42,6 +42,8 @@ def match_access(
     maxima: NDArray[np.float64],
     chosen_starts: NDArray[np.int64],
     chosen: NDArray[np.int32],
+    floors: NDArray[np.float64],
+    list_maxima: NDArray[np.float64],
     ends: NDArray[np.int64],
     out: NDArray[np.int32],
     counts: NDArray[np.int64],
@@ -51,13 +53,14 @@ def match_access(
     `index`, `expressions`, `memory` and `walking` are packed: an `Index`, its `Expressions`, a `Scratch` and a
     `Verifier`. The second and the last are None where every expression is a conjunction of ranges: the code for others
     is left out. With k above 0, of an event's matches only the k best are written. Where `chosen_starts` has offsets,
-    event e's singles are chosen[chosen_starts[e] : chosen_starts[e + 1]], and their lists are not looked at.
+    event e's singles are chosen[chosen_starts[e] : chosen_starts[e + 1]], and their lists are not looked at; of its
+    conjunctions those with a score below floors[e] may be left out, which `list_maxima` tells of blocks of their lists.
     """
     lists, directory = unpacked(index, INDEX)
     rows, words, steps = directory
     scratch = unpacked(memory, SCRATCH)
     events, bound, alive, scores, maxima, out = borrowed((events, bound, alive, scores, maxima, out))
-    chosen_starts, chosen = borrowed((chosen_starts, chosen))
+    chosen_starts, chosen, floors, list_maxima = borrowed((chosen_starts, chosen, floors, list_maxima))
     heap = np.empty(min(k, len(scores)), np.int32)
     total = len(events.starts) - 1
     program_ends = np.zeros(codes.LANES + 1, np.int64)
@@ -128,7 +131,9 @@ def match_access(
                     end,
                     following,
                 )
+            floor = NO_FLOOR
             if len(chosen_starts) > 1:
+                floor = floors[first + lane]
                 singles = _copy(chosen, chosen_starts[first + lane], chosen_starts[first + lane + 1], hits)
             else:
                 singles = take_postings(
@@ -166,6 +171,8 @@ def match_access(
                 payloads,
                 begin,
                 end,
+                list_maxima,
+                floor,
                 values,
                 satisfiable,
                 survivors,

@@ -27,6 +27,13 @@ SHORT: Final = 48
 AHEAD: Final = np.uint64(16)
 """So many survivors ahead of the one that is tested, predicates are asked for."""
 
+NO_FLOOR: Final = -np.inf
+"""The floor of scores where all conjunctions are wanted."""
+
+BLOCK: Final = np.uint64(5)
+"""Bits of the places of a list that have one best score."""
+
+_IN_BLOCK = np.uint64(31)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
@@ -151,6 +158,8 @@ def take_conjunctions(
     payloads: NDArray[np.int64],
     first_pair: int,
     last_pair: int,
+    maxima: NDArray[np.float64],
+    floor: float,
     values: NDArray[np.int32],
     satisfiable: NDArray[np.uint64],
     survivors: NDArray[np.uint32],
@@ -158,7 +167,10 @@ def take_conjunctions(
     out: NDArray[np.int32],
     to: int,
 ) -> tuple[int, int]:
-    """Append the owners of an event's conjunctions that hold; the new count, and how many were verified."""
+    """Append the owners of an event's conjunctions that hold; the new count, and how many were verified.
+
+    Those whose block of the list has no score of `floor` may be left out.
+    """
     mark(fields, codes, operand_starts, bits, first_pair, last_pair, satisfiable)
     sure, doubtful = select_conjunctions(
         run_starts,
@@ -173,6 +185,8 @@ def take_conjunctions(
         codes,
         first_pair,
         last_pair,
+        maxima,
+        floor,
         survivors,
         others,
     )
@@ -200,6 +214,8 @@ def select_conjunctions(
     codes: NDArray[np.int32],
     first_pair: int,
     last_pair: int,
+    maxima: NDArray[np.float64],
+    floor: float,
     survivors: NDArray[np.uint32],
     others: NDArray[np.uint32],
 ) -> tuple[int, int]:
@@ -214,10 +230,10 @@ def select_conjunctions(
         start, stop = entries(rows, row, CONJUNCTIONS)
         equal_start, equal_stop = entries(rows, row, EQUALITIES)
         first, last = equal_range(rows, row, steps, codes[pair])
-        sure = select_by_filter(filters, first, last, satisfiable, survivors, sure)
+        sure = select_by_filter(filters, first, last, satisfiable, maxima, floor, survivors, sure)
         if (equal_start - start) + (stop - equal_stop) <= np.uint64(SHORT):
-            doubtful = select_by_filter(filters, start, equal_start, satisfiable, others, doubtful)
-            doubtful = select_by_filter(filters, equal_stop, stop, satisfiable, others, doubtful)
+            doubtful = select_by_filter(filters, start, equal_start, satisfiable, maxima, floor, others, doubtful)
+            doubtful = select_by_filter(filters, equal_stop, stop, satisfiable, maxima, floor, others, doubtful)
             continue
         field = np.uint64(fields[pair])
         for run in range(np.uint64(run_starts[field]), np.uint64(run_starts[field + _ONE])):
@@ -226,9 +242,9 @@ def select_conjunctions(
                 width = run_widths[run]
                 first, last = run_range(bounds, width, start, run_stop, codes[pair])
                 if width > 0 or width == ANY:
-                    doubtful = select_by_filter(filters, first, last, satisfiable, others, doubtful)
+                    doubtful = select_by_filter(filters, first, last, satisfiable, maxima, floor, others, doubtful)
                 else:
-                    sure = select_by_filter(filters, first, last, satisfiable, survivors, sure)
+                    sure = select_by_filter(filters, first, last, satisfiable, maxima, floor, survivors, sure)
             start = run_stop
     return sure, doubtful
 
@@ -239,13 +255,22 @@ def select_by_filter(
     first: int,
     last: int,
     satisfiable: NDArray[np.uint64],
+    maxima: NDArray[np.float64],
+    floor: float,
     survivors: NDArray[np.uint32],
     found: int,
 ) -> int:
-    """Append the places in [first, last) whose filters the event may satisfy; returns the new count."""
-    for q in range(first, last):
-        survivors[found] = q
-        found += is_satisfiable(np.uint64(filters[q]), satisfiable)
+    """Append the places in [first, last) whose filters the event may satisfy; returns the new count.
+
+    With a floor, whole blocks are passed over whose best score is below.
+    """
+    while first < last:
+        stop = last if floor == NO_FLOOR else min(last, (first | _IN_BLOCK) + _ONE)
+        if floor == NO_FLOOR or maxima[first >> BLOCK] >= floor:
+            for q in range(first, stop):
+                survivors[found] = q
+                found += is_satisfiable(np.uint64(filters[q]), satisfiable)
+        first = stop
     return found
 
 

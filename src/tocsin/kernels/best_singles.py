@@ -27,32 +27,54 @@ class Singles(NamedTuple):
     scores: NDArray[np.float64]  # (N,)
     owners: NDArray[np.int32]  # (N,)
     fields: NDArray[np.int32]  # (N,)
-    places: NDArray[np.int32]  # (S,) the place of each subscription, -1 for one that is none of them
+
+
+class Places(NamedTuple):
+    """Where each of S subscriptions is; -1 where it is not there."""
+
+    singles: NDArray[np.int32]  # (S,) among the singles
+    conjunctions: NDArray[np.int32]  # (S,) in the lists of conjunctions
+
+
+class Changes(NamedTuple):
+    """Singles whose scores have changed, on a chain a field, the latest first. D fields, room for N changes.
+
+    What was noted stays; further changes go before it, so that whoever knows of n passes over places from n on.
+    """
+
+    heads: NDArray[np.int32]  # (D,) -1 where there are none
+    lengths: NDArray[np.int64]  # (D,)
+    places: NDArray[np.int32]  # (N,) of each change the place of the single, -1 for what is none
+    following: NDArray[np.int32]  # (N,) the change after it on its chain, -1 for none
 
 
 @kernel
 def best_singles(
     structure: Any,
     singles: Singles,
+    changes: Changes,
+    raised: NDArray[np.float64],
     events: EventCodes,
     k: int,
     alive: NDArray[np.uint64],
     scores: NDArray[np.float64],
-    changed: NDArray[np.int32],
     states: NDArray[np.int64],
     ends: NDArray[np.int64],
+    floors: NDArray[np.float64],
     out: NDArray[np.int32],
 ) -> int:
-    """Write, for each event, its k best by `scores` among those unchanged, and all of `changed` that it satisfies.
+    """Write, for each event, its k best by `scores` among those unchanged, and the changed that may be as good.
 
-    `out` has room for k and all changed of each event. Returns how many intervals were looked at.
+    Those changes count that `raised` has the new scores of. `floors` gets the score of the worst of the k, -inf where
+    there are fewer. `out` has room for k of each event, and the changes of its fields. Returns how many intervals were
+    looked at.
     """
-    structure, singles, events, alive, scores, changed, states, ends, out = borrowed(
-        (structure, singles, events, alive, scores, changed, states, ends, out)
+    structure, singles, changes, raised, events, alive, scores, states, ends, floors, out = borrowed(
+        (structure, singles, changes, raised, events, alive, scores, states, ends, floors, out)
     )
-    (starts, lows, highs, _), known, owners, _, _ = singles
+    (starts, lows, highs, _), known, owners, _ = singles
+    heads_of, _, changed_places, following = changes
     own_starts, own_fields, own_codes, _ = events
-    changed_starts, changed_places = _by_field(singles, changed)
     heads, bests = np.empty(len(states), np.int64), np.empty(len(states), np.float64)
     written, examined = np.int64(0), np.int64(0)
     for event in range(len(ends)):
@@ -61,7 +83,7 @@ def best_singles(
             field = own_fields[first + i]
             heads[i] = _UNOPENED if starts[field] < starts[field + 1] else _DONE
             bests[i] = known[starts[field]] if starts[field] < starts[field + 1] else -np.inf
-        left = k
+        left, floor = k, -np.inf
         while left > 0:
             chosen = -1
             for i in range(size):
@@ -85,19 +107,24 @@ def best_singles(
                     out[written] = number
                     written += 1
                     left -= 1
+                    floor = bests[chosen]
             heads[chosen] = next_place(structure, code, states[chosen])
             examined += 1
             if heads[chosen] < 0:
                 heads[chosen] = _DONE
             else:
                 bests[chosen] = known[heads[chosen]]
+        floors[event] = -np.inf if left > 0 else floor
         for i in range(size):
             field, code = own_fields[first + i], own_codes[first + i]
-            for j in range(changed_starts[field], changed_starts[field + 1]):
-                place = changed_places[j]
-                if lows[place] <= code <= highs[place]:
-                    out[written] = owners[place]
-                    written += 1
+            change = heads_of[field]
+            while change >= 0:
+                if change < len(raised) and raised[change] >= floors[event]:
+                    place = changed_places[change]
+                    if lows[place] <= code <= highs[place]:
+                        out[written] = owners[place]
+                        written += 1
+                change = following[change]
         ends[event] = written
     return examined
 
@@ -111,20 +138,33 @@ def _comes_first(heads: NDArray[np.int64], owners: NDArray[np.int32], one: int, 
 
 
 @kernel
-def _by_field(singles: Singles, changed: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The places of those of some subscriptions that are singles, by field, in CSR form."""
-    starts = np.zeros(len(singles.ranges.last) + 2, np.int64)
-    for number in changed:
-        place = singles.places[number]
-        if place >= 0:
-            starts[singles.fields[place] + 2] += 1
-    for field in range(2, len(starts)):
-        starts[field] += starts[field - 1]
-    out = np.empty(starts[-1], np.int32)
-    for number in changed:
-        place = singles.places[number]
+def note_changes(
+    singles: Singles,
+    places: Places,
+    changes: Changes,
+    changed: NDArray[np.int32],
+    raised: NDArray[np.float64],
+    told: int,
+    maxima: NDArray[np.float64],
+    block: int,
+) -> None:
+    """Note the changes from `told` on: singles on the chains of their fields, conjunctions in their blocks' maxima."""
+    for i in range(told, len(changed)):
+        changes.places[i] = place = places.singles[changed[i]]
         if place >= 0:
             field = singles.fields[place]
-            out[starts[field + 1]] = place
-            starts[field + 1] += 1
-    return starts[:-1], out
+            changes.following[i] = changes.heads[field]
+            changes.lengths[field] += 1
+            changes.heads[field] = i
+        in_list = places.conjunctions[changed[i]]
+        if in_list >= 0:
+            maxima[in_list >> block] = max(maxima[in_list >> block], raised[i])
+
+
+@kernel
+def list_maxima(owners: NDArray[np.int32], scores: NDArray[np.float64], block: int) -> NDArray[np.float64]:
+    """The best score of each 2**block places of a list; -inf behind its end."""
+    maxima = np.full((len(owners) >> block) + 1, -np.inf)
+    for place in range(len(owners)):
+        maxima[place >> block] = max(maxima[place >> block], scores[owners[place]])
+    return maxima

@@ -1,12 +1,14 @@
-"""How are the best of many singles found without finding them all? In order of score, by a scored interval index.
+"""How are the best of many found without finding them all? Singles in order of score, and lists by the best of a block.
 
 Lists of singles give every subscription that an event satisfies. Where lists are long and only the best k are wanted,
-cursors of a SOPT-R-tree give these alone. It is built when the best are first asked for, from scores that stay as they
-are; whoever has another one since is tested by itself, and when these are many there are other scores to start from.
+cursors of a SOPT-R-tree give these alone, and so a floor: a conjunction must have a score as high to be among the best,
+and blocks of its list know their best score. All that is built when the best are first asked for, from scores that stay
+as they are; whoever has another one since is tested by itself, and when these are many there are others to start from.
 """
 
 from __future__ import annotations
 
+import threading
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,18 +22,23 @@ from tocsin.index.ranked.sopt_r_tree import sopt_r_trees
 from tocsin.index.ranked.tree import ScoredTree, TreeBuilder
 from tocsin.kernels import best_singles as kernels
 from tocsin.kernels.access_layouts import Lists
+from tocsin.kernels.access_match import BLOCK
 from tocsin.kernels.code_sets import read_codes
 from tocsin.kernels.layouts import Bound
 
 LONG: Final = 1024
 """Singles of the list that an average one is in, from which on cursors pay."""
 
+_NOTHING: Final = frozen(np.empty(0), np.float64)
+
 
 class Chosen(NamedTuple):
-    """The singles of each event that may be among its best. E events, M singles."""
+    """The singles of each event that may be among its best, and what conjunctions must beat. E events, M singles."""
 
     starts: NDArray[np.int64]  # (E + 1,)
     subscriptions: NDArray[np.int32]  # (M,)
+    floors: NDArray[np.float64]  # (E,) below this score nothing is among the best; -inf where that is not known
+    list_maxima: NDArray[np.float64]  # the best score of each block of the lists of conjunctions
     examined: int
 
 
@@ -42,7 +49,7 @@ def pays(lists: Lists) -> bool:
 
 
 class BestFirst:
-    """Singles in order of the scores that they had at first. Immutable."""
+    """Singles in order of the scores that they had at first, and what has changed since. Many threads may choose."""
 
     def __init__(self, lists: Lists, subscriptions: int, base: NDArray[np.float64]) -> None:
         self.base = base
@@ -58,34 +65,75 @@ class BestFirst:
             2 * np.diff(lists.fields.operand_starts),
         )
         self._tree: ScoredTree = TreeBuilder(sopt_r_trees).build(intervals)
-        places = np.full(subscriptions, -1, np.int32)
-        places[intervals.owners] = np.arange(len(intervals))
         fields = np.repeat(np.arange(len(lengths)), np.diff(intervals.ranges.starts))
-        self._singles = kernels.Singles(
-            intervals.ranges, intervals.scores, intervals.owners, frozen(fields, np.int32), frozen(places, np.int32)
-        )
+        self._singles = kernels.Singles(intervals.ranges, intervals.scores, intervals.owners, frozen(fields, np.int32))
         count = len(lists.fields.kinds)
         self._kept = frozen(np.zeros(count), np.uint8)
         self._order = frozen(np.arange(count), np.int32)
+        conjunctions = lists.conjunctions.owners
+        self._places = kernels.Places(_places(intervals.owners, subscriptions), _places(conjunctions, subscriptions))
+        self._list_maxima = kernels.list_maxima(conjunctions, base, int(BLOCK))
+        self._changes = _no_changes(count)
+        self._told = 0
+        self._lock = threading.Lock()
 
     def choose(self, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64], best: Best) -> Chosen:
-        """For each event its k best among those whose scores are what they were, and all others that it satisfies."""
-        changed = np.empty(0, np.int32) if best.changed is None else best.changed
+        """For each event its k best among those whose scores are what they were, and all others that may be better."""
+        changes = self._changed(best)
         events = read_codes(self._fields, batch.arrays, bound, self._kept, self._order)
         count, widest = len(batch), int(np.diff(events.starts).max(initial=0))
         states = np.empty((widest, len(self._tree.new_state())), np.int64)
-        ends = np.zeros(count + 1, np.int64)
-        out = np.empty(count * (best.k + len(changed)), np.int32)
+        ends, floors = np.zeros(count + 1, np.int64), np.empty(count)
+        out = np.empty(count * best.k + int(changes.lengths[events.fields[: events.starts[-1]]].sum()), np.int32)
         examined = kernels.best_singles(
             self._tree.structure,
             self._singles,
+            changes,
+            _NOTHING if best.raised is None else best.raised,
             events,
             best.k,
             alive,
             best.scores,
-            changed,
             states,
             ends[1:],
+            floors,
             out,
         )
-        return Chosen(ends, out[: ends[-1]], int(examined))
+        return Chosen(ends, out[: ends[-1]], floors, self._list_maxima, int(examined))
+
+    def _changed(self, best: Best) -> kernels.Changes:
+        """What has changed since, and perhaps what `best` does not know of yet.
+
+        What any call was told of is noted already: on chains, latest first, and in maxima that only rise.
+        """
+        if best.changed is None or best.raised is None:
+            return self._changes
+        with self._lock:
+            count = len(best.changed)
+            if count > len(self._changes.places):
+                self._changes = _larger(self._changes, 2 * count)
+            if count > self._told:
+                about = self._singles, self._places, self._changes
+                kernels.note_changes(*about, best.changed, best.raised, self._told, self._list_maxima, int(BLOCK))
+                self._told = count
+            return self._changes
+
+
+def _places(owners: NDArray[np.int32], subscriptions: int) -> NDArray[np.int32]:
+    """The place of each subscription in a list; -1 where it is not in it."""
+    places = np.full(subscriptions, -1, np.int32)
+    places[owners] = np.arange(len(owners))
+    return frozen(places, np.int32)
+
+
+def _no_changes(fields: int) -> kernels.Changes:
+    none = np.empty(0, np.int32)
+    return kernels.Changes(np.full(fields, -1, np.int32), np.zeros(fields, np.int64), none, none)
+
+
+def _larger(changes: kernels.Changes, room: int) -> kernels.Changes:
+    """The same changes with more room, apart from those that others are walking."""
+    places, following = np.empty(room, np.int32), np.empty(room, np.int32)
+    places[: len(changes.places)] = changes.places
+    following[: len(changes.following)] = changes.following
+    return kernels.Changes(changes.heads.copy(), changes.lengths.copy(), places, following)

@@ -46,7 +46,7 @@ from tocsin.kernels.packing import Packed
 from tocsin.kernels.verify import new_memo
 
 _ALL = Best(0, frozen(np.empty(0), np.float64), frozen(np.empty(0), np.float64))
-_NOT_CHOSEN = Chosen(np.zeros(1, np.int64), np.empty(0, np.int32), 0)
+_NOT_CHOSEN = Chosen(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0), 0)
 
 _FEW = 1024
 """Room for the entries of a small batch, which is so made without counting them."""
@@ -142,6 +142,8 @@ class Access:
                 maxima,
                 chosen.starts,
                 chosen.subscriptions,
+                chosen.floors,
+                chosen.list_maxima,
                 ends,
                 out,
                 counts,
