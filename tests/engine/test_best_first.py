@@ -12,13 +12,13 @@ import pytest
 import tocsin
 from tests.naive.engine import Reference
 from tocsin.engine import scores
-from tocsin.index.boolean.access import best_first
+from tocsin.index.boolean.access import index
 
 
 @pytest.fixture(params=[1000, 3], ids=lambda most: f"{most} may change")
 def always_ordered(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Lists of any length are left for cursors, until so many scores have changed."""
-    monkeypatch.setattr(best_first, "LONG", -1)
+    monkeypatch.setattr(index, "LONG", -1)
     monkeypatch.setattr(scores, "MOST_CHANGED", request.param)
 
 
@@ -128,6 +128,9 @@ def test_conjunctions_below_the_floor_are_not_verified() -> None:
     engine = tocsin.Engine()
     engine.subscribe_many(held)
     engine.merge()
+
+    (told,) = (segment.best_first for segment in engine.stats.segments)
+    assert told.startswith("those of one range in order of score") and "in a list of 10,000" in told
 
     every = engine.match_batch([event])
     best = engine.match_batch([event], ranking=tocsin.Top(10))

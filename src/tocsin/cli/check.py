@@ -56,4 +56,5 @@ def _check_file(given: argparse.Namespace) -> int:
     places = [f"{count:,} {where}" for where, count in segment.matcher.places().items() if count]
     if places:
         print(f"placed: {', '.join(places)}")
+        print(f"the best k: {segment.matcher.best_first()}")
     return 1 if rejects else 0

@@ -44,6 +44,7 @@ class SourceStats:
     reason: str
     bytes: Mapping[str, int]
     places: Mapping[str, int]  # how many subscriptions lie in which kind of list
+    best_first: str  # how `Top(k)` is answered, and why so
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,5 +280,11 @@ def _source_stats(source: Source) -> SourceStats:
     assert isinstance(holder, Segment)
     matcher = holder.matcher
     return SourceStats(
-        len(source), source.dead, holder.plan.index, holder.plan.reason, dict(matcher.sizes()), dict(matcher.places())
+        len(source),
+        source.dead,
+        holder.plan.index,
+        holder.plan.reason,
+        dict(matcher.sizes()),
+        dict(matcher.places()),
+        matcher.best_first(),
     )

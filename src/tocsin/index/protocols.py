@@ -15,6 +15,7 @@ from tocsin.index.ranked.intervals import ScoredIntervals
 from tocsin.index.statistics import Statistics
 
 ANY_EXPRESSION: Final = "any expression"
+ALL_THEN_RANKED: Final = "all matches, then ranked"
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Question: TypeAlias = Literal["all matches", "the best first"]
 Alive: TypeAlias = "NDArray[np.uint64] | None"
@@ -131,6 +132,9 @@ class Matcher(Protocol):
 
     def place(self, number: int) -> str:
         """Where one subscription lies, in words for the user."""
+
+    def best_first(self) -> str:
+        """How it finds the best k, and why so, in words for the user."""
 
 
 class Builder(Protocol):

@@ -29,7 +29,7 @@ from tocsin.columns.sizes import expression_sizes
 from tocsin.errors import InvalidInput, UnsuitableIndex
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.code_sets import Conjunctions
-from tocsin.index.protocols import Alive, Arrays, Best, Found
+from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels import k_values
 from tocsin.kernels.distinct import sorted_groups
@@ -139,6 +139,9 @@ class KIndex:
     def places(self) -> dict[str, int]:
         """Subscriptions by how many conjunctions they are."""
         return self._conjunctions.counts()
+
+    def best_first(self) -> str:
+        return ALL_THEN_RANKED
 
     def place(self, number: int) -> str:
         sizes = np.diff(self._conjunctions.sets.starts)[self._conjunctions.owners == number]

@@ -18,7 +18,7 @@ from tocsin.columns.leaf_order import eager_first
 from tocsin.columns.sizes import expression_sizes
 from tocsin.columns.stored import restored, stored
 from tocsin.index.found import collect, only_alive
-from tocsin.index.protocols import Alive, Arrays, Best, Found
+from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.verify import match_all
 
@@ -55,6 +55,9 @@ class Scan:
 
     def places(self) -> dict[str, int]:
         return {"tested on every event": len(self)}
+
+    def best_first(self) -> str:
+        return ALL_THEN_RANKED
 
     def place(self, number: int) -> str:
         return "tested on every event"

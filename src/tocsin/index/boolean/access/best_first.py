@@ -42,10 +42,18 @@ class Chosen(NamedTuple):
     examined: int
 
 
-def pays(lists: Lists) -> bool:
-    """Whether lists of singles are so long that an event is not likely to satisfy few of them."""
+def mean_length(lists: Lists) -> float:
+    """Singles of the list that an average one is in. Of long ones an event is likely to satisfy many."""
     lengths = np.diff(lists.single_runs.starts).astype(float)
-    return bool((lengths**2).sum() > LONG * lengths.sum())
+    return float((lengths**2).sum() / max(lengths.sum(), 1.0))
+
+
+def told_best(lists: Lists) -> str:
+    """How the best are found, and why so, in words for the user."""
+    length = f"an average subscription of one range is in a list of {mean_length(lists):,.0f} such"
+    if mean_length(lists) > LONG:
+        return f"those of one range in order of score (SOPT-R-tree), then what can beat them: {length}"
+    return f"all matches, then ranked: {length}, and cursors pay from {LONG:,} on"
 
 
 class BestFirst:

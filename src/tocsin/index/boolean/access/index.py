@@ -24,7 +24,7 @@ from tocsin.columns.binding import Binder
 from tocsin.columns.compiled import CompiledExpressions
 from tocsin.columns.sizes import expression_sizes
 from tocsin.index.alive import everyone
-from tocsin.index.boolean.access.best_first import BestFirst, Chosen, pays
+from tocsin.index.boolean.access.best_first import LONG, BestFirst, Chosen, mean_length, told_best
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.decoding import decoded
@@ -65,7 +65,7 @@ class Access:
         self._index = Packed(Index(layout.lists, self._directory), INDEX)
         self._expressions = Packed(layout.programs_of.arrays, EXPRESSIONS) if layout.has_programs else None
         self._best_first: BestFirst | None = None
-        self._ordering = threading.Lock() if pays(layout.lists) else None
+        self._ordering = threading.Lock() if mean_length(layout.lists) > LONG else None
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
 
     @classmethod
@@ -108,6 +108,9 @@ class Access:
             "verified on every event": len(lists.programs.uncovered),
         }
         return found | {"never satisfied": len(self) - sum(found.values())}
+
+    def best_first(self) -> str:
+        return told_best(self._layout.lists)
 
     def place(self, number: int) -> str:
         return told(self._layout, number)

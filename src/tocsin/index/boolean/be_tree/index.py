@@ -28,7 +28,7 @@ from tocsin.index.alive import everyone
 from tocsin.index.boolean.be_tree.growing import GrowingTree
 from tocsin.index.boolean.be_tree.layout import BETreeLayout
 from tocsin.index.boolean.code_sets import Conjunctions
-from tocsin.index.protocols import Alive, Arrays, Best, Found
+from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.be_tree import match_be_tree
 from tocsin.language.canonical import name_text
@@ -101,6 +101,9 @@ class BETree:
     def places(self) -> dict[str, int]:
         """Subscriptions by how many conjunctions they are."""
         return self._layout.conjunctions.counts()
+
+    def best_first(self) -> str:
+        return ALL_THEN_RANKED
 
     def place(self, number: int) -> str:
         """The attributes on the way to each of its conjunctions. Cost: linear in the tree."""

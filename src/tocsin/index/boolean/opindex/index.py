@@ -32,7 +32,7 @@ from tocsin.index.boolean.opindex.checks import check_lists
 from tocsin.index.boolean.opindex.layout import lists_from, named_arrays, options_from
 from tocsin.index.boolean.opindex.matching import Matching
 from tocsin.index.boolean.opindex.rewriting import rewrite
-from tocsin.index.protocols import Alive, Arrays, Best, Found
+from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.opindex_layouts import OpLists
 
@@ -112,6 +112,9 @@ class OpIndex:
             "conjunctions of clauses": clauses,
         }
         return found | {"never satisfied": len(self) - sum(found.values())}
+
+    def best_first(self) -> str:
+        return ALL_THEN_RANKED
 
     def place(self, number: int) -> str:
         """Under which pivots a subscription lies. Cost: linear in the subscriptions."""
