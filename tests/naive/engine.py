@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tests.naive.flatten import flatten
+from tests.naive.ranges import Truth
 from tests.naive.relaxed import dimensions, score_of
-from tests.naive.truth import Truth, truth
+from tests.naive.truth import concerns, truth
 from tocsin.errors import DuplicateSubscription, RecordError
 from tocsin.language import parse_any
 from tocsin.model.expression import Expression, Node, attributes
@@ -90,11 +91,11 @@ class Reference:
         return self.held[name].payload
 
     def explain(self, name: Id, event: Mapping[str, Any]) -> Truth:
-        """TRUE, FALSE or UNKNOWN (None)."""
+        """TRUE, FALSE, UNKNOWN (None) or EITHER."""
         return truth(self.held[name].tree, flatten(event)[0])
 
     def match(self, event: Any, ranking: Any = None) -> list[Pair]:
-        """(id, score) of what is TRUE, by id; ranked, the k best by score descending, then id.
+        """(id, score) of what can be TRUE, by id; ranked, the k best by score descending, then id.
 
         A ranking is a `Top`, or a relaxed one: its `k`, `combine` and `drop` are read, and the score is of what holds.
         """
@@ -105,7 +106,7 @@ class Reference:
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[: ranking.k]
 
     def _exact(self, values: Mapping[str, Value]) -> list[Pair]:
-        return [(name, held.score) for name, held in self.held.items() if truth(held.tree, values) is True]
+        return [(name, held.score) for name, held in self.held.items() if concerns(held.tree, values)]
 
     def _relaxed(self, values: Mapping[str, Value], ranking: Any) -> list[Pair]:
         scores = [

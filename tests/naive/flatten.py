@@ -19,7 +19,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from tocsin.errors import RecordError
-from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Scalar, Untyped, Value
+from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Scalar, Untyped, Value
 
 _LISTS = (list, tuple, set, frozenset)
 _SHAPES = ("Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon")
@@ -104,7 +104,7 @@ def _attribute(name: str, leaves: list[_Leaf]) -> tuple[Value, str]:
 
 
 def _value(value: object) -> tuple[Value, str]:
-    if isinstance(value, Point | Box):
+    if isinstance(value, Point | Box | Range):
         return value, ""
     if isinstance(value, Mapping):
         return _geometry(value)
@@ -137,8 +137,8 @@ def _list(items: Iterable[object]) -> tuple[Value, str]:
 def _item(item: object) -> tuple[Scalar | Untyped, str]:
     if isinstance(item, _LISTS):
         return UNTYPED, "a list within a list"
-    if isinstance(item, Mapping | Point | Box):
-        return UNTYPED, "a list of scalars holds an object or a geometry"
+    if isinstance(item, Mapping | Point | Box | Range):
+        return UNTYPED, "a list of scalars holds an object, a geometry or a range"
     return _scalar(item)
 
 

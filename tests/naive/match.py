@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from tests.naive.flatten import flatten
-from tests.naive.truth import truth
+from tests.naive.truth import concerns
 from tocsin.errors import RecordError
 from tocsin.model.expression import Expression
 from tocsin.model.values import Value
@@ -17,12 +17,12 @@ Id = TypeVar("Id", str, int)
 def match(
     subscriptions: Sequence[tuple[Id, Expression]], events: Sequence[Mapping[str, object]]
 ) -> list[tuple[int, Id]]:
-    """The pairs (row of the event, id) of which the expression is TRUE, ordered by row, then id."""
+    """The pairs (row of the event, id) of which the expression can be TRUE, ordered by row, then id."""
     pairs = [
         (row, name)
         for row, values in _good(events)
         for name, expression in subscriptions
-        if truth(expression, values) is True
+        if concerns(expression, values)
     ]
     return sorted(pairs)
 

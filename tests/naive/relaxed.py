@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, TypeVar
 
 from tests.naive.flatten import flatten
-from tests.naive.truth import truth
+from tests.naive.truth import concerns
 from tocsin.errors import RecordError
 from tocsin.model.expression import And, Attribute, Expression, walk
 from tocsin.model.values import Value
@@ -49,7 +49,7 @@ def score_of(
     holding = [
         weight_of(names, weights)
         for names, conjuncts in parts
-        if not set(names) & set(drop) and all(truth(conjunct, values) is True for conjunct in conjuncts)
+        if not set(names) & set(drop) and all(concerns(conjunct, values) for conjunct in conjuncts)
     ]
     if not holding:
         return None

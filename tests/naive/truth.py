@@ -3,6 +3,9 @@
 Every node has a result: a value, or None for null. A condition's result is its truth, with None for UNKNOWN,
 so a condition in a scalar's place needs no rule, and a scalar in a condition's place needs one: anything but
 a boolean is UNKNOWN.
+
+Of a value that is a range a comparison with a constant can be TRUE and can be FALSE, and so can be a condition that
+is made of such: a truth is then what it can be, `EITHER` for both, and UNKNOWN for neither.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, judge, truth_that
 from tocsin.model.expression import (
     And,
     Arithmetic,
@@ -33,19 +37,10 @@ from tocsin.model.expression import (
     Or,
     walk,
 )
-from tocsin.model.values import Box, Instant, Point, Value
+from tocsin.model.values import Box, Instant, Point, Range, Value
 
-Result: TypeAlias = Value | None
-Truth: TypeAlias = bool | None
+Result: TypeAlias = Value | Either | None
 
-_COMPARE: Final[dict[str, Callable[..., bool]]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _COMPUTE: Final[dict[str, Callable[[float, float], float]]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -58,16 +53,21 @@ _COMPUTE: Final[dict[str, Callable[[float, float], float]]] = {
 
 
 def truth(expression: Expression, values: Mapping[str, Value]) -> Truth:
-    """TRUE, FALSE or UNKNOWN (None) of an expression on an event's flattened values; no recursion."""
+    """TRUE, FALSE, UNKNOWN (None) or EITHER of an expression on an event's flattened values; no recursion."""
     results: dict[int, Result] = {}
     for node in reversed(list(walk(expression))):
         results[id(node)] = _result(node, [results[id(child)] for child in node.children()], values)
     return _as_truth(results[id(expression)])
 
 
+def concerns(expression: Expression, values: Mapping[str, Value]) -> bool:
+    """Whether an event concerns a subscription: its expression can be TRUE."""
+    return True in can_be(truth(expression, values))
+
+
 def _as_truth(result: Result) -> Truth:
-    """A result in a condition's place: a boolean is itself, anything else UNKNOWN."""
-    return result if isinstance(result, bool) else None
+    """A result in a condition's place: a truth is itself, anything else UNKNOWN."""
+    return result if isinstance(result, bool | Either) else None
 
 
 def _result(node: Expression, operands: list[Result], values: Mapping[str, Value]) -> Result:
@@ -90,18 +90,20 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
 
 def _condition(node: Expression, operands: list[Result]) -> Truth:
     match node:
-        case Comparison(op):
-            return compare(op, *operands)
-        case In():
-            return _any(compare("=", operands[0], item) for item in operands[1:])
-        case Between():
+        case Comparison(op, left, right):
+            if isinstance(operands[1], Range):
+                return _against(MIRRORED[op], operands[1], operands[0], left)
+            return _against(op, *operands, right)
+        case In(_, items):
+            return _any(_against("=", operands[0], *one) for one in zip(operands[1:], items, strict=True))
+        case Between(_, lowest, highest):
             operand, low, high = operands
-            return _all((compare(">=", operand, low), compare("<=", operand, high)))
+            return _all((_against(">=", operand, low, lowest), _against("<=", operand, high, highest)))
         case Like():
             return like(*operands)
         case Not():
-            inner = _as_truth(operands[0])
-            return None if inner is None else not inner
+            inner = can_be(_as_truth(operands[0]))
+            return truth_that(False in inner, True in inner)
         case And():
             return _all(map(_as_truth, operands))
         case Or():
@@ -110,26 +112,32 @@ def _condition(node: Expression, operands: list[Result]) -> Truth:
 
 
 def _all(truths: Iterable[Truth]) -> Truth:
-    """Kleene's AND: FALSE when any is, else UNKNOWN when any is, else TRUE."""
-    seen = list(truths)
-    if False in seen:
-        return False
-    return None if None in seen else True
+    """Kleene's AND: can be TRUE when all can, can be FALSE when any can."""
+    seen = [can_be(one) for one in truths]
+    return truth_that(all(True in one for one in seen), any(False in one for one in seen))
 
 
 def _any(truths: Iterable[Truth]) -> Truth:
-    """Kleene's OR: TRUE when any is, else UNKNOWN when any is, else FALSE."""
-    seen = list(truths)
-    if True in seen:
-        return True
-    return None if None in seen else False
+    """Kleene's OR: can be TRUE when any can, can be FALSE when all can."""
+    seen = [can_be(one) for one in truths]
+    return truth_that(any(True in one for one in seen), all(False in one for one in seen))
+
+
+def _against(op: str, operand: Result, other: Result, part: Expression) -> Truth:
+    """A comparison with `other`, the result of `part`; a range is compared with a constant and nothing else."""
+    if isinstance(operand, Range):
+        return judge(op, operand, other) if isinstance(part, Constant) else None
+    return compare(op, operand, other)
 
 
 def compare(op: str, left: Result, right: Result) -> Truth:
-    """Two numbers, two strings, two booleans or two instants; UNKNOWN for anything else."""
-    if type(left) is not type(right) or not isinstance(left, float | str | bool | Instant):
+    """Two numbers, two strings, two truths or two instants; UNKNOWN for anything else."""
+    if isinstance(left, bool | Either) and isinstance(right, bool | Either):
+        found = {COMPARE[op](one, other) for one in can_be(left) for other in can_be(right)}
+        return truth_that(True in found, False in found)
+    if type(left) is not type(right) or not isinstance(left, float | str | Instant):
         return None
-    return _COMPARE[op](left, right)
+    return COMPARE[op](left, right)
 
 
 def compute(op: str, left: Result, right: Result) -> float | None:

@@ -7,6 +7,7 @@ true. New features extend these files.
 from tests.strategies.conditions import comparisons_with_constants, expressions
 from tests.strategies.events import bad_events, json_events, json_text, python_events
 from tests.strategies.pools import NAMES, NUMBERS, STRINGS, attribute_names, boxes, points, scalars, values
+from tests.strategies.ranges import grid_ranges, interval_events, interval_grid_events, ranges
 from tests.strategies.weighted import (
     WEIGHTS,
     conjunctions,
@@ -31,10 +32,14 @@ __all__ = [
     "conjunctions_of_words",
     "expressions",
     "grid_events",
+    "grid_ranges",
+    "interval_events",
+    "interval_grid_events",
     "json_events",
     "json_text",
     "points",
     "python_events",
+    "ranges",
     "scalars",
     "values",
     "weighted",
