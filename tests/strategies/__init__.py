@@ -6,8 +6,8 @@ true. New features extend these files.
 
 from tests.strategies.conditions import comparisons_with_constants, expressions
 from tests.strategies.events import bad_events, json_events, json_text, python_events
+from tests.strategies.intervals import grid_ranges, interval_events, interval_grid_events, ranges
 from tests.strategies.pools import NAMES, NUMBERS, STRINGS, attribute_names, boxes, points, scalars, values
-from tests.strategies.ranges import grid_ranges, interval_events, interval_grid_events, ranges
 from tests.strategies.weighted import (
     WEIGHTS,
     conjunctions,
