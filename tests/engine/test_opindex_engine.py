@@ -41,3 +41,16 @@ def test_what_the_index_cannot_hold_is_refused_at_once() -> None:
         engine.subscribe_many([{"id": "fine", "where": "a = 1"}, {"id": "worse", "where": "a + b > 3"}])
     engine.merge()
     assert [match.subscription for match in engine.match({"a": 1})] == ["good"]
+
+
+@pytest.mark.parametrize("where", ["CASEI(s) LIKE 'x%'", "MATCHES(ACCENTI(s), '^x')"])
+def test_patterns_of_folded_text_come_back(where: str, tmp_path: Path) -> None:
+    """LIKE and MATCHES of CASEI or ACCENTI are saved and mapped like any other."""
+    engine = tocsin.Engine("opindex")
+    engine.subscribe("one", where)
+    engine.merge()
+    engine.save(str(tmp_path / "saved"))
+
+    loaded = tocsin.Engine.load(str(tmp_path / "saved"))
+
+    assert [match.subscription for match in loaded.match({"s": "x1y"})] == ["one"]
