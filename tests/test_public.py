@@ -25,6 +25,7 @@ NAMES = [
     "Match",
     "Matches",
     "MissingExtra",
+    "Range",
     "RecordError",
     "Reject",
     "Relaxed",

@@ -52,7 +52,7 @@ def judge(op: str, span: Range, constant: object) -> Truth:
 
     UNKNOWN where the constant is of another type than the range's ends.
     """
-    if type(constant) is not (Instant if _is_of_instants(span) else float):
+    if not is_of_type(span, constant):
         return None
     found = {COMPARE[op](side, 0) for side in _sides(span, constant)}
     if span.contained and len(found) == 2:
@@ -60,8 +60,10 @@ def judge(op: str, span: Range, constant: object) -> Truth:
     return truth_that(True in found, False in found)
 
 
-def _is_of_instants(span: Range) -> bool:
-    return isinstance(span.lo, Instant) or isinstance(span.hi, Instant)
+def is_of_type(span: Range, constant: object) -> bool:
+    """Whether a constant is of the type of a range's ends."""
+    is_of_instants = isinstance(span.lo, Instant) or isinstance(span.hi, Instant)
+    return type(constant) is (Instant if is_of_instants else float)
 
 
 def _sides(span: Range, constant: object) -> set[int]:

@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, judge, truth_that
+from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, is_of_type, judge, truth_that
 from tocsin.model.expression import (
     And,
     Arithmetic,
@@ -91,14 +91,16 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
 def _condition(node: Expression, operands: list[Result]) -> Truth:
     match node:
         case Comparison(op, left, right):
-            if isinstance(operands[1], Range):
-                return _against(MIRRORED[op], operands[1], operands[0], left)
-            return _against(op, *operands, right)
-        case In(_, items):
-            return _any(_against("=", operands[0], *one) for one in zip(operands[1:], items, strict=True))
-        case Between(_, lowest, highest):
-            operand, low, high = operands
-            return _all((_against(">=", operand, low, lowest), _against("<=", operand, high, highest)))
+            return _against(op, left, right, *operands)
+        case In(operand, items):
+            return _any(
+                _against("=", operand, item, operands[0], n) for item, n in zip(items, operands[1:], strict=True)
+            )
+        case Between(operand, lowest, highest):
+            if isinstance(operands[0], Range) and _is_reversed(node) and is_of_type(*operands[:2]):
+                return False  # nothing lies within
+            low = _against(">=", operand, lowest, *operands[:2])
+            return _all((low, _against("<=", operand, highest, operands[0], operands[2])))
         case Like():
             return like(*operands)
         case Not():
@@ -123,11 +125,19 @@ def _any(truths: Iterable[Truth]) -> Truth:
     return truth_that(any(True in one for one in seen), all(False in one for one in seen))
 
 
-def _against(op: str, operand: Result, other: Result, part: Expression) -> Truth:
-    """A comparison with `other`, the result of `part`; a range is compared with a constant and nothing else."""
-    if isinstance(operand, Range):
-        return judge(op, operand, other) if isinstance(part, Constant) else None
-    return compare(op, operand, other)
+def _against(op: str, left: Expression, right: Expression, one: Result, other: Result) -> Truth:
+    """A comparison of two nodes by their results; a range is compared with a constant and nothing else."""
+    if isinstance(other, Range):
+        op, left, right, one, other = MIRRORED[op], right, left, other, one
+    if isinstance(one, Range):
+        return judge(op, one, other) if isinstance(right, Constant) else None
+    return compare(op, one, other)
+
+
+def _is_reversed(node: Between) -> bool:
+    """Whether the bounds are constants, the lower above the upper: of no value at all is that TRUE."""
+    low, high = node.low, node.high
+    return isinstance(low, Constant) and isinstance(high, Constant) and compare(">", low.value, high.value) is True
 
 
 def compare(op: str, left: Result, right: Result) -> Truth:

@@ -145,6 +145,7 @@ def verify_programs(
     firsts, stops, ranks = block.firsts, block.stops, bound.ranks
     block_lanes, block_types, payloads = block.lanes, block.types, block.payloads
     stamp = clock[0]
+    has_ranges = len(events.ranges) > 0
     found = 0
     for i in range(number):
         one = candidates[i]
@@ -154,7 +155,7 @@ def verify_programs(
             held, leaf = program_mask(program, starts[one], starts[one + 1], mask, masks, stamps, stamp, levels)
             if leaf < 0:
                 break
-            if kinds[leaf] == codes.RANGE:
+            if kinds[leaf] == codes.RANGE and not has_ranges:
                 first, last = firsts[attributes[leaf]], stops[attributes[leaf]]
                 held, failed = range_masks(
                     types[leaf],

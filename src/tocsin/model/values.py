@@ -83,10 +83,10 @@ class Range:
         low, high = _end(lo), _end(hi)
         if not isinstance(contained, bool):
             raise InvalidInput(f"contained is {contained!r:.40}; it is True or False")
-        if low is None and high is None:
-            raise InvalidInput("a range needs an end; leave the attribute out where nothing is known of it")
         if isinstance(low, float) or isinstance(high, float):
             low, high = -math.inf if low is None else low, math.inf if high is None else high
+        if (low, high) in ((None, None), (-math.inf, math.inf)):
+            raise InvalidInput("a range needs an end; leave the attribute out where nothing is known of it")
         if low is not None and high is not None:
             if isinstance(low, float) is not isinstance(high, float):
                 raise InvalidInput(f"a range from {lo!r:.40} to {hi!r:.40} has ends of two types; give two of one")

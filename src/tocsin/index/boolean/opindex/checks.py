@@ -14,6 +14,7 @@ from tocsin.index.boolean.fields import check_fields
 from tocsin.index.boolean.opindex.building import list_operators
 from tocsin.index.boolean.opindex.prefixes import parents_of
 from tocsin.kernels import codes
+from tocsin.kernels.access_layouts import PATTERN as FITTING
 from tocsin.kernels.layouts import Expressions
 from tocsin.kernels.opindex_building import sign_segments, stray_entries
 from tocsin.kernels.opindex_layouts import (
@@ -34,7 +35,8 @@ def check_lists(lists: OpLists, compiled: CompiledExpressions, segments: int, si
     """Raise `ValueError` unless every offset and number is in range, and every entry lies where a search expects it."""
     fields, prefixes, directory, entries, counters = lists
     check_fields(fields, len(compiled.attributes), len(compiled.transforms))
-    require((fields.transforms[fields.kinds != codes.STRING] == 0).all(), "a field of no string has a transform")
+    of_text = (fields.kinds == codes.STRING) | (fields.kinds == FITTING)
+    require((fields.transforms[~of_text] == 0).all(), "a field of no string has a transform")
     _check_prefixes(prefixes, len(fields.kinds), len(compiled.transforms))
     _check_directory(directory, len(fields.kinds), len(entries.keys), segments)
     pivots = len(directory.rows) // WIDTH
