@@ -18,6 +18,7 @@ from tocsin.index.ranked.intervals import ScoredIntervals
 from tocsin.kernels.cursors import begin_cursor, best_places, move_cursor
 from tocsin.kernels.interval_trees import MOST_PATH as LONGEST
 from tocsin.kernels.interval_trees import TREES
+from tocsin.kernels.ir_tree_layouts import ChangingTrees
 from tocsin.kernels.r_trees import count_levels, state_width
 from tocsin.kernels.ranked_layouts import IntervalTrees, Ranges, RTrees, SegmentTrees
 from tocsin.kernels.segment_trees import WIDTH
@@ -91,7 +92,7 @@ class ScoredTree:
 
 
 def best_of(
-    structure: Structure,
+    structure: Structure | ChangingTrees,
     last: NDArray[np.int64],
     k: int,
     state: NDArray[np.int64],
