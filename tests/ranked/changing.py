@@ -42,6 +42,11 @@ class Node(NamedTuple):
             yield from one.leaf_entries()
 
 
+def insert_all(tree: ChangingIRTree, intervals: Sequence[Interval]) -> None:
+    """In one call."""
+    tree.insert_many(*(list(column) for column in zip(*intervals, strict=True)))
+
+
 def lists_of(tree: ChangingIRTree) -> dict[tuple[int, int], Node]:
     """The root of each list by its group and code."""
     trees = tree.structure

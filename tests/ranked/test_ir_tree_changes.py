@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,17 +15,13 @@ import tocsin
 from tests.contract.test_rankers import EVERYTHING, SCORES, answers, ask, check, every_query, loads, random_load
 from tests.naive.intervals import Interval
 from tests.ranked.building import scored
-from tests.ranked.changing import check_structure, lists_of
+from tests.ranked.changing import check_structure, insert_all, lists_of
 from tocsin.index import ranker_builder
 from tocsin.index.ranked.ir_tree_changes import ChangingIRTree
 from tocsin.kernels.ir_tree_layouts import CHANGING, ChangingTrees
 from tocsin.kernels.packing import kind_of
 
 BRANCHINGS = (4, 5, 6, 9, 32)
-
-
-def insert_all(tree: ChangingIRTree, intervals: Sequence[Interval]) -> None:
-    tree.insert_many(*(list(column) for column in zip(*intervals, strict=True)))
 
 
 class Churn(RuleBasedStateMachine):
@@ -267,68 +262,6 @@ def test_an_interval_lies_at_the_highest_code_that_it_contains(low, high):
     assert list(lists_of(tree)) == [(0, middle - 1)]
 
 
-REFUSED = [
-    ((0, 3, 2, 1.0, 7), r"interval is \[3, 2\].*swap"),
-    ((0, -1, 2, 1.0, 7), r"\[-1, 2\] reaches beyond the codes of group 0, which are 0 to 9"),
-    ((0, 3, 10, 1.0, 7), r"\[3, 10\] reaches beyond"),
-    ((1, 0, 1, 1.0, 7), r"\[0, 1\] reaches beyond the codes of group 1, which are 0 to 0"),
-    ((2, 0, 0, 1.0, 7), r"no group 2; there are 2, numbered from 0"),
-    ((-1, 0, 0, 1.0, 7), r"no group -1"),
-    ((0, 0, 0, float("nan"), 7), "score of an interval is nan; it must be finite"),
-    ((0, 0, 0, float("inf"), 7), "score of an interval is inf"),
-    ((0, 0, 0, 1.0, 2**31), "owner is 2147483648"),
-    ((0, 0, 9, 1.0, 1), "owner 1 has an interval in group 0 already; delete"),
-]
-
-
-@pytest.mark.parametrize("row, reason", REFUSED)
-def test_what_cannot_come_is_refused(row, reason):
-    """One by one and among others, of which then none is taken."""
-    held = [Interval(0, 2, 3, 1.0, 1), Interval(1, 0, 0, 2.0, 1)]
-    tree = ChangingIRTree([9, 0])
-    insert_all(tree, held)
-
-    with pytest.raises(tocsin.InvalidInput, match=reason):
-        tree.insert(*row)
-    with pytest.raises(tocsin.InvalidInput, match=reason):
-        insert_all(tree, [Interval(0, 0, 0, 1.0, 5), Interval(*row), Interval(0, 0, 0, 1.0, 6)])
-    check_structure(tree, held, 32)
-
-
-def test_what_cannot_go_or_change_is_refused():
-    """Unknown owners and groups, scores that are none, and a row twice; nothing is changed by the others in a call."""
-    held = [Interval(0, 2, 3, 1.0, 1), Interval(0, 0, 9, 2.0, 2)]
-    tree = ChangingIRTree([9, 0])
-    insert_all(tree, held)
-
-    for group, owner, reason in (
-        (0, 3, "owner 3 has no interval in group 0"),
-        (1, 1, "no interval"),
-        (2, 1, "no group 2"),
-    ):
-        with pytest.raises(tocsin.InvalidInput, match=reason):
-            tree.delete(group, owner)
-        with pytest.raises(tocsin.InvalidInput, match=reason):
-            tree.rescore(group, owner, 1.0)
-        with pytest.raises(tocsin.InvalidInput, match=reason):
-            tree.delete_many([0, group], [1, owner])
-        with pytest.raises(tocsin.InvalidInput, match=reason):
-            tree.rescore_many([0, group], [1, owner], [5.0, 6.0])
-    with pytest.raises(tocsin.InvalidInput, match="comes twice in group 0"):
-        tree.delete_many([0, 0], [1, 1])
-    with pytest.raises(tocsin.InvalidInput, match="comes twice in group 0"):
-        tree.insert_many([0, 0], [1, 1], [2, 2], [1.0, 1.0], [7, 7])
-    with pytest.raises(tocsin.InvalidInput, match="finite"):
-        tree.rescore(0, 1, float("nan"))
-    with pytest.raises(tocsin.InvalidInput, match="finite"):
-        tree.rescore_many([0], [1], [float("nan")])
-    with pytest.raises(tocsin.InvalidInput, match="as many"):
-        tree.insert_many([0, 0], [1], [2], [1.0], [7])
-    with pytest.raises(tocsin.InvalidInput, match="whole numbers"):
-        tree.insert_many([0.5], [1], [2], [1.0], [7])
-    check_structure(tree, held, 32)
-
-
 def test_an_owner_may_have_an_interval_in_each_group():
     """The dimensions of one subscription."""
     tree = ChangingIRTree([5, 5])
@@ -369,30 +302,6 @@ def test_a_cursor_ends_with_the_next_change():
 
     with pytest.raises(tocsin.InvalidInput, match="changed since this cursor began"):
         next(cursor)
-
-
-@pytest.mark.parametrize("branching", [-2, 0, 3, 4097])
-def test_a_branching_factor_that_cannot_be_is_refused(branching):
-    with pytest.raises(tocsin.InvalidInput, match=f"branching is {branching}.*4 to 4096"):
-        ChangingIRTree([5], branching)
-
-
-@pytest.mark.parametrize("last", [[-1], [3, 2**31 - 1]])
-def test_codes_that_cannot_be_are_refused(last):
-    with pytest.raises(tocsin.InvalidInput, match="highest code of group"):
-        ChangingIRTree(last)
-
-
-def test_an_owner_with_two_intervals_in_a_group_is_refused():
-    with pytest.raises(tocsin.InvalidInput, match="owner 4 comes twice in group 0"):
-        ChangingIRTree.of(scored([Interval(0, 0, 1, 1.0, 4), Interval(0, 3, 4, 1.0, 4)], [9]))
-
-
-def test_a_query_that_cannot_be_is_refused():
-    tree = ChangingIRTree([5, 3])
-    for group, code in ((2, 0), (-1, 0), (1, 4)):
-        with pytest.raises(tocsin.InvalidInput, match="there are 2 groups"):
-            ask(tree, [(group, code)], 1)
 
 
 def test_the_layout_is_what_kernels_take():

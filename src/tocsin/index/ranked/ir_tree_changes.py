@@ -265,7 +265,7 @@ class ChangingIRTree:
         room = count + count // 4
         groups = np.repeat(np.arange(len(ranges.last), dtype=np.int32), np.diff(ranges.starts))
         items = np.stack([groups, ranges.lows, ranges.highs, intervals.owners], axis=1).reshape(-1)
-        slots = np.full(1 << (2 * room + 1).bit_length(), -1, np.int32)
+        slots = np.full(1 << (4 * room // 3 + 1).bit_length(), -1, np.int32)
         none = np.empty(0, np.int32), np.empty(0, np.int64)
         starts = np.array(starts_of(self._last + 1, len(self._last)))
         state = self._state(count)
