@@ -169,6 +169,28 @@ def test_long_churn(branching, codes):
     check(tree, [], every_query([min(one, 50) for one in last]), 3)
 
 
+@pytest.mark.parametrize("branching", [63, 64, 65, 4096])
+@pytest.mark.parametrize("count", [62, 63, 64, 65, 66, 130, 5000])
+def test_lists_around_the_size_of_a_node(branching, count):
+    """Lists that all intervals share grow past a node and shrink again, one interval after the other."""
+    draw = random.Random(count)
+    tree = ChangingIRTree([98], branching)
+    held = [
+        Interval(0, draw.randint(0, 63), draw.randint(63, 98), float(draw.randrange(count)), i) for i in range(count)
+    ]
+    queries = [(0, code) for code in (0, 20, 63, 70, 98)]
+    for one in held:
+        tree.insert(*one)
+    check(tree, held, queries, count)
+    check_structure(tree, held, branching)
+    draw.shuffle(held)
+    while len(held) > 60:
+        tree.delete(0, held.pop().owner)
+
+    check(tree, held, queries, count)
+    check_structure(tree, held, branching)
+
+
 @pytest.mark.parametrize("branching", [4, 5, 32])
 def test_depth_and_fill_are_bounded(branching):
     """A list of n has at most 1 + log n / log(b / 3) levels, whatever came and went; Theorem 3.1's space is O(n)."""
