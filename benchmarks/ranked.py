@@ -39,7 +39,7 @@ def rows(subscriptions: int) -> Iterator[Row]:
 
 
 def _structures(load: str, count: int) -> Iterator[Row]:
-    intervals, codes = coded(*_drawn(load, count, 1, _QUERIES))
+    intervals, codes = coded(*drawn(load, count, 1, _QUERIES))
     codes = np.ascontiguousarray(codes.reshape(-1), np.int32)
     for registration in registrations():
         if registration.question == "the best first":
@@ -62,7 +62,7 @@ def _structure(name: str, load: str, intervals: ScoredIntervals, codes: NDArray[
 
 
 def _relaxed(load: str, count: int, dimensions: int) -> Row:
-    boxes, points = _drawn(load, count, dimensions, _EVENTS)
+    boxes, points = drawn(load, count, dimensions, _EVENTS)
     made = dimensions_of(boxes)
     index = build_relaxed(made, Plan("access", ""))
     all_looked_at = build_relaxed(made, Plan("scan", ""))
@@ -78,7 +78,8 @@ def _relaxed(load: str, count: int, dimensions: int) -> Row:
     return Row("relaxed", load, f"Relaxed({_K}), d = {dimensions}", rate, "events/s", note)
 
 
-def _drawn(load: str, count: int, dimensions: int, queries: int) -> tuple[Boxes, Floats]:
+def drawn(load: str, count: int, dimensions: int, queries: int) -> tuple[Boxes, Floats]:
+    """Intervals and queries of a load."""
     random = np.random.default_rng(1)
     if load == "paper":
         points = Points.of(random, dimensions=dimensions)

@@ -14,6 +14,8 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from tocsin.kernels.interval_trees import next_on_path, open_path
+from tocsin.kernels.ir_tree_layouts import ChangingTrees
+from tocsin.kernels.ir_tree_walk import next_of_codes, open_codes
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import borrowed
 from tocsin.kernels.r_trees import EXAMINED, next_in_tree, open_tree, place_of_entry
@@ -45,6 +47,8 @@ def _open(structure: Any, group: Any, code: Any, state: Any) -> Any:
         return lambda structure, group, code, state: open_path(structure, group, code, state)
     if _is(structure, SegmentTrees):
         return lambda structure, group, code, state: open_lists(structure, group, code, state)
+    if _is(structure, ChangingTrees):
+        return lambda structure, group, code, state: open_codes(structure, group, code, state)
     return None
 
 
@@ -56,6 +60,8 @@ def _next(structure: Any, code: Any, state: Any) -> Any:
         return lambda structure, code, state: next_on_path(structure, code, state)
     if _is(structure, SegmentTrees):
         return lambda structure, code, state: next_in_lists(structure, state)
+    if _is(structure, ChangingTrees):
+        return lambda structure, code, state: next_of_codes(structure, code, state)
     return None
 
 

@@ -18,6 +18,7 @@ from tocsin.index.ranked.intervals import ScoredIntervals
 from tocsin.kernels.cursors import begin_cursor, best_places, move_cursor
 from tocsin.kernels.interval_trees import MOST_PATH as LONGEST
 from tocsin.kernels.interval_trees import TREES
+from tocsin.kernels.ir_tree_layouts import ChangingTrees
 from tocsin.kernels.r_trees import count_levels, state_width
 from tocsin.kernels.ranked_layouts import IntervalTrees, Ranges, RTrees, SegmentTrees
 from tocsin.kernels.segment_trees import WIDTH
@@ -83,19 +84,28 @@ class ScoredTree:
 
         Raises `InvalidInput` for a group or a code that there is not. Cost: by the structure; see its file.
         """
-        if len(groups) and not (
-            groups.min() >= 0 and groups.max() < self.groups and (codes <= self._last[groups]).all()
-        ):
-            raise InvalidInput(f"there are {self.groups} groups, each with codes from 0 to its last one")
-        k = min(k, max(len(self), 1))
-        ends = np.zeros(len(codes) + 1, np.int64)
-        out = np.empty(len(codes) * k, np.int32)
-        examined = best_places(self.structure, groups, codes, k, self.new_state(), ends[1:], out)
-        return BestPlaces(ends, out[: ends[-1]], int(examined))
+        return best_of(self.structure, self._last, min(k, max(len(self), 1)), self.new_state(), groups, codes)
 
     def sizes(self) -> dict[str, int]:
         """Bytes of the structure, and of the scores and owners that it leads to."""
         return {"structure": _nbytes(self.structure), "scores": self.scores.nbytes + self.owners.nbytes}
+
+
+def best_of(
+    structure: Structure | ChangingTrees,
+    last: NDArray[np.int64],
+    k: int,
+    state: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    codes: NDArray[np.int32],
+) -> BestPlaces:
+    """What `Ranker.best` says, of a structure whose group g has the codes 0 to last[g]."""
+    if len(groups) and not (groups.min() >= 0 and groups.max() < len(last) and (codes <= last[groups]).all()):
+        raise InvalidInput(f"there are {len(last)} groups, each with codes from 0 to its last one")
+    ends = np.zeros(len(codes) + 1, np.int64)
+    out = np.empty(len(codes) * k, np.int32)
+    examined = best_places(structure, groups, codes, k, state, ends[1:], out)
+    return BestPlaces(ends, out[: ends[-1]], int(examined))
 
 
 def _nbytes(table: Any) -> int:
