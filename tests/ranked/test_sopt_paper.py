@@ -109,7 +109,7 @@ def on_line(intervals: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], li
 def test_example_1_the_interval_tree(ten: Ten) -> None:
     """Three nodes, whose medians are where 50, 20 and 80 are: {1, 3, 10}, {5, 6, 9} and {2, 4, 7, 8}, by score."""
     intervals = by_rank(half_open(ten))
-    for trees in (interval_trees(intervals.ranges, 2), ir_trees(intervals.ranges, 2)):
+    for trees in (interval_trees(intervals.ranges, 2), ir_trees(intervals.ranges, 2, 1)):
         nodes = trees.nodes.reshape(-1, NODE)
         root = nodes[trees.roots[0]]
         found = {

@@ -1,8 +1,8 @@
 """Which intervals of an interval tree does a value stab, best first? A path of nodes, each a list with an R-tree.
 
 Paper: Machanavajjhala et al. 2008, sections 2.1.1, 2.2.2 and 3.1. All intervals of a node contain its median, so that
-its R-tree has no holes (Lemma 3.1): where a node's extent is stabbed, something below it is. A node is opened only once
-the best of its list could be next.
+its R-tree has no holes (Lemma 3.1): where a node's extent is stabbed, something below it is. Only the last node of a
+path may be a list of few that were not split. A node is opened only once the best of its list could be next.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, kernel, prefetch
 from tocsin.kernels.r_trees import EXAMINED, next_in_tree, open_tree, place_of_entry
-from tocsin.kernels.ranked_layouts import BEST, LEFT, MEDIAN, NODE, RIGHT, IntervalTrees, Ranges
+from tocsin.kernels.ranked_layouts import BEST, ENTRY, LEFT, MEDIAN, NODE, RIGHT, IntervalTrees, Ranges
 from tocsin.kernels.streams import DONE, least
 
 MOST_PATH: Final = 64
@@ -33,10 +33,12 @@ def split(
     roots: NDArray[np.int32],
     nodes: NDArray[np.int32],
     starts: NDArray[np.int64],
+    together: int,
 ) -> int:
     """Write nodes, and `order`, the places, one node after the other; returns how many. Cost: O(n log n).
 
-    A node has the median end of what came to it; what does not contain it goes left or right.
+    A node has the median end of what came to it; what does not contain it goes left or right. At most `together`
+    stay as they are.
     """
     left_room, right_room = np.empty(len(order), np.int32), np.empty(len(order), np.int32)
     ends = np.empty(2 * len(order), np.int32)
@@ -53,7 +55,9 @@ def split(
             kept, below, above = first, 0, 0
             for i in range(first, stop):
                 place = order[i]
-                if ranges.highs[place] < median:
+                if stop - first <= together:
+                    kept += 1
+                elif ranges.highs[place] < median:
                     left_room[below] = place
                     below += 1
                 elif ranges.lows[place] > median:
@@ -101,6 +105,8 @@ def open_path(trees: IntervalTrees, group: int, code: int, state: NDArray[np.int
         at = np.uint64(NODE * node)
         state[np.uint64(_NODES) + slot] = node
         state[np.uint64(_STREAMS) + slot] = np.int64(trees.nodes[at + np.uint64(BEST)]) << 8 | np.int64(slot) << 1
+        prefetch(trees.lists.starts, node)
+        prefetch(trees.lists.node_starts, node)
         slot += np.uint64(1)
         median = trees.nodes[at + np.uint64(MEDIAN)]
         if code == median:
@@ -108,6 +114,8 @@ def open_path(trees: IntervalTrees, group: int, code: int, state: NDArray[np.int
         node = np.int64(trees.nodes[at + np.uint64(LEFT if code < median else RIGHT)])
     state[_COUNT] = np.int64(slot)
     state[EXAMINED] = 0
+    for i in range(slot):
+        prefetch(trees.lists.entries, ENTRY * trees.lists.starts[state[np.uint64(_NODES) + i]])
 
 
 @inlined

@@ -16,11 +16,19 @@ from tocsin.kernels.jit import inlined
 DONE: Final = np.int64(2**63 - 1)
 """The number of a stream that has nothing more."""
 
+_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
 
 @inlined
 def least(numbers: NDArray[np.int64], first: int, count: int) -> int:
-    """The least of numbers[first:first + count]; DONE where there is none."""
-    found = DONE
-    for i in range(np.uint64(first), np.uint64(first + count)):
-        found = min(found, numbers[i])
-    return found
+    """The least of numbers[first:first + count]; DONE where there is none. Four at a time: none waits for another."""
+    a = b = c = d = DONE
+    i, stop = np.uint64(first), np.uint64(first + count)
+    while i + _THREE < stop:
+        a, b = min(a, numbers[i]), min(b, numbers[i + _ONE])
+        c, d = min(c, numbers[i + _TWO]), min(d, numbers[i + _THREE])
+        i += _FOUR
+    while i < stop:
+        a = min(a, numbers[i])
+        i += _ONE
+    return min(min(a, b), min(c, d))

@@ -16,4 +16,4 @@ _ALL = 2**31 - 1
 
 def interval_trees(ranges: Ranges, branching: int) -> IntervalTrees:
     """One a group: an IR-tree whose R-trees have one node, which knows a list's least and greatest end, and no more."""
-    return ir_trees(ranges, _ALL)
+    return ir_trees(ranges, _ALL, 1)

@@ -19,13 +19,17 @@ _WALKED = 4
 """Lists of so many nodes have a root alone: what lies between costs more than it saves."""
 
 
-def ir_trees(ranges: Ranges, branching: int) -> IntervalTrees:
-    """One a group: lists by place, each with an R-tree of its own."""
+_TOGETHER = 64
+"""So few intervals are one list, whether they have a value in common or not: a path has fewer nodes to open."""
+
+
+def ir_trees(ranges: Ranges, branching: int, together: int = _TOGETHER) -> IntervalTrees:
+    """One a group: lists by place, each with an R-tree of its own. At most `together` intervals are not split."""
     count = len(ranges.lows)
     order, starts = np.arange(count, dtype=np.int32), np.zeros(count + 1, np.int64)
     roots = np.empty(len(ranges.last), np.int32)
     nodes = np.empty(NODE * count, np.int32)
-    made = split(ranges, order, roots, nodes, starts)
+    made = split(ranges, order, roots, nodes, starts, together)
     return IntervalTrees(
         frozen(roots, np.int32),
         frozen(nodes[: NODE * made].copy(), np.int32),
