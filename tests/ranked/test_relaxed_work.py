@@ -27,8 +27,8 @@ from tocsin.columns.batch import Wanted
 from tocsin.columns.objects import encode_objects
 from tocsin.index import Plan, registrations
 from tocsin.index.alive import bitmap
+from tocsin.index.ranked import tables
 from tocsin.index.ranked.relaxed import RelaxedIndex, ScoredMatches
-from tocsin.kernels.tiles import MOST_EVENTS, TILE
 from tocsin.segment import relaxed_index
 
 RANKERS: Final = [r.name for r in registrations() if r.question == "the best first"]
@@ -44,10 +44,13 @@ def plan_of(index: str) -> Plan:
     return Plan("scan", "") if index == "scan" else Plan("access", "", ranker=index)
 
 
-def relaxed_of(subscriptions: Sequence[Sub], index: str) -> RelaxedIndex:
+def relaxed_of(subscriptions: Sequence[Sub], index: str, room: int = 4) -> RelaxedIndex:
+    """With no `room` in columns all is in lists; with any amount of it in tiles."""
     texts = [text for text, _ in subscriptions]
     weights = pa.array([json.dumps(own) if own else None for _, own in subscriptions], pa.large_string())
-    return relaxed_index(compiled(texts), pa.array(texts, pa.large_string()), weights, plan_of(index))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_MOST_ROOM", room)
+        return relaxed_index(compiled(texts), pa.array(texts, pa.large_string()), weights, plan_of(index))
 
 
 def ask(
@@ -86,13 +89,17 @@ def check(
     rankers: Sequence[str] = RANKERS,
     by_oracle: int = 2,
 ) -> dict[str, ScoredMatches]:
-    """Every ranker answers as scan does, and the oracle to some events; what each found for the last ranking."""
+    """Every ranker answers as scan does, by tiles and by lists, and the oracle to some events.
+
+    Returns what each found for the last ranking.
+    """
     indexes = {name: relaxed_of(subscriptions, name) for name in ("scan", *rankers)}
+    indexes["lists"] = relaxed_of(subscriptions, "scan", room=0)
     alive = bitmap(~np.isin(np.arange(len(subscriptions)), list(gone))) if gone else None
     for ranking in rankings:
         found = {name: ask(index, events, ranking, alive) for name, index in indexes.items()}
         expected = rows(found["scan"])
-        for name in rankers:
+        for name in (*rankers, "lists"):
             assert rows(found[name]) == expected, (name, ranking)
         for event in range(0, len(events), max(1, len(events) // by_oracle) if by_oracle else len(events) + 1):
             own = [pair for number, *pair in expected if number == event]
@@ -317,41 +324,6 @@ def test_dimensions_of_every_kind(seed: int) -> None:
 
     check(subscriptions, events, rankings)
     check(subscriptions, events, rankings[:4], set(dice.sample(range(2000), 900)), by_oracle=1)
-
-
-@pytest.mark.parametrize("count", [MOST_EVENTS - 1, MOST_EVENTS, MOST_EVENTS + 1, 200])
-def test_more_events_than_pass_by_a_tile_together(count: int) -> None:
-    """Of those left to the tiles; others, between them, are answered by cursors; and the order is that of the batch."""
-    dice = random.Random(count)
-    subscriptions = of_every_kind(dice, 300) + ranges(dice, 1700, one_of_few, most=5, width=0.7)
-    left = points(dice, count)
-    events = [one for event in left for one in ({"a": event["a"]}, event, {}, {"unasked": 1})]
-
-    found = check(subscriptions, events, all_rankings(6), by_oracle=3)
-    many = ask(relaxed_of(subscriptions, "sopt_r_tree"), left, tocsin.Relaxed(6))
-    assert many.verified >= count * len(subscriptions)
-    assert len(found["scan"]) and len(found["scan"].starts) == 4 * count + 1
-
-
-@pytest.mark.parametrize("count", [1, TILE - 1, TILE, TILE + 1, 2 * TILE, 2 * TILE + 1])
-def test_tiles_that_are_full_and_not(count: int) -> None:
-    """A subscription more or less than a tile has."""
-    dice = random.Random(count)
-    subscriptions = ranges(dice, count, one_of_few, most=5, width=0.8)
-
-    check(subscriptions, points(dice, 5), all_rankings(1, 2, count, count + 1))
-
-
-def test_columns_that_would_be_mostly_empty() -> None:
-    """Thousands of attributes of few subscriptions each: these are looked at one by one."""
-    dice = random.Random(11)
-    subscriptions = [
-        (f"p{n % 1500} BETWEEN 1 AND 3 AND q{n % 7} >= {n % 5} AND r{n * 7 % 900} = 2", {f"q{n % 7}": exact(dice)})
-        for n in range(4000)
-    ]
-    events = [{f"{one}{dice.randrange(900)}": 2 for one in "ppprrr"} | {f"q{n % 7}": n} for n in range(12)]
-
-    check(subscriptions, events, all_rankings(1, 30), by_oracle=1)
 
 
 @settings(max_examples=max(20, settings.default.max_examples // 6))

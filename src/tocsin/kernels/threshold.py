@@ -47,7 +47,8 @@ class Asked(NamedTuple):
     alive: NDArray[np.uint64]
     combine: int
     is_exact: bool  # whether sums of weights are never rounded
-    most: int  # intervals that cursors may give
+    most: int  # intervals that cursors may give an event, below 0 for none,
+    share: float  # and so many more for each interval of its fields
 
 
 @kernel
@@ -73,7 +74,7 @@ def best_by_cursors(
     )
     starts, rows, weights, ranges = dimensions
     places, list_weights, owners, generals = lists
-    own_starts, own_fields, own_codes, own_uppers, held_starts, held_now, alive, combine, is_exact, most = asked
+    own_starts, own_fields, own_codes, own_uppers, held_starts, held_now, alive, combine, is_exact, most, share = asked
     values, uppers = np.full(fields, -1, np.int32), np.full(fields, -1, np.int32)
     seen = np.zeros(len(starts), np.int32)
     held = np.zeros(len(generals) + 1, np.int32)
@@ -84,6 +85,9 @@ def best_by_cursors(
             found[event] = LEFT
             left += 1
             continue
+        limit = most
+        for i in range(own_starts[event], own_starts[event + 1]):
+            limit += np.int64(share * (places[own_fields[i] + 1] - places[own_fields[i]]))
         if _has_ranges(own_codes, own_uppers, own_starts[event], own_starts[event + 1]):
             found[event] = LEFT
             continue
@@ -120,7 +124,7 @@ def best_by_cursors(
                 kept,
                 counts,
             )
-        while going and given <= most:
+        while going and given <= limit:
             going = False
             for i in range(size):
                 if last_weights[i] == NOTHING:
@@ -157,9 +161,9 @@ def best_by_cursors(
         for i in range(size):
             counts[0] += states[i, EXAMINED]
             values[own_fields[first + i]] = uppers[own_fields[first + i]] = -1
-        found[event] = LEFT if given > most else kept
-        left += given > most
-        if given <= most:
+        found[event] = LEFT if given > limit else kept
+        left += given > limit
+        if given <= limit:
             sort_best(best_scores, best_numbers, kept)
 
 

@@ -13,23 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import bits_of_float, inlined, kernel
+from tocsin.kernels.one_by_one import is_alone
 from tocsin.kernels.packing import borrowed
 from tocsin.kernels.threshold import Asked
-from tocsin.kernels.weighing import (
-    FIELD,
-    HIGH,
-    LOW,
-    MAX,
-    MIN,
-    MORE,
-    NOTHING,
-    ROW,
-    SUM,
-    Dimensions,
-    keep,
-    score_of,
-    sort_best,
-)
+from tocsin.kernels.weighing import FIELD, HIGH, LOW, MAX, MIN, NOTHING, ROW, SUM, Dimensions, keep
 
 TILE: Final = 256
 MOST_EVENTS: Final = 64
@@ -39,23 +26,13 @@ _TILE = np.uint64(TILE)
 
 
 class Tiles(NamedTuple):
-    """Subscriptions in tiles. T tiles, C columns, U subscriptions by themselves."""
+    """Subscriptions in tiles. T tiles, C columns."""
 
     starts: NDArray[np.int64]  # (T + 1,) columns [starts[t], starts[t + 1]) are tile t's
     fields: NDArray[np.int32]  # (C,) in the order that weights are added
     lows: NDArray[np.int32]  # (256 C,) a range that none meets where a subscription has no such dimension
     highs: NDArray[np.int32]  # (256 C,)
     weights: NDArray[np.float64]  # (256 C,)
-    alone: NDArray[np.int32]  # (U,) subscriptions that no tile has
-
-
-@kernel
-def is_alone(rows: NDArray[np.int32], start: int, stop: int) -> bool:
-    """Whether a subscription is in no tile."""
-    for d in range(start, stop):
-        if rows[ROW * d + FIELD] < 0 or rows[ROW * d + MORE] >= 0:
-            return True
-    return False
 
 
 @kernel
@@ -79,19 +56,16 @@ def count_columns(dimensions: Dimensions, ranks: NDArray[np.int32], order: NDArr
 
 
 @kernel
-def fill_columns(dimensions: Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32], tiles: Tiles) -> int:
-    """Write the columns, and the subscriptions that are alone; returns how many of these."""
+def fill_columns(dimensions: Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32], tiles: Tiles) -> None:
+    """Write the columns."""
     column_of = np.full(len(ranks), -1, np.int64)
     used = np.empty(len(ranks), np.int64)
-    alone = 0
     for tile in range(len(tiles.starts) - 1):
         count = 0
         stop_s = min((tile + 1) * TILE, len(dimensions.starts) - 1)
         for s in range(tile * TILE, stop_s):
             first, stop = dimensions.starts[s], dimensions.starts[s + 1]
             if is_alone(dimensions.rows, first, stop):
-                tiles.alone[alone] = s
-                alone += 1
                 continue
             for d in range(first, stop):
                 field = dimensions.rows[ROW * d + FIELD]
@@ -114,30 +88,24 @@ def fill_columns(dimensions: Dimensions, ranks: NDArray[np.int32], order: NDArra
                 tiles.weights[at] = dimensions.weights[d]
         for i in range(count):
             column_of[order[used[i]]] = -1
-    return alone
 
 
 @kernel
 def best_by_tiles(
-    dimensions: Dimensions,
+    subscriptions: int,
     tiles: Tiles,
     asked: Asked,
     fields: int,
-    generals: int,
     events: NDArray[np.int64],
     scores: NDArray[np.float64],
     numbers: NDArray[np.int32],
     found: NDArray[np.int64],
 ) -> None:
-    """Write the best of some events, at most MOST_EVENTS, as `best_by_cursors` does."""
-    dimensions, tiles, asked, events, scores, numbers, found = borrowed(
-        (dimensions, tiles, asked, events, scores, numbers, found)
-    )
-    starts, rows, weights, ranges = dimensions
-    tile_starts, tile_fields, lows, highs, tile_weights, alone = tiles
-    own_starts, own_fields, own_codes, own_uppers, held_starts, held_now, alive, combine, _, _ = asked
+    """Put the best of some events, at most MOST_EVENTS, on their heaps, and how many into `found`."""
+    tiles, asked, events, scores, numbers, found = borrowed((tiles, asked, events, scores, numbers, found))
+    tile_starts, tile_fields, lows, highs, tile_weights = tiles
+    own_starts, own_fields, own_codes, own_uppers, _, _, alive, combine, _, _, _ = asked
     values, uppers = np.full((len(events), fields), -1, np.int32), np.full((len(events), fields), -1, np.int32)
-    held = np.zeros(generals, np.int32)
     for i in range(len(events)):
         found[events[i]] = 0
         for at in range(own_starts[events[i]], own_starts[events[i] + 1]):
@@ -146,7 +114,7 @@ def best_by_tiles(
     sums = np.empty(TILE, np.float64)
     for tile in range(len(tile_starts) - 1):
         base = tile * TILE
-        size = min(TILE, len(starts) - 1 - base)
+        size = min(TILE, subscriptions - base)
         for i in range(len(events)):
             event = events[i]
             first, stop = tile_starts[tile], tile_starts[tile + 1]
@@ -162,19 +130,6 @@ def best_by_tiles(
                 if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1):
                     kept = keep(scores[event], numbers[event], kept, sums[s], base + s)
             found[event] = kept
-    for i in range(len(events)):
-        event = events[i]
-        kept = found[event]
-        for at in range(held_starts[event], held_starts[event + 1]):
-            held[held_now[at]] = i + 1
-        for number in alone:
-            at = np.uint64(number)
-            if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1):
-                score = score_of(starts, rows, weights, ranges, combine, values[i], uppers[i], held, i + 1, number)
-                if score != NOTHING:
-                    kept = keep(scores[event], numbers[event], kept, score, number)
-        sort_best(scores[event], numbers[event], kept)
-        found[event] = kept
 
 
 @inlined

@@ -33,6 +33,8 @@ from tocsin.index.ranked.parts import RangeParts, intervals_of, range_parts
 from tocsin.index.ranked.tables import RelaxedTables
 from tocsin.index.registry import matcher_builder, ranker_builder
 from tocsin.kernels.code_sets import read_codes
+from tocsin.kernels.field_lists import best_by_lists
+from tocsin.kernels.one_by_one import best_one_by_one
 from tocsin.kernels.threshold import LEFT, Asked, best_by_cursors, held_dimensions
 from tocsin.kernels.tiles import MOST_EVENTS, best_by_tiles
 from tocsin.kernels.weighing import MAX, MIN, SUM
@@ -76,11 +78,11 @@ class RelaxedIndex:
         self._ranges = RangeMatching()
         self._ranker = ranker
         self._binder = Binder(parts.compiled)
-        self._most = _worth(dimensions) if most is None else most
         self._everyone = everyone(dimensions.subscriptions)
         weights = dimensions.weights
         self._is_exact = bool((weights <= _GRAIN).all()) and bool((weights * _GRAIN % 1 == 0).all())
         self._tables = RelaxedTables.of(dimensions, parts, ranker)
+        self._limits = (most, 0.0) if most is not None else _worth(dimensions, self._tables.tiles is not None)
 
     @property
     def attributes(self) -> list[str]:
@@ -117,7 +119,7 @@ class RelaxedIndex:
         codes = read_codes(fields, batch.arrays, bound, dropped, self._tables.ranks)
         held_starts, held = self._without_dropped(general, ranking)
         combine = SUM if callable(ranking.combine) else _COMBINATIONS[ranking.combine]
-        return Asked(*codes, held_starts, held, alive, combine, self._is_exact, self._most)
+        return Asked(*codes, held_starts, held, alive, combine, self._is_exact, *self._limits)
 
     def _without_dropped(self, found: Found, ranking: Relaxed) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The general dimensions that hold and name no attribute that is dropped."""
@@ -171,10 +173,16 @@ class RelaxedIndex:
             counts,
         )
         left = np.flatnonzero(found == LEFT)
+        subscriptions = self._dimensions.subscriptions
         for place in range(0, len(left), MOST_EVENTS):
             some = left[place : place + MOST_EVENTS]
-            best_by_tiles(tables.dimensions, tables.tiles, asked, fields, generals, some, scores, numbers, found)
-        counts += len(left) * np.array([len(self._dimensions), self._dimensions.subscriptions])
+            best = some, scores, numbers, found
+            if tables.tiles is not None:
+                best_by_tiles(subscriptions, tables.tiles, asked, fields, *best)
+                counts += len(some) * np.array([len(self._dimensions), subscriptions])
+            elif tables.field_lists is not None:
+                best_by_lists(subscriptions, fields, tables.field_lists, asked, *best, counts)
+            best_one_by_one(tables.dimensions, tables.alone, asked, fields, generals, *best)
 
     def _by_function(self, ranking: Relaxed, asked: Asked, examined: int) -> ScoredMatches:
         """With a function of the caller's: every dimension that holds, event by event, in Python."""
@@ -201,15 +209,17 @@ _CACHED: Final = 1 << 20
 """Beyond so many dimensions each that is looked up misses the processor's cache."""
 
 
-def _worth(dimensions: Dimensions) -> int:
-    """How many intervals cursors may give: scoring what they lead to takes about as long as a look at everything.
+def _worth(dimensions: Dimensions, has_tiles: bool) -> tuple[int, float]:
+    """How many intervals cursors may give, and how many more for each of the event's fields: `Asked.most` and `.share`.
 
-    By what both were measured to take: ns a subscription, a dimension, and a sum.
+    Scoring what they lead to takes about as long as a look at everything, by what both were measured to take: ns a
+    subscription, a dimension, a range of a list, and a sum.
     """
     subscriptions, count = max(dimensions.subscriptions, 1), len(dimensions)
-    everything = 0.3 * subscriptions + 0.2 * count
     one = 30 + 8 * count / subscriptions + 70 * min(1.0, count / _CACHED)
-    return 64 + int(everything / one)
+    if has_tiles:
+        return 64 + int((0.3 * subscriptions + 0.2 * count) / one), 0.0
+    return 64, 1.5 / one
 
 
 def _combined(ranking: Relaxed, weights: NDArray[np.float64]) -> float:

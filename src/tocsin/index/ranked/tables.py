@@ -1,4 +1,4 @@
-"""What do the kernels of relaxed rankings read? Dimensions as rows, what cursors lead to, and tiles."""
+"""What do the kernels of relaxed rankings read? Dimensions as rows, what cursors lead to, and tiles or lists."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from tocsin.columns.dimensions import Dimensions
 from tocsin.index.protocols import Ranker
 from tocsin.index.ranked.parts import RangeParts
 from tocsin.kernels import weighing
+from tocsin.kernels.field_lists import FieldLists, count_ranges, fill_lists
+from tocsin.kernels.one_by_one import those_alone
 from tocsin.kernels.threshold import Lists
 from tocsin.kernels.tiles import TILE, Tiles, count_columns, fill_columns
 
 _MOST_ROOM = 4
-"""Columns may have so many places for a dimension; where fields are rarer, subscriptions are looked at row by row."""
+"""Columns may have so many places for a dimension; where fields are rarer, each has lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,9 @@ class RelaxedTables:
 
     dimensions: weighing.Dimensions
     lists: Lists
-    tiles: Tiles
+    tiles: Tiles | None  # where most subscriptions of a tile have the same fields; else
+    field_lists: FieldLists | None
+    alone: NDArray[np.int32]  # subscriptions that neither has
     ranks: NDArray[np.int32]  # (F,) the place of each field in the order that weights are added
 
     @classmethod
@@ -38,7 +42,10 @@ class RelaxedTables:
         dimensions = _rows(held, parts)
         owners = frozen(held.owners[ranker.owners], np.int32)
         lists = Lists(ranker.starts, ranker.scores, owners, frozen(held.owners[parts.general], np.int32))
-        return cls(dimensions, lists, _tiles(dimensions, ranks, order), frozen(ranks, np.int32))
+        alone = frozen(those_alone(dimensions), np.int32)
+        tiles = _tiles(dimensions, ranks, order)
+        field_lists = _field_lists(dimensions, len(order)) if tiles is None else None
+        return cls(dimensions, lists, tiles, field_lists, alone, frozen(ranks, np.int32))
 
 
 def _rows(held: Dimensions, parts: RangeParts) -> weighing.Dimensions:
@@ -63,14 +70,11 @@ def _rows(held: Dimensions, parts: RangeParts) -> weighing.Dimensions:
     return weighing.Dimensions(frozen(starts, np.int64), flat, held.weights, listed)
 
 
-def _tiles(dimensions: weighing.Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32]) -> Tiles:
-    """The subscriptions in tiles or, where columns would be mostly empty, each by itself."""
-    subscriptions = len(dimensions.starts) - 1
+def _tiles(dimensions: weighing.Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32]) -> Tiles | None:
+    """The subscriptions in tiles; None where columns would be mostly empty."""
     starts = count_columns(dimensions, ranks, order)
     if TILE * starts[-1] > _MOST_ROOM * len(dimensions.weights) + TILE * _MOST_ROOM * 16:
-        none = np.empty(0, np.int32)
-        alone = np.arange(subscriptions)
-        return Tiles(np.zeros(1, np.int64), none, none, none, np.empty(0), frozen(alone, np.int32))
+        return None
     columns = int(starts[-1])
     tiles = Tiles(
         starts,
@@ -78,7 +82,16 @@ def _tiles(dimensions: weighing.Dimensions, ranks: NDArray[np.int32], order: NDA
         np.full(TILE * columns, np.iinfo(np.int32).max, np.int32),
         np.full(TILE * columns, -1, np.int32),
         np.zeros(TILE * columns),
-        np.empty(subscriptions, np.int32),
     )
-    count = fill_columns(dimensions, ranks, order, tiles)
-    return frozen_table(tiles._replace(alone=tiles.alone[:count].copy()))
+    fill_columns(dimensions, ranks, order, tiles)
+    return frozen_table(tiles)
+
+
+def _field_lists(dimensions: weighing.Dimensions, fields: int) -> FieldLists:
+    """The subscriptions in lists by field."""
+    starts = count_ranges(dimensions, fields)
+    count = int(starts[-1])
+    ends = np.empty(count, np.int32), np.empty(count, np.int32)
+    lists = FieldLists(starts, *ends, np.empty(count, np.uint16), np.empty(count))
+    fill_lists(dimensions, fields, lists)
+    return frozen_table(lists)
