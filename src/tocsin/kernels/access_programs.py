@@ -18,7 +18,7 @@ from tocsin.kernels.eager import compute_eager
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Bound, Events, Expressions
 from tocsin.kernels.lazy import compute_leaf
-from tocsin.kernels.ranges import range_masks
+from tocsin.kernels.ranges import add_ranges, range_masks
 from tocsin.kernels.verify import count_lanes, program_mask, write_hits
 
 LEAVES_PER_CANDIDATE: Final = 4
@@ -145,7 +145,8 @@ def verify_programs(
     firsts, stops, ranks = block.firsts, block.stops, bound.ranks
     block_lanes, block_types, payloads = block.lanes, block.types, block.payloads
     stamp = clock[0]
-    has_ranges = len(events.ranges) > 0
+    spans = events.ranges
+    has_ranges = len(spans) > 0
     found = 0
     for i in range(number):
         one = candidates[i]
@@ -155,7 +156,7 @@ def verify_programs(
             held, leaf = program_mask(program, starts[one], starts[one + 1], mask, masks, stamps, stamp, levels)
             if leaf < 0:
                 break
-            if kinds[leaf] == codes.RANGE and not has_ranges:
+            if kinds[leaf] == codes.RANGE:
                 first, last = firsts[attributes[leaf]], stops[attributes[leaf]]
                 held, failed = range_masks(
                     types[leaf],
@@ -169,6 +170,20 @@ def verify_programs(
                     first,
                     last,
                 )
+                if has_ranges:
+                    held, failed = add_ranges(
+                        types[leaf],
+                        lows[leaf],
+                        highs[leaf],
+                        block_lanes,
+                        block_types,
+                        payloads,
+                        spans,
+                        first,
+                        last,
+                        held,
+                        failed,
+                    )
                 masks[2 * leaf] = held
                 masks[2 * leaf + 1] = failed
             else:

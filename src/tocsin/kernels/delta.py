@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
+from tocsin.kernels.access_keys import NEVER
 from tocsin.kernels.access_layouts import Verifier
 from tocsin.kernels.access_programs import verify_programs
 from tocsin.kernels.blocks import clear_block, fill_block
@@ -21,7 +22,7 @@ from tocsin.kernels.jit import count_bits, kernel
 from tocsin.kernels.layouts import Bound, Events, Expressions
 from tocsin.kernels.lazy import compute_leaf
 from tocsin.kernels.packing import borrowed
-from tocsin.kernels.ranges import range_masks
+from tocsin.kernels.ranges import add_ranges, range_masks
 from tocsin.kernels.verify import count_lanes, write_hits
 
 _NONE = np.uint64(0)
@@ -48,6 +49,27 @@ def cover_of(program: NDArray[np.int32], costs: NDArray[np.float64], out: NDArra
     if cost == np.inf:
         return -1
     return cover_literals(program, 0, root, picks, stack, out)
+
+
+@kernel
+def cover_all(
+    leaves: Expressions, costs: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """The literals of all programs' cheapest covers that can hold, whose each is, and the programs without a cover."""
+    starts = leaves.program_starts
+    literals, owners = np.empty(len(leaves.program), np.int32), np.empty(len(leaves.program), np.int32)
+    uncovered, out = np.empty(len(starts) - 1, np.int32), np.empty(len(leaves.program), np.int32)
+    count, without = 0, 0
+    for owner in range(len(starts) - 1):
+        found = cover_of(leaves.program[starts[owner] : starts[owner + 1]], costs, out)
+        if found < 0:
+            uncovered[without] = owner
+            without += 1
+        for i in range(found):
+            if costs[out[i]] != NEVER:
+                literals[count], owners[count] = out[i], owner
+                count += 1
+    return literals[:count].copy(), owners[:count].copy(), uncovered[:without].copy()
 
 
 @kernel
@@ -123,7 +145,8 @@ def walk_chains(
     firsts, stops, ranks = block.firsts, block.stops, bound.ranks
     block_lanes, block_types, payloads = block.lanes, block.types, block.payloads
     stamps, masks = memo.stamps, memo.masks
-    has_ranges = len(events.ranges) > 0
+    spans = events.ranges
+    has_ranges = len(spans) > 0
     number = 0
     for t in range(touched):
         entry = heads[touched_attributes[t]]
@@ -134,7 +157,7 @@ def walk_chains(
             entry = following[entry]
             if stamps[leaf] < stamp:
                 stamps[leaf] = stamp
-                if kinds[leaf] == codes.RANGE and not has_ranges:
+                if kinds[leaf] == codes.RANGE:
                     first, last = firsts[attributes[leaf]], stops[attributes[leaf]]
                     held, failed = range_masks(
                         types[leaf],
@@ -148,6 +171,20 @@ def walk_chains(
                         first,
                         last,
                     )
+                    if has_ranges:
+                        held, failed = add_ranges(
+                            types[leaf],
+                            lows[leaf],
+                            highs[leaf],
+                            block_lanes,
+                            block_types,
+                            payloads,
+                            spans,
+                            first,
+                            last,
+                            held,
+                            failed,
+                        )
                     masks[2 * leaf] = held
                     masks[2 * leaf + 1] = failed
                 else:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tocsin.kernels import codes
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Block, Bound, Events, Expressions
+from tocsin.kernels.ranges import add_ranges
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -157,27 +158,20 @@ def ranged_run(
     ranges: NDArray[np.int64],
     masks: NDArray[np.uint64],
 ) -> None:
-    """Leaves of ranges or sets where the value is a range itself: where they can be TRUE, and where they can be FALSE.
-
-    Both bits may be set. An interval that is reversed is empty, and never TRUE.
-    """
-    wanted = codes.RANGED + leaves.leaf_types[leaf]
-    for i in range(len(lanes)):
-        if types[i] != wanted:
-            continue
-        upper, lower = ranges[payloads[i], 0], ranges[payloads[i], 1]
-        bit = ONE << np.uint64(lanes[i])
-        for f in range(leaf, stop):
-            if leaves.leaf_kinds[f] == codes.RANGE:
-                low, high = leaves.leaf_lows[f], leaves.leaf_highs[f]
-                holds = low <= upper and lower <= high and low <= high
-                fails = lower < low or upper > high or low > high
-            else:
-                holds, fails = _ranged_set(leaves, f, lower, upper)
-            if holds:
-                masks[2 * f] |= bit
-            if fails:
-                masks[2 * f + 1] |= bit
+    """Leaves of ranges or sets where the value is a range itself: where they can be TRUE, and where FALSE."""
+    wanted = leaves.leaf_types[leaf]
+    for f in range(leaf, stop):
+        held, failed = masks[2 * f], masks[2 * f + 1]
+        if leaves.leaf_kinds[f] == codes.RANGE:
+            low, high = leaves.leaf_lows[f], leaves.leaf_highs[f]
+            held, failed = add_ranges(wanted, low, high, lanes, types, payloads, ranges, 0, len(lanes), held, failed)
+        else:
+            for i in range(len(lanes)):
+                if types[i] == codes.RANGED + wanted:
+                    holds, fails = _ranged_set(leaves, f, ranges[payloads[i], 1], ranges[payloads[i], 0])
+                    held |= np.uint64(holds) << np.uint64(lanes[i])
+                    failed |= np.uint64(fails) << np.uint64(lanes[i])
+        masks[2 * f], masks[2 * f + 1] = held, failed
 
 
 @kernel

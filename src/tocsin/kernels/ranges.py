@@ -42,3 +42,30 @@ def range_masks(
         known |= np.uint64(types[i] == wanted) << np.uint64(lanes[i])
         held |= np.uint64((payloads[i] >= low) & (payloads[i] <= high)) << np.uint64(lanes[i])
     return held & known, known & ~held
+
+
+@inlined
+def add_ranges(
+    wanted: int,
+    low: int,
+    high: int,
+    lanes: NDArray[np.uint8],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    ranges: NDArray[np.int64],
+    first: int,
+    last: int,
+    held: int,
+    failed: int,
+) -> tuple[int, int]:
+    """The masks of a range with the lanes of entries [first, last) whose values are ranges themselves.
+
+    Such a lane may be in both: values lie within, and values do not. A range that is reversed is empty.
+    """
+    kind = codes.RANGED + wanted
+    for i in range(first, last):
+        if types[i] == kind:
+            upper, lower = ranges[payloads[i], 0], ranges[payloads[i], 1]
+            held |= np.uint64((low <= upper) & (lower <= high) & (low <= high)) << np.uint64(lanes[i])
+            failed |= np.uint64((lower < low) | (upper > high) | (low > high)) << np.uint64(lanes[i])
+    return held, failed

@@ -59,6 +59,11 @@ def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -
     return AccessLayout(len(compiled), whole, eager_first(subset(compiled, whole.programs.owners)))
 
 
+def literal_prices(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.float64]:
+    """What each literal, `leaf * 2 + negated`, costs as an access predicate."""
+    return _costs(compiled, statistics).literals
+
+
 def _costs(compiled: CompiledExpressions, statistics: Statistics | None) -> _Costs:
     """Number the fields, sort their operands, turn keys into codes and price every literal."""
     leaves = compiled.arrays
