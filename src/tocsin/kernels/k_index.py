@@ -13,12 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.access_layouts import Fields
-from tocsin.kernels.code_sets import CodeSets, holds, scalar_values
+from tocsin.kernels.code_sets import CodeSets, holds
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.k_values import PAIRS_BESIDE, PRESENT, in_domain
-from tocsin.kernels.layouts import Bound, Events
-from tocsin.kernels.ordering import BUCKETS, SPARE, put_in_order
-from tocsin.kernels.packing import borrowed
 from tocsin.kernels.searching import place_of
 
 _END: Final = 2**62
@@ -41,6 +38,13 @@ class PostingLists(NamedTuple):
     size_starts: NDArray[np.int64]  # (K + 2,) conjunctions [size_starts[k], size_starts[k + 1]) have size k
 
 
+class HeldLists(NamedTuple):
+    """Posting lists, and the conjunctions that they lead to."""
+
+    lists: PostingLists
+    sets: CodeSets
+
+
 class Cursors(NamedTuple):
     """Where matching is in each list that an event looks at. W room for lists."""
 
@@ -51,32 +55,15 @@ class Cursors(NamedTuple):
     currents: NDArray[np.int64]  # (W,) the current entry
 
 
-@kernel
-def match_k_index(
-    lists: PostingLists,
-    fields: Fields,
-    sets: CodeSets,
-    owners: NDArray[np.int32],
-    events: Events,
-    bound: Bound,
-    alive: NDArray[np.uint64],
-    widest: int,
-    first: int,
-    ends: NDArray[np.int64],
-    out: NDArray[np.int32],
-    counts: NDArray[np.int64],
-) -> tuple[int, int]:
-    """Match events from `first` on. Returns like `match_all`; adds to `counts`: candidates examined, and verified.
+class ListsRoom(NamedTuple):
+    """Memory for one event after the other. D fields."""
 
-    `widest` is `most_scalar_values` of the events.
-    """
-    lists, fields, sets, owners, events, bound, alive, ends, out, counts = borrowed(
-        (lists, fields, sets, owners, events, bound, alive, ends, out, counts)
-    )
-    own_fields = np.empty(widest, np.int32)
-    own_codes = np.empty(widest, np.int32)
-    payloads = np.empty(widest, np.int64)
-    values = np.full(len(fields.kinds), -1, np.int32)
+    cursors: Cursors
+    values: NDArray[np.int32]  # (D,) -1
+
+
+@kernel
+def room_for_lists(held: HeldLists, fields: Fields, widest: int) -> ListsRoom:
     room = (PAIRS_BESIDE + 1) * widest
     cursors = Cursors(
         np.empty(room, np.int64),
@@ -85,29 +72,28 @@ def match_k_index(
         np.empty(room, np.int64),
         np.empty(room, np.int64),
     )
-    hits = np.empty(len(owners) + 1, np.int32)
-    words = np.zeros(len(alive), np.uint64)
-    summary = np.zeros(len(alive) // 64 + 1, np.uint64)
-    buckets = np.empty(BUCKETS, np.int32)
-    written = np.int64(0)
-    for event in range(first, len(events.starts) - 1):
-        count = scalar_values(fields, events, bound, event, own_fields, own_codes, payloads)
-        pairs, odd = _open_lists(lists, fields.kinds, own_fields, payloads, count, cursors)
-        found = _satisfied(lists, cursors, pairs, count, hits)
-        examined = found
-        verified = np.int64(0)
-        if odd:
-            verified = examined - lists.size_starts[1]
-            found = _verified(sets, own_fields, own_codes, count, values, hits, found)
-        for i in range(found):
-            hits[i] = owners[hits[i]]
-        if written + found + SPARE > len(out):
-            return (event, written) if event > first else (-1 - found - SPARE, np.int64(0))
-        counts[0] += examined
-        counts[1] += verified
-        written += put_in_order(hits, found, alive, words, summary, buckets, out, written)
-        ends[event] = written
-    return len(events.starts) - 1, written
+    return ListsRoom(cursors, np.full(len(fields.kinds), -1, np.int32))
+
+
+@inlined
+def find_in_lists(
+    held: HeldLists,
+    fields: Fields,
+    own_fields: NDArray[np.int32],
+    own_codes: NDArray[np.int32],
+    payloads: NDArray[np.int64],
+    count: int,
+    room: ListsRoom,
+    hits: NDArray[np.int32],
+) -> tuple[int, int, int]:
+    """Write the conjunctions that hold for an event: how many, how many the lists leave, how many are verified."""
+    lists = held.lists
+    pairs, odd = _open_lists(lists, fields.kinds, own_fields, payloads, count, room.cursors)
+    examined = _satisfied(lists, room.cursors, pairs, count, hits)
+    if not odd:
+        return examined, examined, np.int64(0)
+    found = _verified(held.sets, own_fields, own_codes, count, room.values, hits, examined)
+    return found, examined, examined - lists.size_starts[1]
 
 
 @kernel

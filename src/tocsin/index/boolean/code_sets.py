@@ -6,7 +6,7 @@ their negations. Anything else is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -26,6 +26,7 @@ from tocsin.index.protocols import Found
 from tocsin.kernels import codes
 from tocsin.kernels.access_layouts import Fields
 from tocsin.kernels.code_sets import CodeSets, merge_literals, most_scalar_values
+from tocsin.kernels.finding import match_conjunctions
 from tocsin.kernels.layouts import Bound
 
 _TYPES: dict[str, Any] = {
@@ -100,23 +101,13 @@ class Conjunctions:
             "never satisfied": int((counts == 0).sum()),
         }
 
-    def match(
-        self,
-        match_events: Callable[..., tuple[int, int]],
-        structure: Any,
-        batch: EventBatch,
-        bound: Bound,
-        alive: NDArray[np.uint64],
-    ) -> Found:
-        """Match by a kernel that takes a structure, fields, sets and owners, and then what `match_k_index` takes."""
+    def match(self, structure: Any, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64]) -> Found:
+        """What a structure over these conjunctions finds; `kernels.finding` must know it."""
         widest = most_scalar_values(self.fields, batch.arrays, bound.attributes)
-        tables = (structure, self.fields, self.sets, self.owners)
+        tables = (structure, self.fields, self.owners, batch.arrays, bound, alive, widest)
         counts = np.zeros(2, np.int64)
         starts, found = collect(
-            len(batch),
-            lambda first, ends, out: match_events(
-                *tables, batch.arrays, bound, alive, widest, first, ends, out, counts
-            ),
+            len(batch), lambda first, ends, out: match_conjunctions(*tables, first, ends, out, counts)
         )
         return Found(starts, found, int(counts[0]), int(counts[1]))
 

@@ -33,7 +33,7 @@ from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels import k_values
 from tocsin.kernels.distinct import sorted_groups
-from tocsin.kernels.k_index import PostingLists, cut_lists, match_k_index
+from tocsin.kernels.k_index import HeldLists, PostingLists, cut_lists
 
 MOST_VALUES: Final = 16_384
 """A range of more values is refused, and so is a larger domain."""
@@ -100,6 +100,7 @@ class KIndex:
     def __init__(self, conjunctions: Conjunctions, lists: PostingLists) -> None:
         self._conjunctions = conjunctions
         self._lists = lists
+        self._held = HeldLists(lists, conjunctions.sets)
         self._binder = Binder(conjunctions.expressions)
         self._everyone = everyone(len(self))
 
@@ -151,7 +152,7 @@ class KIndex:
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         living = self._everyone if alive is None else alive
-        return self._conjunctions.match(match_k_index, self._lists, batch, self._binder.bind(batch), living)
+        return self._conjunctions.match(self._held, batch, self._binder.bind(batch), living)
 
 
 def _lists(held: Conjunctions, domain: np.ndarray, declared: bool) -> PostingLists:
