@@ -15,7 +15,19 @@ from numpy.typing import NDArray
 
 from tocsin.kernels.code_sets import CodeSets, is_met
 from tocsin.kernels.jit import kernel
-from tocsin.kernels.k_lists import END, Cursors, PostingLists, begin_lists, open_lists, open_size, put_in_place, skip
+from tocsin.kernels.k_lists import (
+    END,
+    ENTRY,
+    LIST,
+    MEMBER,
+    Cursors,
+    PostingLists,
+    begin_lists,
+    open_lists,
+    open_size,
+    put_in_place,
+    skip,
+)
 
 
 class ClauseLists(NamedTuple):
@@ -90,15 +102,15 @@ def _of_size(
     examined = np.int64(0)
     begin_lists(entries, places, stops, currents, count)
     while currents[size - 1] != END:
-        last = currents[size - 1] >> 1
+        last = currents[size - 1] >> MEMBER
         following = last
         moved = size
-        if currents[0] >> 1 == last:
+        if currents[0] >> MEMBER == last:
             following = last + 1
-            while moved < count and currents[moved] >> 1 == last:
+            while moved < count and currents[moved] >> MEMBER == last:
                 moved += 1
             for i in range(moved):
-                counters[numbers[places[i]]] += np.int32(2 * (currents[i] & 1) - 1)
+                counters[numbers[places[currents[i] & LIST]]] += np.int32(2 * (currents[i] >> ENTRY & 1) - 1)
             held = 0
             for clause in range(size):
                 held += counters[clause] > 0
@@ -108,7 +120,7 @@ def _of_size(
             examined += 1
         for i in range(moved - 1, -1, -1):
             skip(entries, places, stops, currents, i, following)
-            put_in_place(places, stops, currents, i, count)
+            put_in_place(currents, i, count)
     return found, examined
 
 

@@ -19,6 +19,8 @@ from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.k_clauses import ClauseLists, find_by_clauses
 from tocsin.kernels.k_lists import (
     END,
+    ENTRY,
+    MEMBER,
     Cursors,
     PostingLists,
     begin_lists,
@@ -130,20 +132,20 @@ def _of_size(
     """Append the conjunctions that are in `size` of the lists [0, count), and in none as NOT IN."""
     begin_lists(entries, places, stops, currents, count)
     while currents[size - 1] != END:
-        last = currents[size - 1] >> 1
+        last = currents[size - 1] >> MEMBER
         following = last
         moved = size
-        if currents[0] >> 1 == last:
+        if currents[0] >> MEMBER == last:
             following = last + 1
-            if currents[0] & 1 == 1:
+            if (currents[0] >> ENTRY) & 1 == 1:
                 hits[found] = last
                 found += 1
             else:  # a value that it must not have; so may more lists than the first have it
-                while moved < count and currents[moved] >> 1 == last:
+                while moved < count and currents[moved] >> MEMBER == last:
                     moved += 1
         for i in range(moved - 1, -1, -1):
             skip(entries, places, stops, currents, i, following)
-            put_in_place(places, stops, currents, i, count)
+            put_in_place(currents, i, count)
     return found
 
 

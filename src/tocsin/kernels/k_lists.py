@@ -15,6 +15,14 @@ from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.k_values import PAIRS_BESIDE, PRESENT, in_domain
 from tocsin.kernels.searching import place_of
 
+ENTRY: Final = 30
+"""How far up a current entry stands: below it stands which list it is of."""
+
+MEMBER: Final = ENTRY + 1
+"""How far up stands what it leads to."""
+
+LIST: Final = 2**ENTRY - 1
+
 END: Final = 2**62
 """The current entry of a list that is done: behind all others."""
 
@@ -41,9 +49,9 @@ class Cursors(NamedTuple):
 
     behind: NDArray[np.int64]  # (P,) behind the lists of a pair that are still to be looked at
     firsts: NDArray[np.int64]  # (P,) the first list of the pair
-    places: NDArray[np.int64]  # (W,) of the current size: the place of the current entry
+    places: NDArray[np.int64]  # (W,) of each list of the current size: the place of its current entry
     stops: NDArray[np.int64]  # (W,)
-    currents: NDArray[np.int64]  # (W,) the current entry
+    currents: NDArray[np.int64]  # (W,) `current_of` each list, sorted; END for those that are done
 
 
 @kernel
@@ -131,9 +139,15 @@ def begin_lists(
 ) -> None:
     """Sort the lists [0, count) by their first entries."""
     for i in range(count):
-        currents[i] = entries[places[i]]
+        currents[i] = current_of(np.int64(entries[places[i]]), i)
     for i in range(count - 2, -1, -1):
-        put_in_place(places, stops, currents, i, count)
+        put_in_place(currents, i, count)
+
+
+@inlined
+def current_of(entry: int, number: int) -> int:
+    """A list and its current entry as one number: what is sorted is small."""
+    return (entry << ENTRY) | number
 
 
 @inlined
@@ -145,11 +159,12 @@ def skip(
     i: int,
     member: int,
 ) -> None:
-    """Move a list on to its first entry that is of a member or behind it: by steps that double, then halve."""
+    """Move the i-th list on to its first entry that is of a member or behind it: by steps that double, then halve."""
     wanted = 2 * member
-    if currents[i] < wanted:
-        low = places[i]
-        stop = stops[i]
+    if currents[i] >> ENTRY < wanted:
+        number = currents[i] & LIST
+        low = places[number]
+        stop = stops[number]
         step = np.int64(1)
         while low + step < stop and entries[low + step] < wanted:
             low += step
@@ -162,18 +177,16 @@ def skip(
                 low = middle + 1
             else:
                 high = middle
-        places[i] = low
-        currents[i] = np.int64(entries[low]) if low < stop else END
+        places[number] = low
+        currents[i] = current_of(np.int64(entries[low]), number) if low < stop else END
 
 
 @inlined
-def put_in_place(
-    places: NDArray[np.int64], stops: NDArray[np.int64], currents: NDArray[np.int64], i: int, count: int
-) -> None:
-    """Move list i to its place among the lists behind it, which are sorted by their current entries."""
-    current, place, stop = currents[i], places[i], stops[i]
+def put_in_place(currents: NDArray[np.int64], i: int, count: int) -> None:
+    """Move the i-th list to its place among those behind it, which are sorted by their current entries."""
+    current = currents[i]
     at = i + 1
     while at < count and currents[at] < current:
-        currents[at - 1], places[at - 1], stops[at - 1] = currents[at], places[at], stops[at]
+        currents[at - 1] = currents[at]
         at += 1
-    currents[at - 1], places[at - 1], stops[at - 1] = current, place, stop
+    currents[at - 1] = current
