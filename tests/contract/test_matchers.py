@@ -58,6 +58,21 @@ def test_answers_like_the_oracle(registration, expressions, events):
     assert answers(registration, expressions, events) == expected
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    expressions=st.lists(
+        st.one_of(own.conjunctions_of_clauses(), own.comparisons_with_constants()), min_size=1, max_size=8
+    ),
+    events=st.lists(own.python_events(), min_size=1, max_size=8),
+)
+def test_answers_like_the_oracle_about_clauses(registration, expressions, events):
+    """What indexes hold in a normal form means what it is written as."""
+    expressions = accepted(registration, expressions)
+    expected = naive.match(list(enumerate(expressions)), events)
+
+    assert answers(registration, expressions, events) == expected
+
+
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
     max_examples=max(20, settings.default.max_examples // 5),  # each draws as much as ten of the others

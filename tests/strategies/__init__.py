@@ -4,7 +4,7 @@ Both draw from small pools, and an attribute has a usual type, so that what is a
 true. New features extend these files.
 """
 
-from tests.strategies.conditions import comparisons_with_constants, expressions
+from tests.strategies.conditions import comparisons_with_constants, conjunctions_of_clauses, expressions
 from tests.strategies.events import bad_events, json_events, json_text, python_events
 from tests.strategies.intervals import grid_ranges, interval_events, interval_grid_events, ranges
 from tests.strategies.pools import NAMES, NUMBERS, STRINGS, attribute_names, boxes, points, scalars, values
@@ -28,6 +28,7 @@ __all__ = [
     "boxes",
     "comparisons_with_constants",
     "conjunctions",
+    "conjunctions_of_clauses",
     "conjunctions_of_ranges",
     "conjunctions_of_words",
     "expressions",

@@ -105,6 +105,14 @@ def _compared(depth: int) -> SearchStrategy[Expression]:
     )
 
 
+def conjunctions_of_clauses() -> SearchStrategy[Expression]:
+    """ANDs of ORs of attributes that are compared with constants, or are not; some attributes come in several."""
+    predicate = _compared(1)
+    literal = chosen((3, predicate), (1, predicate.map(Not)))
+    clause = st.lists(literal, min_size=1, max_size=4).map(disjunction)
+    return st.lists(clause, min_size=2, max_size=5).map(conjunction)
+
+
 def _compared_leaf(kind: Kind) -> SearchStrategy[Expression]:
     attribute, constant = _attributes(kind), SCALARS[kind].map(Constant)
     pair = st.tuples(constant, constant).map(lambda two: sorted(two, key=lambda one: one.value))

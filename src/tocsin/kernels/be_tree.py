@@ -13,11 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.access_layouts import Fields
-from tocsin.kernels.code_sets import CodeSets, holds, scalar_values
-from tocsin.kernels.jit import kernel
-from tocsin.kernels.layouts import Bound, Events
-from tocsin.kernels.ordering import BUCKETS, SPARE, put_in_order
-from tocsin.kernels.packing import borrowed
+from tocsin.kernels.code_sets import CodeSets, holds
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.searching import place_of
 
 
@@ -38,54 +35,42 @@ class Tree(NamedTuple):
     p_tops: NDArray[np.int32]  # (Q,) the c-node of all of the field's values
 
 
-@kernel
-def match_be_tree(
-    tree: Tree,
-    fields: Fields,
-    sets: CodeSets,
-    owners: NDArray[np.int32],
-    events: Events,
-    bound: Bound,
-    alive: NDArray[np.uint64],
-    widest: int,
-    first: int,
-    ends: NDArray[np.int64],
-    out: NDArray[np.int32],
-    counts: NDArray[np.int64],
-) -> tuple[int, int]:
-    """Match events from `first` on. Returns like `match_all`; adds to `counts`: conjunctions reached, and verified.
+class HeldTree(NamedTuple):
+    """A BE-tree, and the conjunctions that its l-nodes have."""
 
-    `widest` is `most_scalar_values` of the events.
-    """
-    tree, fields, sets, owners, events, bound, alive, ends, out, counts = borrowed(
-        (tree, fields, sets, owners, events, bound, alive, ends, out, counts)
-    )
-    own_fields = np.empty(widest, np.int32)
-    own_codes = np.empty(widest, np.int32)
-    payloads = np.empty(widest, np.int64)
-    values = np.full(len(fields.kinds), -1, np.int32)
-    stack = np.empty(len(tree.fields), np.int32)
-    hits = np.empty(len(owners) + 1, np.int32)
-    words = np.zeros(len(alive), np.uint64)
-    summary = np.zeros(len(alive) // 64 + 1, np.uint64)
-    buckets = np.empty(BUCKETS, np.int32)
-    written = np.int64(0)
-    for event in range(first, len(events.starts) - 1):
-        count = scalar_values(fields, events, bound, event, own_fields, own_codes, payloads)
-        for i in range(count):
-            values[own_fields[i]] = own_codes[i]
-        found, reached = _take(tree, sets, own_fields[:count], values, stack, hits)
-        for i in range(count):
-            values[own_fields[i]] = -1
-        for i in range(found):
-            hits[i] = owners[hits[i]]
-        if written + found + SPARE > len(out):
-            return (event, written) if event > first else (-1 - found - SPARE, np.int64(0))
-        counts[0] += reached
-        counts[1] += reached
-        written += put_in_order(hits, found, alive, words, summary, buckets, out, written)
-        ends[event] = written
-    return len(events.starts) - 1, written
+    tree: Tree
+    sets: CodeSets
+
+
+class TreeRoom(NamedTuple):
+    """Memory for one event after the other. D fields, N c-nodes."""
+
+    values: NDArray[np.int32]  # (D,) the event's code of each field; -1 between events
+    stack: NDArray[np.int32]  # (N,) c-nodes to come to
+
+
+@kernel
+def room_for_tree(held: HeldTree, fields: Fields, widest: int) -> TreeRoom:
+    return TreeRoom(np.full(len(fields.kinds), -1, np.int32), np.empty(len(held.tree.fields), np.int32))
+
+
+@inlined
+def find_in_tree(
+    held: HeldTree,
+    own_fields: NDArray[np.int32],
+    own_codes: NDArray[np.int32],
+    count: int,
+    room: TreeRoom,
+    hits: NDArray[np.int32],
+) -> tuple[int, int, int]:
+    """Write the conjunctions that hold for an event: how many, of how many reached, all of them verified."""
+    values, stack = room
+    for i in range(count):
+        values[own_fields[i]] = own_codes[i]
+    found, reached = _take(held.tree, held.sets, own_fields[:count], values, stack, hits)
+    for i in range(count):
+        values[own_fields[i]] = -1
+    return found, reached, reached
 
 
 @kernel

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from tocsin.kernels import codes
 from tocsin.kernels.access_keys import Keys, code_of
 from tocsin.kernels.access_layouts import Fields
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.layouts import Bound, Events
 
 
 class CodeSets(NamedTuple):
-    """Conjunctions as sets of codes. C conjunctions, P predicates, R ranges."""
+    """Conjunctions as sets of codes, or clauses (`index.boolean.clause_sets`). C of them, P predicates, R ranges."""
 
     starts: NDArray[np.int64]  # (C + 1,) conjunction c has predicates [starts[c], starts[c + 1])
     fields: NDArray[np.int32]  # (P,) ascending within a conjunction
@@ -188,14 +188,21 @@ def holds(
 ) -> bool:
     """Whether an event satisfies a conjunction of `CodeSets`; `values` has its code of each field, -1 for none."""
     for p in range(starts[conjunction], starts[conjunction + 1]):
-        value = values[fields[p]]
-        at = range_starts[p]
-        stop = range_starts[p + 1]
-        while at < stop and highs[at] < value:
-            at += 1
-        if at == stop or lows[at] > value:  # an absent value lies below every range
+        if not is_met(range_starts, lows, highs, p, values[fields[p]]):
             return False
     return True
+
+
+@inlined
+def is_met(
+    range_starts: NDArray[np.int64], lows: NDArray[np.int32], highs: NDArray[np.int32], predicate: int, value: int
+) -> bool:
+    """Whether a predicate of `CodeSets` allows a code; -1, that of an absent value, lies below every range."""
+    at = range_starts[predicate]
+    stop = range_starts[predicate + 1]
+    while at < stop and highs[at] < value:
+        at += 1
+    return at < stop and lows[at] <= value
 
 
 @kernel

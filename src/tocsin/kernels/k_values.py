@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.access_keys import HIGHEST, LOWEST
-from tocsin.kernels.code_sets import CodeSets, predicate_on
+from tocsin.kernels.code_sets import CodeSets
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.searching import place_of
 from tocsin.kernels.terms import key_of_number, number_of_key
@@ -105,7 +105,7 @@ def _has_range(sets: CodeSets, predicate: int, last: int) -> bool:
 
 
 @kernel
-def intervals(
+def problems(
     sets: CodeSets,
     kinds: NDArray[np.uint8],
     operand_starts: NDArray[np.int64],
@@ -113,10 +113,37 @@ def intervals(
     domain: NDArray[np.int64],
     declared: bool,
     most: int,
-) -> tuple[int, int, NDArray[np.int64]]:
-    """Every named range as (field, is single, first, last): a single payload, or integers of the domain.
+) -> NDArray[np.uint8]:
+    """(P,) why a predicate cannot be enumerated, FINE where it can."""
+    out = np.zeros(len(sets.fields), np.uint8)
+    for predicate in range(len(sets.fields)):
+        field = sets.fields[predicate]
+        begin, stop = operand_starts[field], operand_starts[field + 1]
+        for part in range(_parts(sets, predicate)):
+            low, high = _part(sets, predicate, part, 2 * (stop - begin))
+            if low > high or (low == high and low & 1):
+                continue
+            lowest, highest = _payloads(operands, begin, stop, low, high)
+            first, last = np.int64(1), np.int64(0)
+            if kinds[field] != codes.STRING:
+                first, last = _integers(kinds[field], lowest, highest, domain)
+            problem = _problem(kinds[field], lowest, highest, first, last, declared, most)
+            if problem != FINE and out[predicate] == FINE:
+                out[predicate] = problem
+    return out
 
-    Returns the predicate that cannot be enumerated and what is wrong with it, or -1 and FINE. Rows: (N, 4).
+
+@kernel
+def intervals(
+    sets: CodeSets,
+    kinds: NDArray[np.uint8],
+    operand_starts: NDArray[np.int64],
+    operands: NDArray[np.int64],
+    domain: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """(N, 4) every named range as field, is single, first, last: a single payload, or integers of the domain.
+
+    No predicate has a problem.
     """
     rows = np.empty((len(sets.lows) + len(sets.fields), 4), np.int64)
     count = 0
@@ -129,22 +156,16 @@ def intervals(
             if low > high:
                 continue
             lowest, highest = _payloads(operands, begin, stop, low, high)
-            rows[count, 0] = field
-            if low == high and low & 1:
-                if not ranged or in_domain(kinds[field], lowest, domain):
-                    rows[count, 1], rows[count, 2], rows[count, 3] = 1, lowest, lowest
-                    count += 1
-                continue
-            first, last = np.int64(1), np.int64(0)
-            if kinds[field] != codes.STRING:
+            single = low == high and low & 1 == 1
+            first, last = lowest, highest
+            if not single:
                 first, last = _integers(kinds[field], lowest, highest, domain)
-            problem = _problem(kinds[field], lowest, highest, first, last, declared, most)
-            if problem != FINE:
-                return predicate, problem, rows[:0]
+            elif ranged and not in_domain(kinds[field], lowest, domain):
+                continue
             if first <= last:
-                rows[count, 1], rows[count, 2], rows[count, 3] = 0, first, last
+                rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3] = field, single, first, last
                 count += 1
-    return -1, FINE, rows[:count]
+    return rows[:count]
 
 
 @kernel
@@ -190,10 +211,7 @@ def post(
     places: NDArray[np.int64],
     entries: NDArray[np.int32],
 ) -> None:
-    """Write every conjunction's entries to its pairs, from `places` on, which move; where there is no room, only move.
-
-    Conjunctions in order of size, so that what is under a pair is sorted by size, then conjunction.
-    """
+    """Write the postings of all conjunctions or clauses to their pairs, from `places` on; without room, only move."""
     for conjunction in range(len(sets.starts) - 1):
         for predicate in range(sets.starts[conjunction], sets.starts[conjunction + 1]):
             field = np.int64(sets.fields[predicate])
@@ -242,8 +260,12 @@ def sound_entries(
     list_starts: NDArray[np.int64],
     entry_starts: NDArray[np.int64],
     entries: NDArray[np.int32],
+    units: NDArray[np.int32],
 ) -> bool:
-    """Whether no event can find a conjunction twice: of the lists of a field that it opens, at most one has it."""
+    """Whether every entry is under a pair that a predicate of its conjunction or clause, units[entry], names.
+
+    A conjunction has one predicate of a field, so that of the lists of a field that an event opens, at most one has it.
+    """
     for field in range(len(kinds)):
         base = value_starts[field] + PAIRS_BESIDE * field
         last = 2 * (operand_starts[field + 1] - operand_starts[field])
@@ -251,17 +273,25 @@ def sound_entries(
             place = pair - PAIRS_BESIDE * (field + 1)
             is_odd = pair - base >= PAIRS_BESIDE and not in_domain(kinds[field], values[place], domain)
             for i in range(entry_starts[list_starts[pair]], entry_starts[list_starts[pair + 1]]):
-                predicate = predicate_on(sets, entries[i] >> 1, field)
-                if predicate < 0:
-                    return False
-                asks, negated = entries[i] & 1 == 1, sets.negated[predicate] == 1
-                ranged = _has_range(sets, predicate, last)
-                if pair == base + PRESENT:
-                    sound = asks and negated
-                elif pair == base + ODD:
-                    sound = asks and ranged and not negated
-                else:
-                    sound = asks != negated and not (is_odd and ranged)
-                if not sound:
+                if not _is_named(sets, units[i], field, entries[i] & 1 == 1, pair - base, is_odd, last):
                     return False
     return True
+
+
+@kernel
+def _is_named(sets: CodeSets, unit: int, field: int, asks: bool, pair: int, is_odd: bool, last: int) -> bool:
+    """Whether a conjunction or clause has a predicate that may have an entry under a field's pair."""
+    for predicate in range(sets.starts[unit], sets.starts[unit + 1]):
+        if sets.fields[predicate] != field:
+            continue
+        negated = sets.negated[predicate] == 1
+        ranged = _has_range(sets, predicate, last)
+        if pair == PRESENT:
+            sound = asks and negated
+        elif pair == ODD:
+            sound = asks and ranged and not negated
+        else:
+            sound = asks != negated and not (is_odd and ranged)
+        if sound:
+            return True
+    return False

@@ -25,7 +25,7 @@ from tocsin.segment.segment import Ids, Segment
 from tocsin.segment.validation import check_segment
 
 FORMAT: Final = "tocsin segment"
-VERSION: Final = 4
+VERSION: Final = 5
 MANIFEST: Final = "manifest.json"
 ARRAYS: Final = "arrays.bin"
 _ALIGNMENT: Final = 64

@@ -18,6 +18,7 @@ from tocsin.columns.joining import reordered
 from tocsin.columns.leaf_order import leaf_places
 from tocsin.errors import UnsuitableIndex
 from tocsin.kernels import codes
+from tocsin.kernels.clauses import written_clauses
 
 MOST_CLAUSES = 1024
 """An expression with more clauses is refused."""
@@ -35,13 +36,15 @@ class Clauses(NamedTuple):
     owners: NDArray[np.int32]  # (C,) the subscription, ascending
 
 
-def disjunctive(compiled: CompiledExpressions, most: int = MOST_CLAUSES) -> Clauses:
+def disjunctive(
+    compiled: CompiledExpressions, most: int = MOST_CLAUSES, left_out: NDArray[np.bool_] | None = None
+) -> Clauses:
     """Clauses of which a subscription needs any, each of literals that all must hold.
 
-    A subscription that never holds has no clause, one that always does an empty clause. Raises `UnsuitableIndex`
-    where one has more than `most`.
+    A subscription that never holds has no clause, one that always does an empty clause; (S,) `left_out` says which
+    others are to have none. Raises `UnsuitableIndex` where one has more than `most`.
     """
-    return _clauses(compiled, most, conjunctive=False)
+    return _clauses(compiled, most, left_out, conjunctive=False)
 
 
 def conjunctive(compiled: CompiledExpressions, most: int = MOST_CLAUSES) -> Clauses:
@@ -50,7 +53,19 @@ def conjunctive(compiled: CompiledExpressions, most: int = MOST_CLAUSES) -> Clau
     A subscription that never holds has an empty clause, one that always does none. Raises `UnsuitableIndex` where one
     has more than `most`.
     """
-    return _clauses(compiled, most, conjunctive=True)
+    return _clauses(compiled, most, None, conjunctive=True)
+
+
+def as_written(compiled: CompiledExpressions, most: int = MOST_CLAUSES) -> Clauses:
+    """The clauses, as `conjunctive` has them, of expressions that are written so and would else be multiplied out.
+
+    That is, an AND of two clauses or more, but not over `most`, each a literal or an OR of literals, and one of
+    several literals, when constants are folded. Other subscriptions have none. Cost: linear.
+    """
+    starts, literals, owners = written_clauses(
+        compiled.arrays.program_starts, compiled.arrays.program, compiled.arrays.leaf_kinds, most
+    )
+    return Clauses(starts, literals, owners)
 
 
 def are_plain(compiled: CompiledExpressions) -> NDArray[np.bool_]:
@@ -71,9 +86,12 @@ def clauses_of(compiled: CompiledExpressions, number: int, most: int, *, conjunc
     return _Normal(program, compiled.arrays.leaf_kinds, most, conjunctive=conjunctive).clauses()
 
 
-def _clauses(compiled: CompiledExpressions, most: int, *, conjunctive: bool) -> Clauses:
+def _clauses(
+    compiled: CompiledExpressions, most: int, left_out: NDArray[np.bool_] | None, *, conjunctive: bool
+) -> Clauses:
     starts, program = compiled.arrays.program_starts, compiled.arrays.program
-    plain = are_plain(compiled)
+    wanted = np.ones(len(compiled), bool) if left_out is None else ~left_out
+    plain = are_plain(compiled) & wanted
     lengths = np.diff(starts)
     literals = program[np.repeat(plain, lengths)]
     numbers = np.flatnonzero(plain)
@@ -81,7 +99,7 @@ def _clauses(compiled: CompiledExpressions, most: int, *, conjunctive: bool) -> 
         owners, sizes = np.repeat(numbers, lengths[plain]), np.ones(len(literals), np.int64)
     else:
         owners, sizes = numbers, lengths[plain]
-    own = _of_trees(compiled, np.flatnonzero(~plain), most, conjunctive=conjunctive)
+    own = _of_trees(compiled, np.flatnonzero(wanted & ~plain), most, conjunctive=conjunctive)
     owners = np.concatenate([owners, np.array([owner for owner, _ in own], np.int64)])
     sizes = np.concatenate([sizes, np.array([len(clause) for _, clause in own], np.int64)])
     literals = np.concatenate([literals, np.array([one for _, clause in own for one in sorted(clause)], np.int32)])

@@ -27,10 +27,10 @@ from tocsin.errors import InvalidInput
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.be_tree.growing import GrowingTree
 from tocsin.index.boolean.be_tree.layout import BETreeLayout
-from tocsin.index.boolean.code_sets import Conjunctions
+from tocsin.index.boolean.code_sets import Conjunctions, match_held
 from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
-from tocsin.kernels.be_tree import match_be_tree
+from tocsin.kernels.be_tree import HeldTree
 from tocsin.language.canonical import name_text
 
 MAX_CAP: Final = 5
@@ -67,6 +67,7 @@ class BETree:
 
     def __init__(self, layout: BETreeLayout) -> None:
         self._layout = layout
+        self._held = HeldTree(layout.tree, layout.conjunctions.sets)
         self._binder = Binder(layout.conjunctions.expressions)
         self._everyone = everyone(len(self))
 
@@ -114,9 +115,8 @@ class BETree:
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         living = self._everyone if alive is None else alive
-        return self._layout.conjunctions.match(
-            match_be_tree, self._layout.tree, batch, self._binder.bind(batch), living
-        )
+        held = self._layout.conjunctions
+        return match_held(self._held, held.fields, held.owners, batch, self._binder.bind(batch), living)
 
     def _way(self, conjunction: int) -> str:
         """The p-nodes from the root to a conjunction."""

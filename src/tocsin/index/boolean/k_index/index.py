@@ -1,0 +1,138 @@
+"""Which expressions does this event satisfy, by posting lists of values? The k-index, a baseline.
+
+An expression is a disjunction of conjunctions, or a conjunction of clauses. A conjunction of K predicates lies in a
+posting list for each value of each predicate, under (K, attribute, value); ranges are enumerated. So does an expression
+of K clauses, with the clause beside it. Per size K, the lists of an event's values are walked together; where K of
+them meet, the conjunction holds, and the clauses are counted.
+
+Cost: memory O(sum of the predicates' values); time O(lists * log(lists) + entries walked) an event and size. What the
+lists find holds already; only for an event with a number that ranges do not enumerate is it verified.
+`candidates_examined` counts the conjunctions that the lists leave and the expressions whose clauses are counted,
+`verified` those that were looked at again.
+
+Source: Whang et al. 2009, Algorithm 1 and section 5; Zhang et al. 2014, section 3, Figure 2. Departs: NOT IN needs
+its attribute present; what is neither of the two forms is multiplied out; values outside the domain are verified. See
+docs/papers/k_index.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tocsin.columns.arrays import frozen
+from tocsin.columns.batch import EventBatch
+from tocsin.columns.binding import Binder
+from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.sizes import expression_sizes
+from tocsin.errors import InvalidInput
+from tocsin.index.alive import everyone
+from tocsin.index.boolean.code_sets import match_held
+from tocsin.index.boolean.k_index.building import MOST_VALUES, Domain, build_layout
+from tocsin.index.boolean.k_index.layout import EXACT, KLayout
+from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
+from tocsin.index.statistics import Statistics
+
+_UNDECLARED: Final = (1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class KIndexBuilder:
+    """Builds a k-index. `lowest` and `highest` declare the integers that ranges of numbers are enumerated over.
+
+    By default none are, and a range needs both ends. Raises `InvalidInput` for a domain that is empty or too large.
+    """
+
+    lowest: int = _UNDECLARED[0]
+    highest: int = _UNDECLARED[1]
+
+    def __post_init__(self) -> None:
+        if not self.is_declared:
+            return
+        if not (-EXACT <= self.lowest <= self.highest <= EXACT) or self.highest - self.lowest >= MOST_VALUES:
+            raise InvalidInput(
+                f"the domain of k_index is lowest={self.lowest}, highest={self.highest}; lowest must not be above "
+                f"highest, and it may have {MOST_VALUES} integers, all within 2**53 of 0."
+            )
+
+    @property
+    def is_declared(self) -> bool:
+        return (self.lowest, self.highest) != _UNDECLARED
+
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> KIndex:
+        """Enumerate all ranges and sort the lists; it has no use for statistics.
+
+        Cost: linear in the entries, but for sorting the distinct values. Raises `UnsuitableIndex`.
+        """
+        ends = (self.lowest, self.highest) if self.is_declared else (-EXACT, EXACT)
+        return KIndex(build_layout(compiled, Domain(frozen(ends, np.int64), self.is_declared)))
+
+    def load(self, arrays: Arrays) -> KIndex:
+        """From what a k-index gave, domain included."""
+        return KIndex(KLayout.restored(arrays))
+
+
+class KIndex:
+    """The Matcher over posting lists of values."""
+
+    def __init__(self, layout: KLayout) -> None:
+        self._layout = layout
+        self._held = layout.held()
+        self._owners = frozen(layout.owners(), np.int32)
+        self._binder = Binder(self.expressions())
+        self._everyone = everyone(len(self))
+
+    @property
+    def attributes(self) -> Sequence[str]:
+        return self.expressions().attributes
+
+    @property
+    def layout(self) -> KLayout:
+        """The posting lists themselves, and what they lead to."""
+        return self._layout
+
+    def __len__(self) -> int:
+        return len(self.expressions())
+
+    def expressions(self) -> CompiledExpressions:
+        return self._layout.conjunctions.expressions
+
+    def arrays(self) -> Arrays:
+        return self._layout.arrays()
+
+    def sizes(self) -> dict[str, int]:
+        """Values and operands count as dictionaries."""
+        sizes = expression_sizes(self.expressions())
+        operands = self._layout.conjunctions.fields.operands.nbytes
+        return {
+            "structure": sizes["structure"] + self._layout.nbytes(),
+            "dictionaries": sizes["dictionaries"] + self._layout.value_bytes() + operands,
+        }
+
+    def places(self) -> dict[str, int]:
+        """Subscriptions by what they are in the lists."""
+        found = self._layout.conjunctions.counts()
+        clauses = len(self._layout.clauses)
+        never = found.pop("never satisfied") - clauses
+        return found | {"conjunctions of clauses": clauses, "never satisfied": never}
+
+    def best_first(self) -> str:
+        return ALL_THEN_RANKED
+
+    def place(self, number: int) -> str:
+        layout = self._layout
+        clauses = np.diff(layout.clauses.starts)[layout.clauses.owners == number]
+        if len(clauses):
+            return f"in posting lists of {clauses[0]} clauses"
+        sizes = np.diff(layout.conjunctions.sets.starts)[layout.conjunctions.owners == number]
+        if not len(sizes):
+            return "never satisfied"
+        return f"in posting lists of size {', '.join(str(size) for size in np.unique(sizes).tolist())}"
+
+    def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
+        living = self._everyone if alive is None else alive
+        fields = self._layout.conjunctions.fields
+        return match_held(self._held, fields, self._owners, batch, self._binder.bind(batch), living)

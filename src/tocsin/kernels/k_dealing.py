@@ -1,0 +1,105 @@
+"""How do the postings under each pair become lists? By the size of what they lead to, and none has a member twice."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels.jit import kernel
+
+
+class Units(NamedTuple):
+    """What postings are of: conjunctions, each a member of its own; or the clauses of members. U units, M members."""
+
+    members: NDArray[np.int32]  # (U,) ascending
+    starts: NDArray[np.int64]  # (M + 1,) member m has units [starts[m], starts[m + 1])
+    sizes: NDArray[np.int32]  # (M,) never falling
+
+
+class Dealt(NamedTuple):
+    """The lists of `PostingLists`, and which unit of its member each entry is of. P pairs, L lists, E entries."""
+
+    list_starts: NDArray[np.int64]  # (P + 1,)
+    list_sizes: NDArray[np.int32]  # (L,)
+    entry_starts: NDArray[np.int64]  # (L + 1,)
+    entries: NDArray[np.int32]  # (E,)
+    numbers: NDArray[np.uint16]  # (E,)
+
+
+@kernel
+def deal_lists(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], units: Units) -> Dealt:
+    """Deal out postings, unit * 2 + 1 or unit * 2, ascending under each pair. Cost: linear.
+
+    What a member has there first goes to the first list of its size, what it has there second to the second.
+    """
+    turns, lists = _turns(pair_starts, posted, units)
+    places = np.zeros(1 + np.max(turns) if len(turns) > 0 else 1, np.int64)
+    out = Dealt(
+        np.zeros(len(pair_starts), np.int64),
+        np.empty(lists, np.int32),
+        np.empty(lists + 1, np.int64),
+        np.empty(len(posted), np.int32),
+        np.empty(len(posted), np.uint16),
+    )
+    count = 0
+    for pair in range(len(pair_starts) - 1):
+        begin, stop = pair_starts[pair], pair_starts[pair + 1]
+        while begin < stop:
+            size = units.sizes[units.members[posted[begin] >> 1]]
+            end = begin
+            while end < stop and units.sizes[units.members[posted[end] >> 1]] == size:
+                places[turns[end]] += 1
+                end += 1
+            at, own = begin, 0
+            while own < len(places) and places[own] > 0:
+                out.list_sizes[count], out.entry_starts[count] = size, at
+                places[own], at = at, at + places[own]
+                own += 1
+                count += 1
+            _deal(posted, turns, begin, end, units, places, out)
+            places[:own] = 0
+            begin = end
+        out.list_starts[pair + 1] = count
+    out.entry_starts[count] = len(posted)
+    return out
+
+
+@kernel
+def _turns(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], units: Units) -> tuple[NDArray[np.int32], int]:
+    """How many postings of the same member each has before it under its pair, and how many lists there will be."""
+    turns = np.empty(len(posted), np.int32)
+    lists = 0
+    for pair in range(len(pair_starts) - 1):
+        before, size, most = -1, -1, -1
+        for i in range(pair_starts[pair], pair_starts[pair + 1]):
+            member = units.members[posted[i] >> 1]
+            turns[i] = turns[i - 1] + 1 if member == before else 0
+            if units.sizes[member] != size:
+                most = -1
+            if turns[i] > most:
+                most = turns[i]
+                lists += 1
+            before, size = member, units.sizes[member]
+    return turns, lists
+
+
+@kernel
+def _deal(
+    posted: NDArray[np.int32],
+    turns: NDArray[np.int32],
+    begin: int,
+    end: int,
+    units: Units,
+    places: NDArray[np.int64],
+    out: Dealt,
+) -> None:
+    """Write posted[begin:end], of one pair and size, each to the place of its turn, which moves."""
+    for i in range(begin, end):
+        unit = posted[i] >> 1
+        member = units.members[unit]
+        to = places[turns[i]]
+        places[turns[i]] += 1
+        out.entries[to] = 2 * member + (posted[i] & 1)
+        out.numbers[to] = unit - units.starts[member]
