@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import b1, bulk, changes, ir_tree, patterns, ranked, threads
+from benchmarks import b1, b1_ranked, bulk, changes, ir_tree, patterns, ranked, threads
 from benchmarks.calibration import calibrate
 from benchmarks.rows import HEADER, Row
 
@@ -17,6 +17,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "changes": lambda given: changes.rows(given.subscriptions),
     "patterns": lambda given: patterns.rows(given.subscriptions, given.events),
     "ranked": lambda given: ranked.rows(given.subscriptions),
+    "b1_ranked": lambda given: b1_ranked.rows(given.subscriptions),
     "ir_tree": lambda given: ir_tree.rows(given.subscriptions),
     "bulk": lambda given: bulk.rows(given.subscriptions),
 }
