@@ -18,7 +18,7 @@ from tocsin.kernels.eager import compute_eager
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.layouts import Bound, Events, Expressions
 from tocsin.kernels.lazy import compute_leaf
-from tocsin.kernels.ranges import add_ranges, range_masks
+from tocsin.kernels.ranges import range_masks
 from tocsin.kernels.verify import count_lanes, program_mask, write_hits
 
 LEAVES_PER_CANDIDATE: Final = 4
@@ -146,7 +146,6 @@ def verify_programs(
     block_lanes, block_types, payloads = block.lanes, block.types, block.payloads
     stamp = clock[0]
     spans = events.ranges
-    has_ranges = len(spans) > 0
     found = 0
     for i in range(number):
         one = candidates[i]
@@ -167,23 +166,10 @@ def verify_programs(
                     block_types,
                     payloads,
                     ranks,
+                    spans,
                     first,
                     last,
                 )
-                if has_ranges:
-                    held, failed = add_ranges(
-                        types[leaf],
-                        lows[leaf],
-                        highs[leaf],
-                        block_lanes,
-                        block_types,
-                        payloads,
-                        spans,
-                        first,
-                        last,
-                        held,
-                        failed,
-                    )
                 masks[2 * leaf] = held
                 masks[2 * leaf + 1] = failed
             else:

@@ -22,7 +22,7 @@ from tocsin.kernels.jit import count_bits, kernel
 from tocsin.kernels.layouts import Bound, Events, Expressions
 from tocsin.kernels.lazy import compute_leaf
 from tocsin.kernels.packing import borrowed
-from tocsin.kernels.ranges import add_ranges, range_masks
+from tocsin.kernels.ranges import range_masks
 from tocsin.kernels.verify import count_lanes, write_hits
 
 _NONE = np.uint64(0)
@@ -146,7 +146,6 @@ def walk_chains(
     block_lanes, block_types, payloads = block.lanes, block.types, block.payloads
     stamps, masks = memo.stamps, memo.masks
     spans = events.ranges
-    has_ranges = len(spans) > 0
     number = 0
     for t in range(touched):
         entry = heads[touched_attributes[t]]
@@ -168,23 +167,10 @@ def walk_chains(
                         block_types,
                         payloads,
                         ranks,
+                        spans,
                         first,
                         last,
                     )
-                    if has_ranges:
-                        held, failed = add_ranges(
-                            types[leaf],
-                            lows[leaf],
-                            highs[leaf],
-                            block_lanes,
-                            block_types,
-                            payloads,
-                            spans,
-                            first,
-                            last,
-                            held,
-                            failed,
-                        )
                     masks[2 * leaf] = held
                     masks[2 * leaf + 1] = failed
                 else:

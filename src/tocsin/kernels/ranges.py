@@ -25,10 +25,14 @@ def range_masks(
     types: NDArray[np.uint8],
     payloads: NDArray[np.int64],
     ranks: NDArray[np.int32],
+    ranges: NDArray[np.int64],
     first: int,
     last: int,
 ) -> tuple[int, int]:
-    """The lanes of entries [first, last) whose values lie in a range, and those of that type where they do not."""
+    """The lanes of entries [first, last) whose values lie in a range, and those of that type where they do not.
+
+    `ranges` are the batch's own: values that are ranges themselves.
+    """
     held = NONE
     known = NONE
     if wanted == codes.STRING:
@@ -41,7 +45,10 @@ def range_masks(
     for i in range(first, last):
         known |= np.uint64(types[i] == wanted) << np.uint64(lanes[i])
         held |= np.uint64((payloads[i] >= low) & (payloads[i] <= high)) << np.uint64(lanes[i])
-    return held & known, known & ~held
+    held, failed = held & known, known & ~held
+    if len(ranges) > 0:
+        return add_ranges(wanted, low, high, lanes, types, payloads, ranges, first, last, held, failed)
+    return held, failed
 
 
 @inlined
