@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from typing import Any
 
 import numpy as np
@@ -164,4 +165,35 @@ def test_conjunctions_rise_above_the_floor_and_fall(seed: int) -> None:
             rows = sorted((-scores[match.subscription], match.subscription) for match in found)[:7]
             best = engine.match(event, ranking=tocsin.Top(7))
             assert [(-match.score, match.subscription) for match in best] == rows
+    engine.close()
+
+
+@pytest.mark.usefixtures("always_ordered")
+def test_the_best_are_found_while_others_change() -> None:
+    """Readers on several threads, at different moments of the changes: who is best all the time is never missed."""
+    dice = random.Random(9)
+    held = _mixed(dice, 3000)
+    always = {2900: 9.0, 2901: 8.0, 2902: 7.0}  # two conjunctions and a single, the last ones of their lists
+    for name, score in always.items():
+        held[name] |= {"where": "price >= 1 AND size >= 1" if name % 2 == 0 else "price >= 1", "score": score}
+    engine = tocsin.Engine()
+    engine.subscribe_many(held)
+    engine.merge()
+    event, stop, wrong = {"price": 90, "size": 90, "kind": "a"}, threading.Event(), []
+
+    def read() -> None:
+        while not stop.is_set():
+            best = [(match.subscription, match.score) for match in engine.match(event, ranking=tocsin.Top(4))]
+            if best[:3] != list(always.items()) or len(best) != 4:
+                wrong.append(best)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for _ in range(4000):
+        engine.rescore(dice.randrange(2900), dice.choice((-1.0, dice.random(), 6.0)))
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert wrong == []
     engine.close()
