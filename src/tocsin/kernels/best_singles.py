@@ -44,6 +44,7 @@ class Changes(NamedTuple):
 
     heads: NDArray[np.int32]  # (D,) -1 where there are none
     lengths: NDArray[np.int64]  # (D,)
+    bests: NDArray[np.float64]  # (D,) the best score of a chain; -inf where there are none
     places: NDArray[np.int32]  # (N,) of each change the place of the single, -1 for what is none
     following: NDArray[np.int32]  # (N,) the change after it on its chain, -1 for none
 
@@ -73,7 +74,7 @@ def best_singles(
         (structure, singles, changes, raised, events, alive, scores, states, ends, floors, out)
     )
     (starts, lows, highs, _), known, owners, _ = singles
-    heads_of, _, changed_places, following = changes
+    heads_of, _, bests_of, changed_places, following = changes
     own_starts, own_fields, own_codes, _ = events
     heads, bests = np.empty(len(states), np.int64), np.empty(len(states), np.float64)
     written, examined = np.int64(0), np.int64(0)
@@ -117,7 +118,7 @@ def best_singles(
         floors[event] = -np.inf if left > 0 else floor
         for i in range(size):
             field, code = own_fields[first + i], own_codes[first + i]
-            change = heads_of[field]
+            change = heads_of[field] if bests_of[field] >= floors[event] else np.int32(-1)
             while change >= 0:
                 if change < len(raised) and raised[change] >= floors[event]:
                     place = changed_places[change]
@@ -155,6 +156,7 @@ def note_changes(
             field = singles.fields[place]
             changes.following[i] = changes.heads[field]
             changes.lengths[field] += 1
+            changes.bests[field] = max(changes.bests[field], raised[i])
             changes.heads[field] = i
         in_list = places.conjunctions[changed[i]]
         if in_list >= 0:

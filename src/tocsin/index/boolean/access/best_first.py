@@ -136,7 +136,9 @@ def _places(owners: NDArray[np.int32], subscriptions: int) -> NDArray[np.int32]:
 
 def _no_changes(fields: int) -> kernels.Changes:
     none = np.empty(0, np.int32)
-    return kernels.Changes(np.full(fields, -1, np.int32), np.zeros(fields, np.int64), none, none)
+    return kernels.Changes(
+        np.full(fields, -1, np.int32), np.zeros(fields, np.int64), np.full(fields, -np.inf), none, none
+    )
 
 
 def _larger(changes: kernels.Changes, room: int) -> kernels.Changes:
@@ -144,4 +146,5 @@ def _larger(changes: kernels.Changes, room: int) -> kernels.Changes:
     places, following = np.empty(room, np.int32), np.empty(room, np.int32)
     places[: len(changes.places)] = changes.places
     following[: len(changes.following)] = changes.following
-    return kernels.Changes(changes.heads.copy(), changes.lengths.copy(), places, following)
+    heads, lengths, bests, *_ = changes
+    return kernels.Changes(heads.copy(), lengths.copy(), bests.copy(), places, following)
