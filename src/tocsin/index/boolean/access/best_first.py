@@ -23,7 +23,7 @@ from tocsin.index.ranked.tree import ScoredTree, TreeBuilder
 from tocsin.kernels import best_singles as kernels
 from tocsin.kernels.access_layouts import Lists
 from tocsin.kernels.access_match import BLOCK
-from tocsin.kernels.code_sets import read_codes
+from tocsin.kernels.code_sets import EventCodes, read_codes
 from tocsin.kernels.layouts import Bound
 
 LONG: Final = 1024
@@ -92,7 +92,7 @@ class BestFirst:
         count, widest = len(batch), int(np.diff(events.starts).max(initial=0))
         states = np.empty((widest, len(self._tree.new_state())), np.int64)
         ends, floors = np.zeros(count + 1, np.int64), np.empty(count)
-        out = np.empty(count * best.k + int(changes.lengths[events.fields[: events.starts[-1]]].sum()), np.int32)
+        out = np.empty(self._room(events, best.k, changes), np.int32)
         examined = kernels.best_singles(
             self._tree.structure,
             self._singles,
@@ -108,6 +108,13 @@ class BestFirst:
             out,
         )
         return Chosen(ends, out[: ends[-1]], floors, self._list_maxima, int(examined))
+
+    def _room(self, events: EventCodes, k: int, changes: kernels.Changes) -> int:
+        """How many singles are chosen at most: k of an event, or all of its fields, and what has changed of these."""
+        fields = events.fields[: events.starts[-1]]
+        before = np.concatenate([[0], np.cumsum(np.diff(self._singles.ranges.starts)[fields])])
+        own = before[events.starts[1:]] - before[events.starts[:-1]]
+        return int(np.minimum(own, k).sum() + changes.lengths[fields].sum())
 
     def _changed(self, best: Best) -> kernels.Changes:
         """What has changed since, and perhaps what `best` does not know of yet.
