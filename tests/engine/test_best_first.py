@@ -133,6 +133,11 @@ def test_conjunctions_below_the_floor_are_not_verified() -> None:
     (told,) = (segment.best_first for segment in engine.stats.segments)
     assert told.startswith("those of one range in order of score") and "in a list of 10,000" in told
 
+    none = tocsin.Engine()
+    none.subscribe(1, "a IN (1, 2) OR b = 1")
+    none.merge()
+    assert none.stats.segments[0].best_first == "all matches, then ranked: no subscription is one range"
+
     every = engine.match_batch([event])
     best = engine.match_batch([event], ranking=tocsin.Top(10))
 

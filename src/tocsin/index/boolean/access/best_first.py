@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.batch import EventBatch
-from tocsin.index.protocols import Best
+from tocsin.index.protocols import ALL_THEN_RANKED, Best
 from tocsin.index.ranked.intervals import ScoredIntervals
 from tocsin.index.ranked.sopt_r_tree import sopt_r_trees
 from tocsin.index.ranked.tree import ScoredTree, TreeBuilder
@@ -50,10 +50,12 @@ def mean_length(lists: Lists) -> float:
 
 def told_best(lists: Lists) -> str:
     """How the best are found, and why so, in words for the user."""
+    if not len(lists.singles.owners):
+        return f"{ALL_THEN_RANKED}: no subscription is one range"
     length = f"an average subscription of one range is in a list of {mean_length(lists):,.0f} such"
     if mean_length(lists) > LONG:
         return f"those of one range in order of score (SOPT-R-tree), then what can beat them: {length}"
-    return f"all matches, then ranked: {length}, and cursors pay from {LONG:,} on"
+    return f"{ALL_THEN_RANKED}: {length}, and cursors pay from {LONG:,} on"
 
 
 class BestFirst:
