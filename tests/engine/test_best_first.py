@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -110,21 +111,28 @@ def _conjunction(dice: random.Random) -> str:
     return f"price BETWEEN {low} AND {low + width} AND size >= {dice.randint(0, 60)} AND kind = 'a'"
 
 
-def _mixed(dice: random.Random, count: int) -> list[dict[str, Any]]:
-    """Singles and conjunctions, scores with ties among the best."""
+def _other(dice: random.Random) -> str:
+    """A cover of two keys, or none."""
+    low = dice.randint(0, 80)
+    return f"price = {low} OR size >= {low}" if dice.random() < 0.9 else f"missing IS NULL AND NOT price = {low}"
+
+
+def _mixed(dice: random.Random, count: int, among: tuple = (_conjunction,)) -> list[dict[str, Any]]:
+    """Singles and others, scores with ties among the best."""
     return [
         {
             "id": n,
-            "where": f"price >= {dice.randint(0, 80)}" if n % 2 else _conjunction(dice),
+            "where": f"price >= {dice.randint(0, 80)}" if n % 2 else dice.choice(among)(dice),
             "score": min(dice.random(), 0.995),
         }
         for n in range(count)
     ]
 
 
-def test_conjunctions_below_the_floor_are_not_verified() -> None:
-    """The singles that an event satisfies say what a conjunction must score; blocks of its list know their best."""
-    held = _mixed(random.Random(3), 20_000)
+@pytest.mark.parametrize("other", [_conjunction, _other])
+def test_what_is_below_the_floor_is_not_verified(other: Callable[[random.Random], str]) -> None:
+    """The singles that an event satisfies say what others must score; blocks of conjunctions know their best."""
+    held = _mixed(random.Random(3), 20_000, (other,))
     event = {"price": 90, "size": 90, "kind": "a"}
     engine = tocsin.Engine()
     engine.subscribe_many(held)
@@ -153,9 +161,9 @@ def test_conjunctions_below_the_floor_are_not_verified() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_conjunctions_rise_above_the_floor_and_fall(seed: int) -> None:
-    """Scores of conjunctions are raised, lowered and raised again between searches; readers may be older."""
+    """Scores of others than singles are raised, lowered and raised again between searches."""
     dice = random.Random(seed)
-    held = _mixed(dice, 6000)
+    held = _mixed(dice, 6000, (_conjunction, _other))
     engine = tocsin.Engine()
     engine.subscribe_many(held)
     engine.merge()

@@ -53,8 +53,8 @@ def match_access(
     `index`, `expressions`, `memory` and `walking` are packed: an `Index`, its `Expressions`, a `Scratch` and a
     `Verifier`. The second and the last are None where every expression is a conjunction of ranges: the code for others
     is left out. With k above 0, of an event's matches only the k best are written. Where `chosen_starts` has offsets,
-    event e's singles are chosen[chosen_starts[e] : chosen_starts[e + 1]], and their lists are not looked at; of its
-    conjunctions those with a score below floors[e] may be left out, which `list_maxima` tells of blocks of their lists.
+    event e's singles are chosen[chosen_starts[e] : chosen_starts[e + 1]], and their lists are not looked at; what else
+    has a score below floors[e] may be left out; of conjunctions `list_maxima` tells it of blocks of their lists.
     """
     lists, directory = unpacked(index, INDEX)
     rows, words, steps = directory
@@ -112,6 +112,8 @@ def match_access(
                 touched,
                 pair_ends,
                 stop - first,
+                floors[first:stop],
+                scores,
                 program_ends,
                 program_counts,
             )

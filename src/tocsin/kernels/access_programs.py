@@ -39,17 +39,20 @@ def match_programs(
     touched: int,
     pair_ends: NDArray[np.int64],
     count: int,
+    floors: NDArray[np.float64],
+    scores: NDArray[np.float64],
     ends: NDArray[np.int64],
     examined: NDArray[np.int64],
 ) -> NDArray[np.int32]:
     """The subscriptions that each of a block's `count` events satisfies: event l's are those up to ends[l + 1].
 
-    Writes how many candidates each event had to `examined`.
+    Where there are `floors`, those whose score is below their event's are left out. Writes to `examined` how many
+    candidates each event had.
     """
     distinct = scratch.distinct
     masks = scratch.program_masks
     owners = lists.programs.owners
-    number = find_candidates(lists, scratch, pair_ends, count, examined)
+    number = find_candidates(lists, scratch, pair_ends, count, floors, scores, examined)
     compute_ahead(leaves, number, touched, verifier, events, bound)
     found = verify_programs(leaves, distinct, scratch.program_lanes, masks, number, verifier, events, bound)
     ends[0] = 0
@@ -63,17 +66,25 @@ def match_programs(
 
 @kernel
 def find_candidates(
-    lists: Lists, scratch: Scratch, pair_ends: NDArray[np.int64], count: int, examined: NDArray[np.int64]
+    lists: Lists,
+    scratch: Scratch,
+    pair_ends: NDArray[np.int64],
+    count: int,
+    floors: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    examined: NDArray[np.int64],
 ) -> int:
     """Write the programs that any event of a block leads to, and its lanes; returns how many."""
     starts, run_starts, run_stops, run_widths = lists.program_runs
     lows, highs, programs = lists.program_postings
     fields, pair_codes, candidates = scratch.fields, scratch.codes, scratch.candidates
     distinct, lanes = scratch.distinct, scratch.program_lanes
-    uncovered = lists.programs.uncovered
+    uncovered, owners = lists.programs.uncovered, lists.programs.owners
+    has_floors = len(floors) > 0
     number = 0
     for lane in range(count):
         bit = _ONE << np.uint64(lane)
+        examined[lane] = 0
         taken = take_postings(
             starts,
             run_starts,
@@ -90,14 +101,24 @@ def find_candidates(
         )
         for c in range(taken):
             program = np.uint64(candidates[c])
+            if has_floors and scores[owners[program]] < floors[lane]:
+                continue
             distinct[number] = program
             number += lanes[program] == _NONE
             lanes[program] |= bit
-        examined[lane] = np.int64(taken) + len(uncovered)
+            examined[lane] += 1
     for u in range(len(uncovered)):
+        mask = ~_NONE >> np.uint64(codes.LANES - count)
+        for lane in range(count if has_floors else 0):
+            if scores[owners[uncovered[u]]] < floors[lane]:
+                mask &= ~(_ONE << np.uint64(lane))
+            else:
+                examined[lane] += 1
         distinct[number] = uncovered[u]
-        number += 1
-        lanes[uncovered[u]] = ~_NONE >> np.uint64(codes.LANES - count)
+        number += mask != _NONE
+        lanes[uncovered[u]] = mask
+    if not has_floors:
+        examined[:count] += len(uncovered)
     return number
 
 
