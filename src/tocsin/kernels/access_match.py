@@ -33,7 +33,7 @@ NO_FLOOR: Final = -np.inf
 BLOCK: Final = np.uint64(5)
 """Bits of the places of a list that have one best score."""
 
-_IN_BLOCK = np.uint64(31)
+_IN_BLOCK = (np.uint64(1) << BLOCK) - np.uint64(1)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)

@@ -15,7 +15,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.access_layouts import Lists, Scratch, Verifier
 from tocsin.kernels.access_match import take_postings
 from tocsin.kernels.eager import compute_eager
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.layouts import Bound, Events, Expressions
 from tocsin.kernels.lazy import compute_leaf
 from tocsin.kernels.ranges import range_masks
@@ -84,7 +84,6 @@ def find_candidates(
     number = 0
     for lane in range(count):
         bit = _ONE << np.uint64(lane)
-        examined[lane] = 0
         taken = take_postings(
             starts,
             run_starts,
@@ -99,14 +98,14 @@ def find_candidates(
             pair_ends[lane + 1],
             candidates,
         )
+        if has_floors:
+            taken = _at_least(floors[lane], scores, owners, candidates, taken)
         for c in range(taken):
             program = np.uint64(candidates[c])
-            if has_floors and scores[owners[program]] < floors[lane]:
-                continue
             distinct[number] = program
             number += lanes[program] == _NONE
             lanes[program] |= bit
-            examined[lane] += 1
+        examined[lane] = np.int64(taken)
     for u in range(len(uncovered)):
         mask = ~_NONE >> np.uint64(codes.LANES - count)
         for lane in range(count if has_floors else 0):
@@ -120,6 +119,19 @@ def find_candidates(
     if not has_floors:
         examined[:count] += len(uncovered)
     return number
+
+
+@inlined
+def _at_least(
+    floor: float, scores: NDArray[np.float64], owners: NDArray[np.int32], programs: NDArray[np.int32], count: int
+) -> int:
+    """Keep the programs whose score is no lower than a floor, in place; returns how many."""
+    kept = np.uint64(0)
+    for c in range(count):
+        program = programs[c]
+        programs[kept] = program
+        kept += np.uint64(scores[owners[program]] >= floor)
+    return kept
 
 
 @kernel
