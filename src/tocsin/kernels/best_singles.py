@@ -161,12 +161,3 @@ def note_changes(
         in_list = places.conjunctions[changed[i]]
         if in_list >= 0:
             maxima[in_list >> block] = max(maxima[in_list >> block], raised[i])
-
-
-@kernel
-def list_maxima(owners: NDArray[np.int32], scores: NDArray[np.float64], block: int) -> NDArray[np.float64]:
-    """The best score of each 2**block places of a list; -inf behind its end."""
-    maxima = np.full((len(owners) >> block) + 1, -np.inf)
-    for place in range(len(owners)):
-        maxima[place >> block] = max(maxima[place >> block], scores[owners[place]])
-    return maxima

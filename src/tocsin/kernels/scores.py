@@ -11,11 +11,11 @@ _BITS = 6
 
 
 @kernel
-def block_maxima(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(S // 64 + 1,) the best of the scores of each 64 subscriptions; -inf where there are none."""
-    maxima = np.full((len(scores) >> _BITS) + 1, -np.inf)
+def block_maxima(scores: NDArray[np.float64], bits: int = _BITS) -> NDArray[np.float64]:
+    """(S // 2**bits + 1,) the best of the scores of each 2**bits subscriptions; -inf where there are none."""
+    maxima = np.full((len(scores) >> bits) + 1, -np.inf)
     for number in range(len(scores)):
-        maxima[number >> _BITS] = max(maxima[number >> _BITS], scores[number])
+        maxima[number >> bits] = max(maxima[number >> bits], scores[number])
     return maxima
 
 

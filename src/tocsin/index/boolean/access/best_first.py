@@ -25,6 +25,7 @@ from tocsin.kernels.access_layouts import Lists
 from tocsin.kernels.access_match import BLOCK
 from tocsin.kernels.code_sets import EventCodes, read_codes
 from tocsin.kernels.layouts import Bound
+from tocsin.kernels.scores import block_maxima
 
 LONG: Final = 1024
 """Singles of the list that an average one is in, from which on cursors pay."""
@@ -82,7 +83,7 @@ class BestFirst:
         self._order = frozen(np.arange(count), np.int32)
         conjunctions = lists.conjunctions.owners
         self._places = kernels.Places(_places(intervals.owners, subscriptions), _places(conjunctions, subscriptions))
-        self._list_maxima = kernels.list_maxima(conjunctions, base, int(BLOCK))
+        self._list_maxima = block_maxima(base[conjunctions], int(BLOCK))
         self._changes = _no_changes(count)
         self._told = 0
         self._lock = threading.Lock()
