@@ -13,8 +13,8 @@ from benchmarks.boolean_workload import UNI, VALUES, ZIPF, Workload
 from benchmarks.calibration import median_seconds
 from benchmarks.rows import Row
 from tocsin.columns.arrays import frozen
-from tocsin.columns.batch import EventBatch, Wanted
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.loading import build_from
 from tocsin.engine.matching import encode_chunk
 from tocsin.index import find_index, registrations

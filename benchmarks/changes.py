@@ -13,8 +13,8 @@ import tocsin
 from benchmarks.boolean_workload import UNI, ZIPF, Workload
 from benchmarks.calibration import wall_seconds
 from benchmarks.rows import Row
-from tocsin.columns.batch import EventBatch
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.answering import Moment
 
 _TRAFFIC = {"uni": (450, 50), "zipf": (45, 5)}

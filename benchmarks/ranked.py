@@ -13,11 +13,12 @@ from reproduce.zipfian import Boxes, Floats, Points, short_boxes
 
 from benchmarks.calibration import median_seconds
 from benchmarks.rows import Row
-from tocsin.columns.batch import EventBatch, Wanted
-from tocsin.columns.tables import encode_table
-from tocsin.index import Plan, ranker_builder, registrations
-from tocsin.index.ranked.intervals import ScoredIntervals
-from tocsin.index.ranked.relaxed import build_relaxed
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.tables import encode_table
+from tocsin.index import ranker_builder, registrations
+from tocsin.index.plan import RANKER
+from tocsin.index.relaxed.index import build_relaxed
+from tocsin.index.scored.intervals import ScoredIntervals
 from tocsin.model.ranking import Relaxed
 
 _K = 20
@@ -64,8 +65,8 @@ def _structure(name: str, load: str, intervals: ScoredIntervals, codes: NDArray[
 def _relaxed(load: str, count: int, dimensions: int) -> Row:
     boxes, points = drawn(load, count, dimensions, _EVENTS)
     made = dimensions_of(boxes)
-    index = build_relaxed(made, Plan("access", ""))
-    all_looked_at = build_relaxed(made, Plan("scan", ""))
+    index = build_relaxed(made, ranker_builder(RANKER, {}))
+    all_looked_at = build_relaxed(made, ranker_builder(RANKER, {}), is_scan=True)
     batch, few = _batch(points), _batch(points[:64])
     seconds = median_seconds(lambda: index.match(batch, Relaxed(_K)))
     whole = median_seconds(lambda: all_looked_at.match(few, Relaxed(_K))) / len(few)

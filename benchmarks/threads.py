@@ -12,7 +12,7 @@ import tocsin
 from benchmarks.boolean_workload import UNI, ZIPF, Workload
 from benchmarks.calibration import wall_seconds
 from benchmarks.rows import Row
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.objects import encode_objects
 from tocsin.segment import Segment
 
 Item = TypeVar("Item")

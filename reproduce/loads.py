@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from reproduce.zipfian import Boxes, Floats
 from tocsin.columns.arrays import frozen
-from tocsin.columns.batch import EventBatch, Wanted
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.conjunctions import Comparisons, compile_conjunctions
-from tocsin.columns.dimensions import Dimensions
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.tables import encode_table
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
 from tocsin.columns.numbers import keys_of
-from tocsin.columns.objects import encode_objects
-from tocsin.columns.tables import encode_table
-from tocsin.index import Matcher, Plan, Ranker, Registration
-from tocsin.index.ranked.intervals import ScoredIntervals
-from tocsin.index.ranked.relaxed import RelaxedIndex, build_relaxed
+from tocsin.index import Matcher, Ranker, Registration, ranker_builder
+from tocsin.index.plan import RANKER
+from tocsin.index.relaxed.dimensions import Dimensions
+from tocsin.index.relaxed.index import RelaxedIndex, build_relaxed
+from tocsin.index.scored.intervals import ScoredIntervals
 from tocsin.kernels import codes
 from tocsin.model.ranking import Relaxed
 
@@ -125,9 +126,9 @@ class RelaxedBoxes:
         So `access` looks at everything where cursors give too much, and `scan` always.
         """
         if registration.question == "the best first":
-            plan = Plan("access", "", ranker=registration.name, ranker_options=options)
-            return build_relaxed(self.subscriptions, plan, most=len(self.subscriptions))
-        return build_relaxed(self.subscriptions, Plan(registration.name, "", options=options))
+            ranker = ranker_builder(registration.name, options)
+            return build_relaxed(self.subscriptions, ranker, most=len(self.subscriptions))
+        return build_relaxed(self.subscriptions, ranker_builder(RANKER, {}), is_scan=registration.name == "scan")
 
     def ask(self, index: RelaxedIndex, events: range) -> Ask:
         names = dimension_names(self.points.shape[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tocsin.columns.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.numbers import numbers_of
 from tocsin.kernels import codes
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
-from tocsin.columns.batch import Wanted
-from tocsin.columns.compiled import CompiledExpressions, compile_expressions
-from tocsin.columns.instances import RecipeBook, compile_instances
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.instances import RecipeBook, compile_instances
 from tocsin.index.boolean.scan import Scan
 from tocsin.language import Instance, Templates
 from tocsin.model.expression import Expression

@@ -13,12 +13,12 @@ from hypothesis.strategies import DrawFn
 
 import tocsin
 from tests import strategies as own
-from tocsin.columns.batch import Wanted
-from tocsin.columns.compiled import CompiledExpressions, compile_expressions
-from tocsin.columns.joining import joined
-from tocsin.columns.objects import encode_objects
-from tocsin.columns.stored import restored, stored
-from tocsin.columns.subsets import subset
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.joining import joined
+from tocsin.columns.expressions.stored import restored, stored
+from tocsin.columns.expressions.subsets import subset
 from tocsin.index import Matcher
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.columns.numbers import key_of, keys_of, numbers_of
-from tocsin.kernels.terms import key_of_number, number_of_key
+from tocsin.kernels.programs.terms import key_of_number, number_of_key
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -11,12 +11,12 @@ import tocsin
 from tests import strategies as own
 from tests.naive import match as naive
 from tocsin.columns.arrays import frozen
-from tocsin.columns.batch import Wanted
-from tocsin.columns.compiled import compile_expressions
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.index import Best, Registration, registrations
 from tocsin.index.alive import everyone
-from tocsin.kernels.scores import block_maxima
+from tocsin.kernels.answers.scores import block_maxima
 
 MATCHERS = [r for r in registrations() if r.question == "all matches"]
 

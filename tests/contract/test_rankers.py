@@ -18,7 +18,7 @@ from tests.naive import intervals as naive
 from tests.naive.intervals import Interval
 from tests.ranked.building import scored
 from tocsin.index import BestPlaces, Ranker, Registration, ranker_builder, registrations
-from tocsin.kernels.r_trees import SHORTEST
+from tocsin.index.scored.r_trees.kernels import SHORTEST
 
 RANKERS: Final = [r for r in registrations() if r.question == "the best first"]
 SCORES: Final = (0.0, 1.0, 1.0, 2.0, -3.5, 1e-308, 5e-324, 1e308, -1e308)

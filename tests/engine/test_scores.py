@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import tocsin
 from tocsin.columns.arrays import frozen
 from tocsin.engine.scores import Scores, Version
-from tocsin.kernels.scores import block_maxima
+from tocsin.kernels.answers.scores import block_maxima
 
 COUNT = 150
 steps = st.lists(

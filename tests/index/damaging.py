@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tocsin.columns.batch import EventBatch
+from tocsin.columns.events.batch import EventBatch
 from tocsin.index import Matcher
 from tocsin.index.protocols import Arrays
 

@@ -15,11 +15,12 @@ from tests.index.asking import assert_access_is_scan, batch, compiled
 from tocsin.columns.numbers import keys_of
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.directory import make_directory
+from tocsin.index.boolean.access.kernels.directory import BITS, FINE, SPAN, STEPS, Directory, field_code
+from tocsin.index.boolean.access.kernels.directory_writing import FEWEST_STEPPED, MOST_STEPPED, ROOMY, SPARSE
+from tocsin.index.boolean.access.kernels.layouts import WIDE, Conjunctions, Lists, Postings, Programs, Runs
+from tocsin.index.fields.kernels.keys import code_of
+from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels import codes
-from tocsin.kernels.access_keys import code_of
-from tocsin.kernels.access_layouts import WIDE, Conjunctions, Fields, Lists, Postings, Programs, Runs
-from tocsin.kernels.directory import BITS, FINE, SPAN, STEPS, Directory, field_code
-from tocsin.kernels.directory_writing import FEWEST_STEPPED, MOST_STEPPED, ROOMY, SPARSE
 from tocsin.kernels.jit import kernel
 
 ODD = [-math.inf, -1e300, -(2.0**63), -0.5, -5e-324, -0.0, 5e-324, 0.1, 63.5, 64.5, 1e17, 2.0**63, 1e300, math.inf]

@@ -11,16 +11,16 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.index.asking import Event, assert_access_is_scan, assert_alike, batch, compiled, pairs
-from tocsin.columns.batch import Wanted
-from tocsin.columns.compiled import CompiledExpressions, compile_expressions
-from tocsin.columns.conjunctions import Comparisons, compile_conjunctions
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
 from tocsin.index import found as found_module
 from tocsin.index.boolean.access import Access
+from tocsin.index.boolean.access.kernels.lists import SHORT
 from tocsin.index.boolean.scan import Scan
 from tocsin.kernels import codes
-from tocsin.kernels.access_match import SHORT
-from tocsin.kernels.ordering import DENSE
+from tocsin.kernels.answers.ordering import DENSE
 
 VALUES: list[Any] = [-1, 0, 1, 7, 24, 24.5, 47, 48, 49, 50, 51, 199, 200, 1e9, "7", True, [7], None]
 SHAPES = {

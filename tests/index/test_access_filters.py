@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from tests.index.asking import asked, compiled, pairs
 from tocsin.index.boolean.access.building import build_layout
+from tocsin.index.boolean.access.kernels.filters import MOST_ASKED, asked_bits, filter_of, is_satisfiable, mark, unmark
+from tocsin.index.boolean.access.kernels.layouts import NARROW, WIDE
 from tocsin.index.boolean.access.layout import predicate_rows
-from tocsin.kernels.access_layouts import HIGHEST_CODE, LATER, LOWEST_CODE, NARROW, WIDE
-from tocsin.kernels.filters import MOST_ASKED, asked_bits, filter_of, is_satisfiable, mark, unmark
+from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LATER, LOWEST_CODE
 from tocsin.kernels.jit import kernel
 
 

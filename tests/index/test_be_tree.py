@@ -15,15 +15,15 @@ from tests.index.asking import Event, assert_alike, batch, compiled, pairs
 from tests.index.damaging import assert_refused, assert_refused_or_harmless
 from tests.index.test_k_index import EVENTS, SAVED, TABLE_1
 from tests.naive import match as naive
-from tocsin.columns.compiled import compile_expressions
+from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.index import Found
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.be_tree import BETree, BETreeBuilder
 from tocsin.index.boolean.be_tree.growing import GrowingTree
+from tocsin.index.boolean.be_tree.kernels.finding import Tree
 from tocsin.index.boolean.be_tree.layout import BETreeLayout
-from tocsin.index.boolean.code_sets import Conjunctions
+from tocsin.index.boolean.conjunctions.code_sets import Conjunctions
 from tocsin.index.boolean.scan import Scan
-from tocsin.kernels.be_tree import Tree
 from tocsin.planner import choose
 
 

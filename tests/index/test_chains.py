@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
-from tocsin.columns.batch import Wanted
-from tocsin.columns.compiled import compile_expressions
-from tocsin.columns.instances import RecipeBook
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.expressions.compiled import compile_expressions
+from tocsin.columns.expressions.instances import RecipeBook
 from tocsin.index import Found
-from tocsin.index.boolean.chains import ChainedExpressions, ChainedView
+from tocsin.index.boolean.chains.chains import ChainedExpressions, ChainedView
 from tocsin.index.boolean.scan import Scan
 from tocsin.language import Templates
 

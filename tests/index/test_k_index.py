@@ -14,13 +14,13 @@ from tests import strategies as own
 from tests.index.asking import Event, assert_alike, batch, compiled, pairs
 from tests.index.damaging import assert_refused, assert_refused_or_harmless
 from tests.naive import match as naive
-from tocsin.columns.compiled import compile_expressions
+from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.columns.numbers import numbers_of
 from tocsin.index import Found
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.k_index import MOST_VALUES, KIndex, KIndexBuilder
+from tocsin.index.boolean.k_index.kernels.values import ODD, PAIRS_BESIDE, PRESENT
 from tocsin.index.boolean.scan import Scan
-from tocsin.kernels.k_values import ODD, PAIRS_BESIDE, PRESENT
 from tocsin.planner import choose
 
 TABLE_1 = [  # Zhang et al. 2014: S1 to S6

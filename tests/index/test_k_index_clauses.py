@@ -16,13 +16,13 @@ from tests.index.asking import Event, assert_alike, batch, compiled, pairs
 from tests.index.damaging import assert_refused, assert_refused_or_harmless
 from tests.index.test_k_index import TO_15, asked
 from tests.naive import match as naive
-from tocsin.columns.compiled import compile_expressions
+from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.columns.numbers import numbers_of
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.be_tree import BETreeBuilder
 from tocsin.index.boolean.k_index import KIndex, KIndexBuilder
+from tocsin.index.boolean.k_index.kernels.values import ODD, PAIRS_BESIDE, PRESENT
 from tocsin.index.boolean.scan import Scan
-from tocsin.kernels.k_values import ODD, PAIRS_BESIDE, PRESENT
 
 Predicate: TypeAlias = tuple[str, str, tuple[Any, ...]]
 """An attribute, an operator and its operands."""

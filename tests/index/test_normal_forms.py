@@ -12,8 +12,8 @@ import tocsin
 from tests import strategies as own
 from tests.index.asking import batch, compiled
 from tocsin.columns.arrays import frozen
-from tocsin.columns.compiled import CompiledExpressions, compile_expressions
-from tocsin.index.boolean.normal_forms import Clauses, conjunctive, disjunctive
+from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.index.boolean.normal_forms.normal_forms import Clauses, conjunctive, disjunctive
 from tocsin.index.boolean.scan import Scan
 
 _EVENTS = [dict(zip("abc", values, strict=True)) for values in itertools.product([None, 0, 1, "x"], repeat=3)]

@@ -13,8 +13,8 @@ import tocsin
 from tests.index.asking import batch, compiled, pairs
 from tocsin.index.boolean.opindex import OpIndex
 from tocsin.index.boolean.opindex.changes import OpIndexLists
+from tocsin.index.boolean.opindex.kernels.layouts import OpLists
 from tocsin.index.boolean.scan import Scan
-from tocsin.kernels.opindex_layouts import OpLists
 
 TEXTS = [
     "a = 2 AND b IN (3, 6, 9)",

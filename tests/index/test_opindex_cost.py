@@ -12,7 +12,7 @@ import pytest
 from tests.index.asking import batch, compiled
 from tocsin.index.boolean.opindex import OpIndex
 from tocsin.index.boolean.opindex.cost import Uniform
-from tocsin.kernels.opindex_layouts import AT_LEAST, AT_MOST, EQUAL, WIDTH, signature_bit
+from tocsin.index.boolean.opindex.kernels.layouts import AT_LEAST, AT_MOST, EQUAL, WIDTH, signature_bit
 
 MODEL = Uniform(subscriptions=6000, attributes=40, average_size=4.5, values=50, event_size=12, segments=4)
 OPERATORS = {"=": EQUAL, "<=": AT_MOST, ">=": AT_LEAST}

@@ -15,9 +15,17 @@ import tocsin
 from tests.index.asking import batch, compiled, pairs
 from tocsin.columns.numbers import numbers_of
 from tocsin.index.boolean.opindex import OpIndex
+from tocsin.index.boolean.opindex.kernels.layouts import (
+    AT_LEAST,
+    AT_MOST,
+    EQUAL,
+    OPERATORS,
+    WIDTH,
+    operand_bit,
+    segment_of,
+)
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.statistics import Statistics
-from tocsin.kernels.opindex_layouts import AT_LEAST, AT_MOST, EQUAL, OPERATORS, WIDTH, operand_bit, segment_of
 
 TABLE_1 = [
     "A = 2 AND B IN (3, 6, 9)",

@@ -13,14 +13,14 @@ import tocsin
 from tests import strategies as own
 from tests.index.asking import batch, pairs
 from tests.naive import match as naive
-from tocsin.columns.compiled import compile_expressions
-from tocsin.columns.leaf_order import eager_first
-from tocsin.index import ranges
+from tocsin.columns.expressions.compiled import compile_expressions
+from tocsin.columns.expressions.leaf_order import eager_first
 from tocsin.index.alive import bitmap
 from tocsin.index.boolean.access import Access
-from tocsin.index.boolean.chaining import Chained
+from tocsin.index.boolean.chains import ranges
+from tocsin.index.boolean.chains.ranges import RangeMatching
+from tocsin.index.boolean.chains.static import Chained
 from tocsin.index.boolean.scan import Scan
-from tocsin.index.ranges import RangeMatching
 
 ALWAYS: Final = {"chains": np.inf, "scan": -1.0}
 """Which way all events with ranges go, by the share of expressions up to which they go along chains."""

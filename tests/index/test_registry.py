@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import tocsin
-from tocsin.columns.batch import Wanted
-from tocsin.columns.compiled import compile_expressions
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.index import Registration, find_index, parse_index, registrations
 from tocsin.planner import choose
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tocsin
-from tocsin.columns.batch import EventBatch, Wanted
-from tocsin.columns.compiled import CompiledExpressions, compile_expressions
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
 from tocsin.index import Found
 from tocsin.index.boolean.scan import Scan
 

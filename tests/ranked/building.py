@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.naive.intervals import Ends, Interval
-from tocsin.index.ranked.intervals import ScoredIntervals
-from tocsin.kernels.ranked_layouts import RTrees, SegmentTrees
+from tocsin.index.scored.intervals import ScoredIntervals
+from tocsin.index.scored.kernels.layouts import RTrees, SegmentTrees
 
 few = (
     st.integers(0, 12)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tests.naive.intervals import Interval
-from tocsin.index.ranked.ir_tree_changes import ChangingIRTree
-from tocsin.kernels.ir_tree_layouts import FREE_BLOCKS, LEVEL_BITS, SMALLEST, USED
+from tocsin.index.scored.ir_tree.changes import ChangingIRTree
+from tocsin.index.scored.ir_tree.kernels.layouts import FREE_BLOCKS, LEVEL_BITS, SMALLEST, USED
 
 
 class Entry(NamedTuple):

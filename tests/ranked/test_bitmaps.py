@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.kernels.bitmaps import first_from, insert, last_until, new_bitmap, remove
+from tocsin.index.scored.sopt_r_tree.bitmaps import first_from, insert, last_until, new_bitmap, remove
 from tocsin.kernels.jit import kernel
 
 INSERT: Final = 0

@@ -17,8 +17,8 @@ from tests.naive.intervals import Interval
 from tests.ranked.building import scored
 from tests.ranked.changing import check_structure, insert_all, lists_of
 from tocsin.index import ranker_builder
-from tocsin.index.ranked.ir_tree_changes import ChangingIRTree
-from tocsin.kernels.ir_tree_layouts import CHANGING, ChangingTrees
+from tocsin.index.scored.ir_tree.changes import ChangingIRTree
+from tocsin.index.scored.ir_tree.kernels.layouts import CHANGING, ChangingTrees
 from tocsin.kernels.packing import kind_of
 
 BRANCHINGS = (4, 5, 6, 9, 32)

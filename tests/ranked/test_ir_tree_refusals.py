@@ -9,7 +9,7 @@ from tests.contract.test_rankers import ask
 from tests.naive.intervals import Interval
 from tests.ranked.building import scored
 from tests.ranked.changing import check_structure, insert_all
-from tocsin.index.ranked.ir_tree_changes import ChangingIRTree
+from tocsin.index.scored.ir_tree.changes import ChangingIRTree
 
 REFUSED = [
     ((0, 3, 2, 1.0, 7), r"interval is \[3, 2\].*swap"),

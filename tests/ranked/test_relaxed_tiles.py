@@ -21,7 +21,7 @@ from tests.ranked.test_relaxed_work import (
     rows,
 )
 from tocsin import Relaxed
-from tocsin.kernels.tiles import MOST_EVENTS, TILE
+from tocsin.index.relaxed.kernels.tiles import MOST_EVENTS, TILE
 
 
 @pytest.mark.parametrize("count", [MOST_EVENTS - 1, MOST_EVENTS, MOST_EVENTS + 1, 200])

@@ -23,12 +23,12 @@ import tocsin
 from tests.index.asking import compiled
 from tests.naive import relaxed as naive
 from tests.naive.flatten import flatten
-from tocsin.columns.batch import Wanted
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.objects import encode_objects
 from tocsin.index import Plan, registrations
 from tocsin.index.alive import bitmap
-from tocsin.index.ranked import tables
-from tocsin.index.ranked.relaxed import RelaxedIndex, ScoredMatches
+from tocsin.index.relaxed import tables
+from tocsin.index.relaxed.index import RelaxedIndex, ScoredMatches
 from tocsin.segment import relaxed_index
 
 RANKERS: Final = [r.name for r in registrations() if r.question == "the best first"]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.loading import build_from
 from tocsin.model.ranking import Top
 from tocsin.planner import choose

@@ -20,11 +20,12 @@ from typing import Any, Final
 import numpy as np
 
 from tests.segment.samples import EVENTS, SUBSCRIPTIONS, Damaged, build
-from tocsin.columns.batch import EventBatch, Wanted
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.objects import encode_objects
 from tocsin.errors import SegmentError
 from tocsin.index.boolean.access import Access
-from tocsin.kernels.access_layouts import ANY, AT_LEAST, ELEMENT, Scratch
+from tocsin.index.boolean.access.kernels.layouts import ANY, AT_LEAST, Scratch
+from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.segment import Segment, open_segment, storage, write_segment
 from tocsin.segment.storage import FORMAT, VERSION, read_manifest
 

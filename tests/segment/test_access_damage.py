@@ -14,7 +14,7 @@ from tests.segment.samples import Damaged, asked
 from tests.segment.spoiling import ASKED, AccessDamaged, Spoil, all_of, one_of
 from tocsin.errors import SegmentError
 from tocsin.index.boolean.access import Access
-from tocsin.kernels.access_layouts import NARROW, WIDE
+from tocsin.index.boolean.access.kernels.layouts import NARROW, WIDE
 from tocsin.segment import SegmentSet, open_segment
 from tocsin.segment.storage import ARRAYS
 

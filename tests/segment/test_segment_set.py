@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.segment.samples import SUBSCRIPTIONS, asked, build
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.objects import encode_objects
 from tocsin.errors import SegmentError
 from tocsin.index import Plan
 from tocsin.model.subscription import Subscription

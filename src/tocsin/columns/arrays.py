@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
-from tocsin.kernels.strings import locate
+from tocsin.kernels.text.strings import locate
 
 T = TypeVar("T", bound=tuple[Any, ...])
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.batch import EventBatch
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.operands import transformed
-from tocsin.columns.patterns import PatternFinder
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.operands import transformed
+from tocsin.columns.expressions.patterns import PatternFinder
 from tocsin.kernels import codes
-from tocsin.kernels.layouts import Bound
+from tocsin.kernels.programs.layouts import Bound
 
 
 class Binder:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.ordering import Located, in_order
 from tocsin.engine.sources import Root
 from tocsin.model.ranking import Ranking, Relaxed

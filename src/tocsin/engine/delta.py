@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.batch import EventBatch, Wanted
-from tocsin.columns.growing import Growing
-from tocsin.columns.instances import RecipeBook
-from tocsin.columns.subsets import subset
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.expressions.growing import Growing
+from tocsin.columns.expressions.instances import RecipeBook
+from tocsin.columns.expressions.subsets import subset
 from tocsin.index import Plan
 from tocsin.index.alive import are_alive, bitmap
-from tocsin.index.boolean.chains import ChainedExpressions, ChainedView
-from tocsin.index.ranked.relaxed import RelaxedIndex, ScoredMatches
+from tocsin.index.boolean.chains.chains import ChainedExpressions, ChainedView
+from tocsin.index.relaxed.index import RelaxedIndex, ScoredMatches
 from tocsin.model.ranking import Relaxed
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import Parsed

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tocsin.columns.arrays import Texts
-from tocsin.columns.objects import encode_objects
+from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.answering import Matches, Moment
 from tocsin.engine.explaining import explain

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.batch import EventBatch, Wanted
-from tocsin.columns.json_lines import encode_lines
-from tocsin.columns.objects import encode_objects
-from tocsin.columns.sparse import encode_sparse
-from tocsin.columns.tables import encode_table
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.json_lines import encode_lines
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.sparse import encode_sparse
+from tocsin.columns.events.tables import encode_table
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import load_segments, raise_first
 from tocsin.model.ranking import Ranking, checked_ranking

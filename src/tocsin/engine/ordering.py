@@ -17,7 +17,7 @@ from tocsin.columns.arrays import Texts
 from tocsin.engine.delta import Delta
 from tocsin.engine.sources import Root
 from tocsin.index import Found
-from tocsin.kernels.merging import merge_into, merge_two, segment_keys
+from tocsin.kernels.answers.merging import merge_into, merge_two, segment_keys
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment import Segment
 from tocsin.segment.segment import rank_codes

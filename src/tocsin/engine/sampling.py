@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tocsin.columns.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.matching import encode_chunk
 from tocsin.errors import InvalidInput
 from tocsin.index import Statistics, sampled

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
-from tocsin.kernels.scores import block_maxima, put_scores
+from tocsin.kernels.answers.scores import block_maxima, put_scores
 
 
 @dataclass(slots=True, eq=False)

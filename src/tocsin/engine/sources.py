@@ -15,13 +15,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import inverse
-from tocsin.columns.batch import EventBatch
+from tocsin.columns.events.batch import EventBatch
 from tocsin.engine.delta import Delta
 from tocsin.engine.scores import Scores, Version
 from tocsin.index import Best, Found
 from tocsin.index.alive import everyone, living
-from tocsin.index.boolean.chains import ChainedView
-from tocsin.index.ranked.relaxed import ScoredMatches
+from tocsin.index.boolean.chains.chains import ChainedView
+from tocsin.index.relaxed.index import ScoredMatches
 from tocsin.model.ranking import Relaxed
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment import Part, Segment

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
-from tocsin.columns.batch import Wanted
-from tocsin.columns.instances import RecipeBook
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.expressions.instances import RecipeBook
 from tocsin.engine.delta import Delta
 from tocsin.engine.ordering import ranks_of
 from tocsin.engine.sources import Root, Snapshot, Source, snapshot

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.batch import EventBatch
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.index.ranked.intervals import ScoredIntervals
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.statistics import Statistics
 
 ANY_EXPRESSION: Final = "any expression"
@@ -60,49 +59,10 @@ class Found(NamedTuple):
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
-class BestPlaces(NamedTuple):
-    """The best intervals of each query, best first, in CSR form. Q queries, M places."""
-
-    starts: NDArray[np.int64]  # (Q + 1,) query q has places[starts[q]:starts[q + 1]]
-    places: NDArray[np.int32]  # (M,) rank among the intervals of the query's group, counted through all groups
-    examined: int  # intervals looked at
-
-
-class Ranker(Protocol):
-    """Gives the scored intervals that a value stabs in order of score. Immutable, safe to share between threads.
-
-    Values are rank codes of a group; an interval's place leads to its score and its owner.
-    """
-
-    structure: Any  # its arrays, which `kernels.cursors` walks
-    starts: NDArray[np.int64]  # (G + 1,) places [starts[g], starts[g + 1]) are group g's
-    scores: NDArray[np.float64]  # (N,) by place
-    owners: NDArray[np.int32]  # (N,)
-
-    def new_state(self) -> NDArray[np.int64]:
-        """Room for a cursor in kernels."""
-
-    def cursor(self, group: int, code: int) -> Iterator[int]:
-        """The places of what a code stabs in a group, best first; ties by owner."""
-
-    def best(self, groups: NDArray[np.int32], codes: NDArray[np.int32], k: int) -> BestPlaces:
-        """The first k of each query's cursor."""
-
-    def sizes(self) -> Mapping[str, int]:
-        """Bytes by what they are for."""
-
-
-class RankerBuilder(Protocol):
-    """Makes a `Ranker` of intervals."""
-
-    def build(self, intervals: ScoredIntervals) -> Ranker:
-        """Of intervals in order of score. Cost: O(n log n)."""
-
-
 class Matcher(Protocol):
     """Finds all subscriptions that each event satisfies. Immutable, safe to share between threads.
 
-    Events have no ranges, unless it says that it takes them; `index.ranges` sees to that.
+    Events have no ranges, unless it says that it takes them; `index.boolean.chains.ranges` sees to that.
     """
 
     @property

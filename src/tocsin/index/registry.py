@@ -14,13 +14,14 @@ from tocsin.index.boolean.be_tree import BETreeBuilder
 from tocsin.index.boolean.k_index import KIndexBuilder
 from tocsin.index.boolean.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder
 from tocsin.index.boolean.scan import Scan
-from tocsin.index.protocols import ANY_EXPRESSION, Builder, Question, RankerBuilder, Registration
-from tocsin.index.ranked.interval_tree import interval_trees
-from tocsin.index.ranked.ir_tree import ir_trees
-from tocsin.index.ranked.scored_r_tree import scored_r_trees
-from tocsin.index.ranked.segment_tree import segment_trees
-from tocsin.index.ranked.sopt_r_tree import sopt_r_trees
-from tocsin.index.ranked.tree import BRANCHING, Make, TreeBuilder
+from tocsin.index.protocols import ANY_EXPRESSION, Builder, Question, Registration
+from tocsin.index.scored.interval_tree.building import interval_trees
+from tocsin.index.scored.ir_tree.building import ir_trees
+from tocsin.index.scored.r_trees.scored_r_tree import scored_r_trees
+from tocsin.index.scored.ranker import RankerBuilder
+from tocsin.index.scored.segment_tree.building import segment_trees
+from tocsin.index.scored.sopt_r_tree.building import sopt_r_trees
+from tocsin.index.scored.tree import BRANCHING, Make, TreeBuilder
 
 
 def _ranker(name: str, make: Make, source: str, **options: int) -> Registration:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import gathered
-from tocsin.columns.batch import EventBatch
+from tocsin.columns.events.batch import EventBatch
+from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.kernels import codes
-from tocsin.kernels.access_layouts import ELEMENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,7 +30,8 @@ def inlined(function: Function) -> Function:
 
 def kernel(function: Function) -> Function:
     """Compile with the cache on disk where a cache folder is writable, else without."""
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _cache_folder(numba.config.CACHE_DIR)
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _cache_folder(before, Path(function.__code__.co_filename))
     try:
         compiled: Function = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # Numba found no folder to keep its cache in
@@ -39,23 +41,53 @@ def kernel(function: Function) -> Function:
     return compiled
 
 
-@functools.cache
-def _cache_folder(chosen: str) -> str:
-    """A folder named for the text of all kernels, below the one that the user chose or the user's own cache.
+def _cache_folder(chosen: str, file: Path) -> str:
+    """A folder named for a file of kernels and all that it calls, below the one that the user chose or the user's own.
 
     Numba looks only at the file of the function itself when it asks whether its cache is stale, and would go on
     calling what a kernel in another file was before it changed.
     """
-    digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(file.read_bytes())
     base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tocsin"
-    folder = base / f"kernels-{digest.hexdigest()[:16]}"
+    folder = base / f"kernels-{digest_of(file)}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return chosen
     return str(folder)
+
+
+@functools.cache
+def digest_of(file: Path) -> str:
+    """What the text of a file, and of all of this package that it imports, is known by."""
+    digest = hashlib.sha256()
+    for one in sorted(_reached(file)):
+        digest.update(one.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _reached(file: Path) -> set[Path]:
+    """A file and every file of this package that its imports lead to."""
+    reached, waiting = {file}, [file]
+    while waiting:
+        new = _imported(waiting.pop()) - reached
+        reached |= new
+        waiting.extend(new)
+    return reached
+
+
+_PACKAGE = Path(__file__).parents[1]
+_IMPORT = re.compile(r"^from tocsin\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
+
+
+@functools.cache
+def _imported(file: Path) -> frozenset[Path]:
+    """The files of this package that one imports from: modules, or functions and layouts of them."""
+    found: set[Path] = set()
+    for module, names in _IMPORT.findall(file.read_text(encoding="utf-8")):
+        place = _PACKAGE.joinpath(*module.split("."))
+        modules = [place / f"{name}.py" for name in re.findall(r"\w+", names)]
+        found.update(path for path in (place.with_suffix(".py"), *modules) if path.is_file())
+    return frozenset(found)
 
 
 @intrinsic

@@ -34,6 +34,11 @@ def kind_of(layout: type, *, writeable: bool = False, dimensions: Mapping[str, i
     return numba.types.NamedTuple(parts, layout)
 
 
+def is_table(kind: Any, layout: type) -> bool:
+    """Whether a Numba type is that of a NamedTuple class: what an `overload` asks to know its own structure by."""
+    return isinstance(kind, numba.types.BaseTuple) and getattr(kind, "instance_class", None) is layout
+
+
 class Packed(Generic[Table]):
     """A (nested) tuple of arrays, kept alive, and `places`: address and shape of each, in order.
 

@@ -16,7 +16,7 @@ import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput
-from tocsin.kernels.csv_records import split_records
+from tocsin.kernels.reading.csv_records import split_records
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import TableChunk
 from tocsin.records.csv_values import ARROW_TYPES, convert_column

@@ -9,7 +9,7 @@ from typing import IO, Any, Final
 import numpy as np
 
 from tocsin.errors import InvalidInput, RecordError
-from tocsin.kernels.json_lines import split_lines
+from tocsin.kernels.reading.json_lines import split_lines
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, SparseChunk, TableChunk
 

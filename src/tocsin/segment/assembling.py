@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.compiled import CompiledExpressions, compile_expressions
-from tocsin.columns.joining import joined
+from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.joining import joined
 from tocsin.errors import UnsuitableIndex
 from tocsin.index import Matcher, Plan, matcher_builder
 from tocsin.model.subscription import Subscription

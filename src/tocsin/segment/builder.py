@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.conjunctions import Comparisons, compile_conjunctions
-from tocsin.columns.instances import RecipeBook, compile_instances
+from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
+from tocsin.columns.expressions.instances import RecipeBook, compile_instances
 from tocsin.errors import InvalidInput
 from tocsin.index import Plan
 from tocsin.language import Templates

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.dimensions import compile_dimensions
-from tocsin.index import Plan
-from tocsin.index.ranked.relaxed import RelaxedIndex, build_relaxed
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.index import Plan, ranker_builder
+from tocsin.index.relaxed.dimensions import compile_dimensions
+from tocsin.index.relaxed.index import RelaxedIndex, build_relaxed
 from tocsin.language import parse_any
 
 _MOVES_NOT: Final = r'(?i)\bnot\s*\(|"not"'
@@ -28,7 +28,8 @@ def relaxed_index(
     odd = pc.match_substring_regex(sources, _MOVES_NOT).to_numpy(zero_copy_only=False).astype(bool)
     texts = _parsed_weights(weights)
     dimensions = compile_dimensions(compiled, odd, lambda number: parse_any(sources[number].as_py()), texts)
-    return build_relaxed(dimensions, plan)
+    ranker = ranker_builder(plan.ranker, plan.ranker_options)
+    return build_relaxed(dimensions, ranker, plan.statistics, is_scan=plan.index == "scan")
 
 
 def _parsed_weights(weights: pa.Array | None) -> dict[int, Mapping[str, float]]:

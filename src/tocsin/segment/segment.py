@@ -10,13 +10,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
-from tocsin.columns.batch import EventBatch
+from tocsin.columns.events.batch import EventBatch
 from tocsin.index import Best, Found, Matcher, Plan
 from tocsin.index.alive import living
+from tocsin.index.boolean.chains.ranges import RangeMatching
 from tocsin.index.once import Once
-from tocsin.index.ranges import RangeMatching
-from tocsin.index.ranked.relaxed import RelaxedIndex
-from tocsin.kernels.strings import locate
+from tocsin.index.relaxed.index import RelaxedIndex
+from tocsin.kernels.text.strings import locate
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment.relaxed import relaxed_index
 

@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, inverse
-from tocsin.columns.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Best
-from tocsin.index.ranked.relaxed import ScoredMatches
-from tocsin.kernels.ordering import best_first
-from tocsin.kernels.scores import block_maxima
+from tocsin.index.relaxed.index import ScoredMatches
+from tocsin.kernels.answers.ordering import best_first
+from tocsin.kernels.answers.scores import block_maxima
 from tocsin.model.ranking import Ranking, Relaxed
 from tocsin.segment.segment import Segment
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.checks import require_type
-from tocsin.columns.stored import restored_texts, stored_texts
+from tocsin.columns.expressions.checks import require_type
+from tocsin.columns.expressions.stored import restored_texts, stored_texts
 from tocsin.errors import SegmentError
 from tocsin.index import Plan, matcher_builder, ranker_builder
 from tocsin.segment.segment import Ids, Segment

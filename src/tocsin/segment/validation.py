@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tocsin.columns.checks import ascending, require
+from tocsin.columns.expressions.checks import ascending, require
 from tocsin.segment.segment import Segment
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from tocsin.columns.tables import encode_table
+from tocsin.columns.events.tables import encode_table
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Ranking, checked_ranking
 from tocsin.model.subscription import Reject

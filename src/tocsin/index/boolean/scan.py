@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.leaf_order import eager_first
-from tocsin.columns.sizes import expression_sizes
-from tocsin.columns.stored import restored, stored
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.leaf_order import eager_first
+from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.stored import restored, stored
 from tocsin.index.found import collect, only_alive
 from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
-from tocsin.kernels.verify import match_all
+from tocsin.kernels.programs.verify import match_all
 
 
 class Scan:

@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.batch import EventBatch
+from tocsin.columns.events.batch import EventBatch
+from tocsin.index.boolean.access.kernels import best_singles as kernels
+from tocsin.index.boolean.access.kernels.layouts import Lists
+from tocsin.index.boolean.access.kernels.lists import BLOCK
+from tocsin.index.fields.kernels.code_sets import EventCodes, read_codes
 from tocsin.index.protocols import ALL_THEN_RANKED, Best
-from tocsin.index.ranked.intervals import ScoredIntervals
-from tocsin.index.ranked.sopt_r_tree import sopt_r_trees
-from tocsin.index.ranked.tree import ScoredTree, TreeBuilder
-from tocsin.kernels import best_singles as kernels
-from tocsin.kernels.access_layouts import Lists
-from tocsin.kernels.access_match import BLOCK
-from tocsin.kernels.code_sets import EventCodes, read_codes
-from tocsin.kernels.layouts import Bound
-from tocsin.kernels.scores import block_maxima
+from tocsin.index.scored.intervals import ScoredIntervals
+from tocsin.index.scored.sopt_r_tree.building import sopt_r_trees
+from tocsin.index.scored.tree import ScoredTree, TreeBuilder
+from tocsin.kernels.answers.scores import block_maxima
+from tocsin.kernels.programs.layouts import Bound
 
 LONG: Final = 1024
 """Singles of the list that an average one is in, from which on cursors pay."""

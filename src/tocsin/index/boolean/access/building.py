@@ -9,32 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.leaf_order import eager_first
-from tocsin.columns.shared_operands import with_shared_operands
-from tocsin.columns.subsets import subset
-from tocsin.index.boolean.access.layout import AccessLayout
-from tocsin.index.boolean.access.pricing import price
-from tocsin.index.boolean.fields import fields_and_keys
-from tocsin.index.statistics import Statistics, attribute_shares
-from tocsin.kernels import placing
-from tocsin.kernels.access_keys import Keys, Shares, guessed_shares, literal_costs
-from tocsin.kernels.access_layouts import (
-    HIGHEST_CODE,
-    LOWEST_CODE,
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.leaf_order import eager_first
+from tocsin.columns.expressions.shared_operands import with_shared_operands
+from tocsin.columns.expressions.subsets import subset
+from tocsin.index.boolean.access.kernels import placing
+from tocsin.index.boolean.access.kernels.clustering import cluster
+from tocsin.index.boolean.access.kernels.layouts import (
     NARROW,
     NARROW_HIGHEST,
     WIDE,
     Conjunctions,
-    Fields,
     Lists,
     Postings,
     Programs,
     Runs,
 )
-from tocsin.kernels.clustering import cluster
-from tocsin.kernels.key_tables import named_attributes
-from tocsin.kernels.layouts import Expressions
+from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.index.boolean.access.pricing import price
+from tocsin.index.fields.fields import fields_and_keys
+from tocsin.index.fields.kernels.key_tables import named_attributes
+from tocsin.index.fields.kernels.keys import Keys, Shares, guessed_shares, literal_costs
+from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE, Fields
+from tocsin.index.statistics import Statistics, attribute_shares
+from tocsin.kernels.programs.layouts import Expressions
 
 
 class _Costs(NamedTuple):

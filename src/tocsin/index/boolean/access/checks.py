@@ -8,26 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.checks import ascending, check_below, check_starts, require
-from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
-from tocsin.index.boolean.fields import check_fields
-from tocsin.kernels import codes
-from tocsin.kernels.access_layouts import (
+from tocsin.columns.expressions.checks import ascending, check_below, check_starts, require
+from tocsin.index.boolean.access.kernels.layouts import (
     ANY,
     AT_LEAST,
     AT_MOST,
-    ELEMENT,
-    HIGHEST_CODE,
-    LOWEST_CODE,
     NARROW,
-    PATTERN,
     WIDE,
     Conjunctions,
-    Fields,
     Lists,
     Postings,
     Runs,
 )
+from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
+from tocsin.index.fields.fields import check_fields
+from tocsin.index.fields.kernels.layouts import ELEMENT, HIGHEST_CODE, LOWEST_CODE, PATTERN, Fields
+from tocsin.kernels import codes
 
 
 def check_layout(layout: AccessLayout) -> None:

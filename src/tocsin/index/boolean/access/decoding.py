@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import empty_runs, frozen
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.joining import reordered
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.joining import reordered
+from tocsin.index.boolean.access.kernels.layouts import Runs
 from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
+from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
+from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE, Fields
 from tocsin.kernels import codes
-from tocsin.kernels.access_keys import HIGHEST, LOWEST
-from tocsin.kernels.access_layouts import HIGHEST_CODE, LOWEST_CODE, Fields, Runs
-from tocsin.kernels.programs import shift_leaves
+from tocsin.kernels.programs.moving import shift_leaves
 
 
 def decoded(layout: AccessLayout) -> CompiledExpressions:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.columns.arrays import frozen_table
-from tocsin.kernels.access_layouts import Lists
-from tocsin.kernels.access_match import SHORT
-from tocsin.kernels.directory import WIDTH, Directory
-from tocsin.kernels.directory_writing import measure_rows, write_tables
+from tocsin.index.boolean.access.kernels.directory import WIDTH, Directory
+from tocsin.index.boolean.access.kernels.directory_writing import measure_rows, write_tables
+from tocsin.index.boolean.access.kernels.layouts import Lists
+from tocsin.index.boolean.access.kernels.lists import SHORT
 
 _CACHE_LINE = 64
 

@@ -19,31 +19,32 @@ from collections.abc import Sequence
 import numpy as np
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.sizes import expression_sizes
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.sizes import expression_sizes
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.access.best_first import LONG, BestFirst, Chosen, mean_length, told_best
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.decoding import decoded
 from tocsin.index.boolean.access.directory import make_directory
+from tocsin.index.boolean.access.kernels.activation import widest_activation
+from tocsin.index.boolean.access.kernels.directory import INDEX, Index
+from tocsin.index.boolean.access.kernels.events import match_access
+from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.boolean.access.telling import told
+from tocsin.index.fields.kernels.layouts import ABSENT
 from tocsin.index.found import collect
 from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
-from tocsin.kernels.access_events import match_access
-from tocsin.kernels.access_layouts import ABSENT, SCRATCH, VERIFIER, Scratch, Verifier
-from tocsin.kernels.activation import widest_activation
-from tocsin.kernels.blocks import new_block, widest_block
+from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.codes import LANES
-from tocsin.kernels.directory import INDEX, Index
-from tocsin.kernels.layouts import EXPRESSIONS, Bound
-from tocsin.kernels.ordering import BUCKETS
 from tocsin.kernels.packing import Packed
-from tocsin.kernels.verify import new_memo
+from tocsin.kernels.programs.blocks import new_block, widest_block
+from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Verifier
+from tocsin.kernels.programs.verify import new_memo
 
 _ALL = Best(0, frozen(np.empty(0), np.float64), frozen(np.empty(0), np.float64))
 _NOT_CHOSEN = Chosen(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0), 0)

@@ -9,10 +9,11 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.checks import require, require_type
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.stored import restored, stored
-from tocsin.kernels.access_layouts import HIGHEST_CODE, NARROW_HIGHEST, WIDE, Conjunctions, Lists
+from tocsin.columns.expressions.checks import require, require_type
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.stored import restored, stored
+from tocsin.index.boolean.access.kernels.layouts import NARROW_HIGHEST, WIDE, Conjunctions, Lists
+from tocsin.index.fields.kernels.layouts import HIGHEST_CODE
 
 _TYPES = {
     "starts": np.int64,

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.operands import transformed
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.operands import transformed
+from tocsin.index.fields.kernels.keys import Shares
+from tocsin.index.fields.kernels.layouts import ELEMENT, Fields
 from tocsin.index.statistics import Statistics, Values
 from tocsin.kernels import codes
-from tocsin.kernels.access_keys import Shares
-from tocsin.kernels.access_layouts import ELEMENT, Fields
 
 
 def price(

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.operands import FOLD_CASE
+from tocsin.columns.expressions.predicates import like_text
 from tocsin.columns.numbers import numbers_of
-from tocsin.columns.operands import FOLD_CASE
-from tocsin.columns.predicates import like_text
+from tocsin.index.boolean.access.kernels.layouts import Runs
 from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
+from tocsin.index.fields.kernels.layouts import ELEMENT, HIGHEST_CODE, LIST_PRESENT, LOWEST_CODE, PATTERN, PRESENT
 from tocsin.kernels import codes
-from tocsin.kernels.access_layouts import ELEMENT, HIGHEST_CODE, LIST_PRESENT, LOWEST_CODE, PATTERN, PRESENT, Runs
 from tocsin.language.canonical import constant_text, name_text
 from tocsin.model.values import Instant
 

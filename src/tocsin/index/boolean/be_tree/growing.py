@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
-from tocsin.index.boolean.be_tree.layout import BETreeLayout
-from tocsin.index.boolean.code_sets import Conjunctions
-from tocsin.kernels.be_tree import Tree
-from tocsin.kernels.be_tree_growing import delete, insert
-from tocsin.kernels.be_tree_nodes import (
+from tocsin.index.boolean.be_tree.kernels.finding import Tree
+from tocsin.index.boolean.be_tree.kernels.growing import delete, insert
+from tocsin.index.boolean.be_tree.kernels.nodes import (
     FREE_NODE,
     FREE_PARTITION,
     NODES,
@@ -22,6 +20,8 @@ from tocsin.kernels.be_tree_nodes import (
     fill_slots,
     in_order,
 )
+from tocsin.index.boolean.be_tree.layout import BETreeLayout
+from tocsin.index.boolean.conjunctions.code_sets import Conjunctions
 
 _FIRST_ROOM: Final = 1 << 10
 _BYTES: Final = ("halved", "waiting")

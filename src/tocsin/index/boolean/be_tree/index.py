@@ -19,18 +19,18 @@ from typing import Final
 
 import numpy as np
 
-from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.sizes import expression_sizes
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.sizes import expression_sizes
 from tocsin.errors import InvalidInput
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.be_tree.growing import GrowingTree
+from tocsin.index.boolean.be_tree.kernels.finding import HeldTree
 from tocsin.index.boolean.be_tree.layout import BETreeLayout
-from tocsin.index.boolean.code_sets import Conjunctions, match_held
+from tocsin.index.boolean.conjunctions.code_sets import Conjunctions, match_held
 from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
-from tocsin.kernels.be_tree import HeldTree
 from tocsin.language.canonical import name_text
 
 MAX_CAP: Final = 5

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.checks import ascending, check_below, check_starts, require, require_type
-from tocsin.index.boolean.code_sets import Conjunctions
-from tocsin.kernels.be_tree import Tree
+from tocsin.columns.expressions.checks import ascending, check_below, check_starts, require, require_type
+from tocsin.index.boolean.be_tree.kernels.finding import Tree
+from tocsin.index.boolean.conjunctions.code_sets import Conjunctions
 
 
 @dataclass(frozen=True, slots=True)

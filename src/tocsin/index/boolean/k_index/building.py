@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.errors import UnsuitableIndex
-from tocsin.index.boolean.clause_sets import ClauseSets
-from tocsin.index.boolean.code_sets import Conjunctions, asked_fields, require_comparisons
+from tocsin.index.boolean.conjunctions.code_sets import Conjunctions, asked_fields, require_comparisons
+from tocsin.index.boolean.k_index.clause_sets import ClauseSets
+from tocsin.index.boolean.k_index.kernels import values as k_values
+from tocsin.index.boolean.k_index.kernels.dealing import Units, deal_lists
+from tocsin.index.boolean.k_index.kernels.lists import PostingLists
 from tocsin.index.boolean.k_index.layout import TYPES, KLayout
-from tocsin.index.boolean.normal_forms import as_written
-from tocsin.kernels import k_values
-from tocsin.kernels.access_layouts import Fields
-from tocsin.kernels.code_sets import CodeSets
+from tocsin.index.boolean.normal_forms.normal_forms import as_written
+from tocsin.index.fields.kernels.code_sets import CodeSets
+from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels.distinct import sorted_groups
-from tocsin.kernels.k_dealing import Units, deal_lists
-from tocsin.kernels.k_lists import PostingLists
 
 MOST_VALUES: Final = 16_384
 """A range of more values is refused, and so is a larger domain."""

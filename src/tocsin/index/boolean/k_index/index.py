@@ -24,13 +24,13 @@ from typing import Final
 import numpy as np
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.sizes import expression_sizes
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.sizes import expression_sizes
 from tocsin.errors import InvalidInput
 from tocsin.index.alive import everyone
-from tocsin.index.boolean.code_sets import match_held
+from tocsin.index.boolean.conjunctions.code_sets import match_held
 from tocsin.index.boolean.k_index.building import MOST_VALUES, Domain, build_layout
 from tocsin.index.boolean.k_index.layout import EXACT, KLayout
 from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found

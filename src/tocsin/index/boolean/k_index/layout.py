@@ -9,15 +9,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.checks import check_below, check_starts, require, require_type
-from tocsin.index.boolean.clause_sets import ClauseSets
-from tocsin.index.boolean.code_sets import Conjunctions
-from tocsin.kernels import k_values
-from tocsin.kernels.access_layouts import Fields
-from tocsin.kernels.code_sets import CodeSets
-from tocsin.kernels.k_clauses import ClauseLists
-from tocsin.kernels.k_index import HeldLists
-from tocsin.kernels.k_lists import PostingLists
+from tocsin.columns.expressions.checks import check_below, check_starts, require, require_type
+from tocsin.index.boolean.conjunctions.code_sets import Conjunctions
+from tocsin.index.boolean.k_index.clause_sets import ClauseSets
+from tocsin.index.boolean.k_index.kernels import values as k_values
+from tocsin.index.boolean.k_index.kernels.clauses import ClauseLists
+from tocsin.index.boolean.k_index.kernels.finding import HeldLists
+from tocsin.index.boolean.k_index.kernels.lists import PostingLists
+from tocsin.index.fields.kernels.code_sets import CodeSets
+from tocsin.index.fields.kernels.layouts import Fields
 
 EXACT: Final = 2**53
 """Integers from -EXACT to EXACT are exact numbers."""

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, starts_of
-from tocsin.index.boolean.opindex.rewriting import Rewriting
-from tocsin.kernels import opindex_building as kernels
-from tocsin.kernels.opindex_building import Order, Simples
-from tocsin.kernels.opindex_layouts import (
+from tocsin.index.boolean.opindex.kernels import building as kernels
+from tocsin.index.boolean.opindex.kernels.building import Order, Simples
+from tocsin.index.boolean.opindex.kernels.layouts import (
     CLAUSES,
     COUNTED,
     OPERATORS,
@@ -22,6 +21,7 @@ from tocsin.kernels.opindex_layouts import (
     Entries,
     OpLists,
 )
+from tocsin.index.boolean.opindex.rewriting import Rewriting
 
 
 def build_lists(rewriting: Rewriting, segments: int, signature_bits: int) -> OpLists:

@@ -16,20 +16,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
-from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.errors import DuplicateSubscription, UnknownSubscription
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.opindex.building import make_directory
 from tocsin.index.boolean.opindex.index import SEGMENTS, SIGNATURE_BITS, check_options
-from tocsin.index.boolean.opindex.matching import Matching
-from tocsin.index.boolean.opindex.rewriting import rewrite
-from tocsin.index.boolean.opindex.runs import Runs, grown
-from tocsin.index.protocols import Found
-from tocsin.index.statistics import Statistics
-from tocsin.kernels.opindex_building import Simples, signed
-from tocsin.kernels.opindex_layouts import (
+from tocsin.index.boolean.opindex.kernels.building import Simples, signed
+from tocsin.index.boolean.opindex.kernels.layouts import (
     CLAUSE_BITS,
     CLAUSES,
     FORMS,
@@ -42,6 +37,11 @@ from tocsin.kernels.opindex_layouts import (
     segment_of,
     signature_bit,
 )
+from tocsin.index.boolean.opindex.matching import Matching
+from tocsin.index.boolean.opindex.rewriting import rewrite
+from tocsin.index.boolean.opindex.runs import Runs, grown
+from tocsin.index.protocols import Found
+from tocsin.index.statistics import Statistics
 
 
 class OpIndexLists:

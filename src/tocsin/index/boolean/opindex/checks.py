@@ -8,16 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
-from tocsin.columns.checks import check_below, check_starts, checked_texts, require
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.index.boolean.fields import check_fields
+from tocsin.columns.expressions.checks import check_below, check_starts, checked_texts, require
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.boolean.opindex.building import list_operators
-from tocsin.index.boolean.opindex.prefixes import parents_of
-from tocsin.kernels import codes
-from tocsin.kernels.access_layouts import PATTERN as FITTING
-from tocsin.kernels.layouts import Expressions
-from tocsin.kernels.opindex_building import sign_segments, stray_entries
-from tocsin.kernels.opindex_layouts import (
+from tocsin.index.boolean.opindex.kernels.building import sign_segments, stray_entries
+from tocsin.index.boolean.opindex.kernels.layouts import (
     CLAUSE_BITS,
     CLAUSES,
     OPERATORS,
@@ -29,6 +24,11 @@ from tocsin.kernels.opindex_layouts import (
     OpLists,
     Prefixes,
 )
+from tocsin.index.boolean.opindex.prefixes import parents_of
+from tocsin.index.fields.fields import check_fields
+from tocsin.index.fields.kernels.layouts import PATTERN as FITTING
+from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Expressions
 
 
 def check_lists(lists: OpLists, compiled: CompiledExpressions, segments: int, signature_bits: int) -> None:

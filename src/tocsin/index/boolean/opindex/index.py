@@ -20,21 +20,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tocsin.columns.batch import EventBatch
 from tocsin.columns.binding import Binder
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.sizes import expression_sizes
-from tocsin.columns.stored import restored, stored
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.stored import restored, stored
 from tocsin.errors import InvalidInput
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.opindex.building import build_lists
 from tocsin.index.boolean.opindex.checks import check_lists
+from tocsin.index.boolean.opindex.kernels.layouts import OpLists
 from tocsin.index.boolean.opindex.layout import lists_from, named_arrays, options_from
 from tocsin.index.boolean.opindex.matching import Matching
 from tocsin.index.boolean.opindex.rewriting import rewrite
 from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
-from tocsin.kernels.opindex_layouts import OpLists
 
 SEGMENTS = 32
 SIGNATURE_BITS = 64

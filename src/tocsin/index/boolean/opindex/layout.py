@@ -8,8 +8,8 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.checks import require, require_type
-from tocsin.kernels.opindex_layouts import OpLists
+from tocsin.columns.expressions.checks import require, require_type
+from tocsin.index.boolean.opindex.kernels.layouts import OpLists
 
 _STOPS = {"directory": {"starts": "stops"}, "counters": {"starts": "stops", "bitmap_starts": "bitmap_stops"}}
 """Where every run ends where the next one starts, both are saved as one array of offsets."""

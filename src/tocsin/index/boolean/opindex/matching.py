@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.batch import EventBatch
-from tocsin.columns.compiled import CompiledExpressions
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.index.boolean.opindex.kernels.events import OpScratch, widest_event
+from tocsin.index.boolean.opindex.kernels.layouts import OPERATORS, Counters, OpLists, Prefixes
+from tocsin.index.boolean.opindex.kernels.lists import match_opindex
 from tocsin.index.boolean.opindex.prefixes import depths
 from tocsin.index.found import collect
 from tocsin.index.protocols import Found
-from tocsin.kernels.layouts import Bound
-from tocsin.kernels.opindex import match_opindex
-from tocsin.kernels.opindex_events import OpScratch, widest_event
-from tocsin.kernels.opindex_layouts import OPERATORS, Counters, OpLists, Prefixes
-from tocsin.kernels.ordering import BUCKETS
+from tocsin.kernels.answers.ordering import BUCKETS
+from tocsin.kernels.programs.layouts import Bound
 
 
 class Matching:

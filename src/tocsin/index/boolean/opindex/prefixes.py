@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
+from tocsin.index.boolean.opindex.kernels.layouts import Prefixes
 from tocsin.kernels import codes
-from tocsin.kernels.layouts import Expressions
-from tocsin.kernels.opindex_layouts import Prefixes
+from tocsin.kernels.programs.layouts import Expressions
 
 
 def make_prefixes(leaves: Expressions, present: NDArray[np.int32], fields: int) -> tuple[Prefixes, NDArray[np.int32]]:

@@ -17,21 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import starts_of
-from tocsin.columns.compiled import CompiledExpressions
-from tocsin.columns.joining import reordered
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.joining import reordered
 from tocsin.errors import UnsuitableIndex
-from tocsin.index.boolean.fields import fields_and_keys
-from tocsin.index.boolean.normal_forms import MOST_CLAUSES as MOST_CONJUNCTIONS
-from tocsin.index.boolean.normal_forms import Clause, are_plain, clauses_of
-from tocsin.index.boolean.opindex.prefixes import make_prefixes
-from tocsin.index.statistics import Statistics, attribute_shares
-from tocsin.kernels import codes
-from tocsin.kernels.access_keys import Keys
-from tocsin.kernels.access_layouts import Fields
-from tocsin.kernels.key_tables import named_attributes
-from tocsin.kernels.opindex_building import Simples
-from tocsin.kernels.opindex_layouts import MOST_CLAUSES, Prefixes
-from tocsin.kernels.opindex_rewriting import (
+from tocsin.index.boolean.normal_forms.normal_forms import MOST_CLAUSES as MOST_CONJUNCTIONS
+from tocsin.index.boolean.normal_forms.normal_forms import Clause, are_plain, clauses_of
+from tocsin.index.boolean.opindex.kernels.building import Simples
+from tocsin.index.boolean.opindex.kernels.layouts import MOST_CLAUSES, Prefixes
+from tocsin.index.boolean.opindex.kernels.rewriting import (
     HELD_BY_NONE,
     REFUSED,
     Rewritten,
@@ -39,6 +32,13 @@ from tocsin.kernels.opindex_rewriting import (
     rarest_fields,
     write_entries,
 )
+from tocsin.index.boolean.opindex.prefixes import make_prefixes
+from tocsin.index.fields.fields import fields_and_keys
+from tocsin.index.fields.kernels.key_tables import named_attributes
+from tocsin.index.fields.kernels.keys import Keys
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.index.statistics import Statistics, attribute_shares
+from tocsin.kernels import codes
 
 Entry: TypeAlias = tuple[int, int]
 """An operator and a key."""

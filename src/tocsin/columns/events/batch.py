@@ -1,0 +1,200 @@
+"""What is a batch of events as arrays?
+
+Attributes are numbered within the batch and strings kept in a dictionary of its own, so that one batch serves any
+number of compiled expressions: `bind` maps both onto each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import empty_runs, frozen, gathered, starts_of
+from tocsin.columns.numbers import key_of
+from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Events
+from tocsin.model.subscription import Reject
+from tocsin.model.values import Box, Instant, Point, Range, Scalar, Untyped, Value, box_of
+
+_FIRST_INSTANT: Final = -(2**63)
+_LAST_INSTANT: Final = 2**63 - 1
+
+Bounds: TypeAlias = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """Events as arrays. Only events that can be served are in it: `rows` says which of the source's they are."""
+
+    arrays: Events
+    attributes: list[str]
+    strings: list[str]
+    rows: NDArray[np.int64]
+    rejects: list[Reject]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def with_ranges(self) -> NDArray[np.bool_]:
+        """(E,) which events have a range in any attribute."""
+        arrays = self.arrays
+        if not len(arrays.ranges):
+            return np.zeros(len(self), bool)
+        before = np.concatenate([[0], np.cumsum(arrays.types >= codes.RANGED)])
+        return before[arrays.starts[1:]] > before[arrays.starts[:-1]]
+
+    def only(self, chosen: NDArray[np.int64]) -> EventBatch:
+        """Some of the events, in that order; what entries refer to stays as it is."""
+        entries, _ = gathered(self.arrays.starts, chosen)
+        arrays = self.arrays._replace(
+            starts=starts_of(np.diff(self.arrays.starts)[chosen], len(chosen)),
+            attributes=frozen(self.arrays.attributes[entries], np.int32),
+            types=frozen(self.arrays.types[entries], np.uint8),
+            payloads=frozen(self.arrays.payloads[entries], np.int64),
+        )
+        return replace(self, arrays=arrays, rows=self.rows[chosen])
+
+
+class Wanted:
+    """The attributes that any subscription looks at; the rest of an event is not read.
+
+    `names=None` wants every attribute.
+    """
+
+    def __init__(self, names: Iterable[str] | None = None) -> None:
+        self.names: set[str] | None = None if names is None else set()
+        self.ordered: list[str] = []  # the wanted names, in a numbering that only grows
+        self.numbers: dict[str, int] = {}
+        self._prefixes: set[str] = set()
+        self.add(names or ())
+
+    def add(self, names: Iterable[str]) -> None:
+        """Want some more; others may be asking meanwhile."""
+        if self.names is None:
+            return
+        for name in names:
+            if name not in self.names:
+                self._prefixes.update(name[:at] for at, letter in enumerate(name) if letter == ".")
+                self.ordered.append(name)
+                self.numbers[name] = len(self.ordered) - 1
+                self.names.add(name)
+
+    def __contains__(self, name: str) -> bool:
+        return self.names is None or name in self.names
+
+    def also(self, names: set[str]) -> Wanted:
+        """These, and some further names."""
+        return self if self.names is None or names <= self.names else Wanted(self.names | names)
+
+    def inside(self, name: str) -> bool:
+        """Whether the attribute itself, or one nested in it, is wanted."""
+        return name in self or name in self._prefixes
+
+
+@dataclass(slots=True)
+class Dictionary:
+    """The distinct strings of a batch, numbered as they come."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def number(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+@dataclass(slots=True)
+class ValueStore:
+    """Where a batch keeps what does not fit an entry: strings, lists, boxes and ranges."""
+
+    dictionary: Dictionary = field(default_factory=Dictionary)
+    list_lengths: list[int] = field(default_factory=list)
+    list_types: list[int] = field(default_factory=list)
+    list_payloads: list[int] = field(default_factory=list)
+    list_boxes: list[int] = field(default_factory=list)
+    boxes: list[Bounds] = field(default_factory=list)
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+
+    def entry(self, value: Value) -> tuple[int, int]:
+        """The type and payload of any value."""
+        if type(value) is float:
+            return codes.NUMBER, key_of(value)
+        if isinstance(value, tuple):
+            return codes.LIST, self.add_list([self.scalar(v) for v in value], box_of(value))
+        if isinstance(value, Point | Box):
+            return codes.GEOMETRY, self.add_box(value.bounds())
+        if isinstance(value, Untyped):
+            return codes.UNTYPED, 0
+        if isinstance(value, Range):
+            return self.add_range(value)
+        return self.scalar(value)
+
+    def scalar(self, value: Scalar) -> tuple[int, int]:
+        """The type and payload of a scalar."""
+        if isinstance(value, str):
+            return codes.STRING, self.dictionary.number(value)
+        if isinstance(value, bool):
+            return codes.BOOLEAN, int(value)
+        if isinstance(value, Instant):
+            return codes.INSTANT, value.microseconds
+        return codes.NUMBER, key_of(value)
+
+    def add_list(self, elements: Iterable[tuple[int, int]], box: Bounds | None) -> int:
+        """Store a list as the sorted set of its elements, and as a box when it can be read as one."""
+        distinct = sorted(set(elements))
+        self.list_lengths.append(len(distinct))
+        self.list_types.extend(kind for kind, _ in distinct)
+        self.list_payloads.extend(payload for _, payload in distinct)
+        self.list_boxes.append(-1 if box is None else self.add_box(box))
+        return len(self.list_lengths) - 1
+
+    def add_range(self, value: Range) -> tuple[int, int]:
+        """Store a range: its ends or, of one that is to be contained, its ends the other way round."""
+        kind, low = (codes.INSTANT, _FIRST_INSTANT) if value.lo is None else self.scalar(value.lo)
+        kind, high = (kind, _LAST_INSTANT) if value.hi is None else self.scalar(value.hi)
+        self.ranges.append((low, high) if value.contained else (high, low))
+        return codes.RANGED + kind, len(self.ranges) - 1
+
+    def add_box(self, bounds: Bounds) -> int:
+        self.boxes.append(bounds)
+        return len(self.boxes) - 1
+
+
+def build_events(
+    starts: NDArray[Any],
+    attributes: NDArray[Any],
+    types: NDArray[Any],
+    payloads: NDArray[Any],
+    store: ValueStore,
+) -> Events:
+    """Freeze the arrays of a batch."""
+    entries = (
+        frozen(starts, np.int64),
+        frozen(attributes, np.int32),
+        frozen(types, np.uint8),
+        frozen(payloads, np.int64),
+    )
+    if not store.list_lengths and not store.boxes and not store.ranges:
+        return Events(*entries, *_NOTHING_STORED)
+    return Events(
+        *entries,
+        starts_of(store.list_lengths, len(store.list_lengths)),
+        frozen(np.array(store.list_types, np.uint8), np.uint8),
+        frozen(np.array(store.list_payloads, np.int64), np.int64),
+        frozen(np.array(store.list_boxes, np.int32), np.int32),
+        frozen(np.array(store.boxes, np.float64).reshape(-1, 4), np.float64),
+        frozen(np.array(store.ranges, np.int64).reshape(-1, 2), np.int64),
+    )
+
+
+_NOTHING_STORED: Final[tuple[Any, ...]] = (
+    empty_runs(0),
+    frozen(np.empty(0), np.uint8),
+    frozen(np.empty(0), np.int64),
+    frozen(np.empty(0), np.int32),
+    frozen(np.empty((0, 4)), np.float64),
+    frozen(np.empty((0, 2)), np.int64),
+)
+"""The arrays of lists, boxes and ranges of a batch that has none."""

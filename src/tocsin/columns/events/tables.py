@@ -1,0 +1,239 @@
+"""How does an Arrow table become a batch? Column by column, without a Python object per value where the type allows.
+
+Struct columns flatten to dotted attributes, and so do maps from strings (their keys are sparse attributes). What
+Arrow types cannot say per column (lists of objects, decimals, nested lists) goes through the same code as objects do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import EventBatch, ValueStore, Wanted, build_events
+from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_text
+from tocsin.columns.events.vectors import encode_lists, has_scalar_lists
+from tocsin.errors import RecordError
+from tocsin.kernels import codes
+from tocsin.model.event import flatten
+from tocsin.model.subscription import Reject
+
+
+class _Entries(NamedTuple):
+    """One attribute's values: their rows (ascending), types and payloads."""
+
+    rows: NDArray[np.int64]
+    types: NDArray[np.uint8]
+    payloads: NDArray[np.int64]
+
+
+def encode_table(
+    table: pa.Table | pa.RecordBatch,
+    wanted: Wanted,
+    rows: NDArray[np.int64] | None = None,
+    misfits: Mapping[str, NDArray[np.bool_]] | None = None,
+) -> EventBatch:
+    """Encode a table. `rows` are its rows' numbers in the source (from 0 where None).
+
+    Where `misfits[column]` is set, the value is present but of no type.
+    """
+    wanted = wanted.also(_clashing(table.schema))
+    encoder = _TableEncoder(table.num_rows, wanted, np.arange(table.num_rows) if rows is None else rows)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if wanted.inside(name):
+            encoder.add(name, _one_array(column))
+            where = (misfits or {}).get(name)
+            if where is not None and name in wanted:
+                encoder.add_untyped(name, np.flatnonzero(where))
+    return encoder.finish()
+
+
+def _clashing(schema: pa.Schema) -> set[str]:
+    """The attributes that two columns give: rows that have both are bad, whoever asks for them."""
+    counts = Counter(name for field in schema for name in _leaf_names(field, ""))
+    return {name for name, count in counts.items() if count > 1}
+
+
+def _leaf_names(field: pa.Field, prefix: str) -> Iterator[str]:
+    if not pa.types.is_struct(field.type):
+        yield prefix + field.name
+        return
+    for inner in field.type:
+        yield from _leaf_names(inner, f"{prefix}{field.name}.")
+
+
+def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+class _TableEncoder:
+    def __init__(self, count: int, wanted: Wanted, rows: NDArray[np.int64]) -> None:
+        self.count = count
+        self.wanted = wanted
+        self.rows = rows
+        self.store = ValueStore()
+        self.columns: list[tuple[str, _Entries]] = []
+        self.bad_rows: dict[int, Reject] = {}
+        self.rejects: list[Reject] = []
+
+    def add(self, name: str, column: pa.Array) -> None:
+        """Add a column, or the columns within it."""
+        if isinstance(column, pa.ExtensionArray):
+            self._add_extension(name, column)
+            return
+        if pa.types.is_struct(column.type):
+            for inner, child in zip(column.type, column.flatten(), strict=True):
+                if self.wanted.inside(f"{name}.{inner.name}"):
+                    self.add(f"{name}.{inner.name}", child)
+        elif pa.types.is_map(column.type) and _has_text_keys(column.type):
+            self._add_map(name, column)
+        elif has_scalars(column.type):
+            if name in self.wanted:
+                self._add_column(name, np.arange(self.count), encode_scalars(column, self.store.dictionary))
+        elif has_scalar_lists(column.type):
+            if name in self.wanted:
+                self._add_column(name, np.arange(self.count), encode_lists(column, self.store))
+        else:
+            self._add_objects(name, column)
+
+    def _add_column(self, name: str, rows: NDArray[np.int64], column: ScalarColumn) -> None:
+        present = column.present
+        self.columns.append((name, _Entries(rows[present], column.types[present], column.payloads[present])))
+        for place, reason in column.problems:
+            self.rejects.append(Reject(int(self.rows[rows[place]]), None, name, reason))
+
+    def _add_extension(self, name: str, column: pa.ExtensionArray) -> None:
+        """What Arrow's users define has no type here: its storage may mean anything."""
+        if name in self.wanted:
+            rows = np.flatnonzero(pc.is_valid(column.storage).to_numpy(zero_copy_only=False))
+            self.add_untyped(name, rows)
+            reason = f"values of the Arrow extension type {column.type.extension_name} have no type here"
+            self.rejects.extend(Reject(int(self.rows[row]), None, name, reason) for row in rows.tolist())
+
+    def add_untyped(self, name: str, rows: NDArray[np.int64]) -> None:
+        """Add values that are present but of no type."""
+        kinds = np.full(len(rows), codes.UNTYPED, np.uint8)
+        self.columns.append((name, _Entries(rows, kinds, np.zeros(len(rows), np.int64))))
+
+    def _add_map(self, name: str, column: pa.MapArray) -> None:
+        """A map's keys are attributes: group its entries by key."""
+        offsets = column.offsets.to_numpy()
+        lengths = np.where(pc.is_valid(column).to_numpy(zero_copy_only=False), np.diff(offsets), 0)
+        rows = np.repeat(np.arange(self.count), lengths)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        entries = pa.array(np.repeat(offsets[:-1], lengths) + within)
+        keys, items = _plain_text(column.keys).take(entries), column.items.take(entries)
+        groups = keys.dictionary_encode()
+        places = groups.indices.to_numpy(zero_copy_only=False)
+        order = np.argsort(places, kind="stable")
+        bounds = np.searchsorted(places[order], np.arange(len(groups.dictionary) + 1))
+        for number, key in enumerate(groups.dictionary.to_pylist()):
+            attribute = f"{name}.{key}"
+            if not self.wanted.inside(attribute):
+                continue
+            chosen = order[bounds[number] : bounds[number + 1]]
+            values = items.take(pa.array(chosen))
+            if has_scalars(values.type) and attribute in self.wanted:
+                self._add_column(attribute, rows[chosen], encode_scalars(values, self.store.dictionary))
+            elif has_scalar_lists(values.type) and attribute in self.wanted:
+                self._add_column(attribute, rows[chosen], encode_lists(values, self.store))
+            else:
+                self._add_objects(attribute, values, rows[chosen])
+
+    def _add_objects(self, name: str, column: pa.Array, rows: NDArray[np.int64] | None = None) -> None:
+        """Values of other types, one Python object each."""
+        found: dict[str, tuple[list[int], list[int], list[int]]] = {}
+        for place, value in enumerate(_python_values(column)):
+            row = place if rows is None else int(rows[place])
+            try:
+                values, problems = flatten({name: value})
+            except RecordError as error:
+                self._refuse(row, error.field, error.reason)
+                continue
+            for attribute, one in values.items():
+                if attribute in self.wanted:
+                    kind, payload = self.store.entry(one)
+                    for part, item in zip(found.setdefault(attribute, ([], [], [])), (row, kind, payload), strict=True):
+                        part.append(item)
+            self.rejects.extend(Reject(int(self.rows[row]), None, p.field, p.reason) for p in problems)
+        for attribute, (at, types, payloads) in found.items():
+            entries = _Entries(np.array(at, np.int64), np.array(types, np.uint8), np.array(payloads, np.int64))
+            self.columns.append((attribute, entries))
+
+    def _refuse(self, row: int, field: str, reason: str) -> None:
+        self.bad_rows.setdefault(row, Reject(int(self.rows[row]), None, field, reason))
+
+    def finish(self) -> EventBatch:
+        self._find_doubles()
+        good = np.ones(self.count, bool)
+        good[list(self.bad_rows)] = False
+        lengths = np.zeros(self.count, np.int64)
+        for _, column in self.columns:
+            np.add.at(lengths, column.rows, 1)
+        lengths[~good] = 0
+        starts = np.zeros(self.count + 1, np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        attributes = np.empty(starts[-1], np.int32)
+        types = np.empty(starts[-1], np.uint8)
+        payloads = np.empty(starts[-1], np.int64)
+        numbers: dict[str, int] = {}
+        place = starts[:-1].copy()
+        for name, column in self.columns:
+            keep = good[column.rows]
+            rows = column.rows[keep]
+            to = place[rows]
+            attributes[to] = numbers.setdefault(name, len(numbers))
+            types[to] = column.types[keep]
+            payloads[to] = column.payloads[keep]
+            place[rows] += 1
+        events = build_events(np.append(starts[:-1][good], starts[-1]), attributes, types, payloads, self.store)
+        return EventBatch(
+            events,
+            list(numbers),
+            list(self.store.dictionary.numbers),
+            self.rows[good],
+            sorted(self.rejects + list(self.bad_rows.values()), key=lambda reject: reject.row),
+        )
+
+    def _find_doubles(self) -> None:
+        """Refuse the rows that give one attribute twice."""
+        seen: dict[str, NDArray[np.bool_]] = {}
+        for name, column in self.columns:
+            given = seen.setdefault(name, np.zeros(self.count, bool))
+            repeated = column.rows[given[column.rows]]
+            twice = column.rows[1:][column.rows[1:] == column.rows[:-1]]  # a map may repeat a key
+            for row in np.concatenate([repeated, twice]).tolist():
+                self._refuse(row, name, "the attribute comes twice")
+            given[column.rows] = True
+
+
+def _has_text_keys(kind: pa.MapType) -> bool:
+    keys = kind.key_type
+    return is_text(keys.value_type if pa.types.is_dictionary(keys) else keys)
+
+
+def _plain_text(texts: pa.Array) -> pa.Array:
+    """Strings of any kind as the one that every Arrow function takes."""
+    return texts.cast(pa.large_string()) if texts.type != pa.large_string() else texts
+
+
+def _python_values(column: pa.Array) -> Iterator[object]:
+    for value in column:
+        try:
+            yield value.as_py()
+        except (ValueError, OverflowError, ArithmeticError) as error:
+            yield _Unreadable(str(error))
+
+
+class _Unreadable:
+    """A value that Arrow cannot give to Python; `flatten` reports it as no value."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason

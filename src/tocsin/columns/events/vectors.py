@@ -1,0 +1,96 @@
+"""How do Arrow's list columns become sets and boxes? A whole column's elements at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import ValueStore
+from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars
+from tocsin.columns.numbers import numbers_of
+from tocsin.kernels import codes
+
+
+def has_scalar_lists(kind: pa.DataType) -> bool:
+    """Whether `encode_lists` takes columns of this type."""
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return is_list and has_scalars(kind.value_type)
+
+
+def encode_lists(column: pa.Array, store: ValueStore) -> ScalarColumn:
+    """Encode a column of lists of scalars. Null elements are skipped; one without a type leaves its list without."""
+    count = len(column)
+    present = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    owners = np.repeat(np.arange(count), np.where(present, lengths, 0))
+    elements = encode_scalars(column.flatten(), store.dictionary)
+    problems = [(int(owners[place]), reason) for place, reason in elements.problems]
+    untyped = np.zeros(count, bool)
+    untyped[owners[elements.present & (elements.types == codes.UNTYPED)]] = True
+    keep = elements.present & ~untyped[owners]
+    owners, types, payloads = owners[keep], elements.types[keep], elements.payloads[keep]
+    numbers = add_lists(present & ~untyped, owners, types, payloads, store)
+    return ScalarColumn(
+        present,
+        np.where(untyped, codes.UNTYPED, codes.LIST).astype(np.uint8),
+        np.where(untyped, 0, numbers),
+        sorted(set(problems)),
+    )
+
+
+def add_lists(
+    valid: NDArray[np.bool_],
+    owners: NDArray[np.int64],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    store: ValueStore,
+) -> NDArray[np.int64]:
+    """Store many lists: the elements in order, each with the number of its list; returns their numbers in the store."""
+    boxes = _boxes(len(valid), owners, types, payloads, store)
+    return _add_sets(valid, owners, types, payloads, boxes, store)
+
+
+def _boxes(
+    count: int,
+    owners: NDArray[np.int64],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    store: ValueStore,
+) -> NDArray[np.int64]:
+    """The box number of each list that two or four numbers make a point or a box, else -1."""
+    boxes = np.full(count, -1, np.int64)
+    lengths = np.bincount(owners, minlength=count)
+    starts = np.cumsum(lengths) - lengths
+    strange = np.bincount(owners, weights=types != codes.NUMBER, minlength=count)
+    for size in (2, 4):
+        chosen = np.flatnonzero((lengths == size) & (strange == 0))
+        numbers = numbers_of(payloads[starts[chosen][:, None] + np.arange(size)])
+        bounds = np.concatenate([numbers, numbers], axis=1) if size == 2 else numbers
+        ordered = (bounds[:, 0] <= bounds[:, 2]) & (bounds[:, 1] <= bounds[:, 3])
+        boxes[chosen[ordered]] = len(store.boxes) + np.arange(int(ordered.sum()))
+        store.boxes.extend(map(tuple, bounds[ordered].tolist()))
+    return boxes
+
+
+def _add_sets(
+    valid: NDArray[np.bool_],
+    owners: NDArray[np.int64],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    boxes: NDArray[np.int64],
+    store: ValueStore,
+) -> NDArray[np.int64]:
+    """Store each list as its sorted distinct elements; returns the list numbers."""
+    order = np.lexsort((payloads, types, owners))
+    owners, types, payloads = owners[order], types[order], payloads[order]
+    distinct = np.ones(len(order), bool)
+    distinct[1:] = (owners[1:] != owners[:-1]) | (types[1:] != types[:-1]) | (payloads[1:] != payloads[:-1])
+    lengths = np.bincount(owners[distinct], minlength=len(valid))
+    numbers = len(store.list_lengths) + np.cumsum(valid) - 1
+    store.list_lengths.extend(lengths[valid].tolist())
+    store.list_types.extend(types[distinct].tolist())
+    store.list_payloads.extend(payloads[distinct].tolist())
+    store.list_boxes.extend(boxes[valid].tolist())
+    return numbers

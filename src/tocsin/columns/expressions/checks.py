@@ -1,0 +1,197 @@
+"""Do the numbers of compiled expressions stay within their arrays? Kernels check nothing, so all is checked on load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import DTypeLike, NDArray
+
+from tocsin.columns.arrays import Texts
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.kernels import codes
+from tocsin.kernels.jit import kernel
+from tocsin.kernels.programs.layouts import Expressions
+from tocsin.language import regex_problem
+
+
+def require(holds: Any, what: str) -> None:
+    """Raise `ValueError` unless something holds."""
+    if not holds:
+        raise ValueError(what)
+
+
+def require_type(name: str, array: NDArray[Any], dtype: DTypeLike, dimensions: int) -> None:
+    """Raise `ValueError` unless an array has the type and number of dimensions that its readers expect."""
+    if array.dtype != dtype or array.ndim != dimensions:
+        raise ValueError(f"array {name} is {array.ndim}-dimensional {array.dtype}")
+
+
+def checked_texts(name: str, texts: Texts) -> Texts:
+    """The strings, if their offsets lie within their bytes and these are UTF-8; else `ValueError`."""
+    check_starts(name, texts.starts, len(texts.data))
+    texts.arrow().validate(full=True)
+    return texts
+
+
+def ascending(keys: Texts | NDArray[Any]) -> bool:
+    """Whether each key is larger than the one before it."""
+    if not isinstance(keys, Texts):
+        return bool((keys[1:] > keys[:-1]).all())  # a difference could overflow
+    strings = keys.arrow()
+    return len(strings) < 2 or bool(pc.all(pc.less(strings[:-1], strings[1:])).as_py())
+
+
+def check_starts(name: str, starts: NDArray[Any], length: int) -> None:
+    """Raise `ValueError` unless offsets begin at 0, never fall, and end at the length of what they point into."""
+    in_order = len(starts) and starts[0] == 0 and starts[-1] == length and (starts[1:] >= starts[:-1]).all()
+    require(in_order, f"the offsets of {name} are out of order")
+
+
+def check_below(name: str, numbers: NDArray[Any], limit: int) -> None:
+    """Raise `ValueError` unless all numbers are from 0 up to a limit."""
+    require(not len(numbers) or (numbers.min() >= 0 and numbers.max() < limit), f"{name} points outside its array")
+
+
+def check_expressions(compiled: CompiledExpressions) -> None:
+    """Raise `ValueError` unless every offset and number of the expressions is in range."""
+    _check_names(compiled)
+    arrays = compiled.arrays
+    attributes, leaves = len(compiled.attributes), len(arrays.leaf_kinds)
+    for field in Expressions._fields:
+        if field.startswith("leaf_"):
+            require(len(getattr(arrays, field)) == leaves, f"{field} differs in length from the other leaves")
+    check_starts("program", arrays.program_starts, len(arrays.program))
+    check_starts("sets", arrays.set_starts, len(arrays.set_types))
+    check_starts("patterns", arrays.pattern_starts, len(arrays.pattern_tokens))
+    check_starts("terms", arrays.term_starts, len(arrays.term_codes))
+    check_starts("truths", arrays.truth_starts, len(arrays.truth_codes))
+    require(len(arrays.eager_starts) == attributes + 1, "the eager leaves do not fit the attributes")
+    eager = int(arrays.eager_starts[-1])
+    check_starts("eager leaves", arrays.eager_starts, min(eager, leaves))
+    require(len(arrays.set_types) == len(arrays.set_payloads), "the sets differ in length")
+    check_below("transform of a leaf", arrays.leaf_transforms, len(compiled.transforms))
+    check_below("type of an element", arrays.set_types, codes.LIST)
+    check_below("token of a pattern", arrays.pattern_tokens, codes.ANY_ONE + 1)
+    require(arrays.boxes.shape[1] == 4, "a box has not four edges")
+    require(np.isfinite(arrays.boxes).all() and np.isfinite(arrays.constants).all(), "a constant is not finite")
+    _check_leaves(arrays, attributes, len(compiled.regexes), eager)
+    _check_programs(arrays, attributes, len(compiled.transforms))
+    require(
+        valid_programs(arrays.program, arrays.program_starts, leaves, codes.STACK - 4), "a program is not well formed"
+    )
+
+
+def _check_names(compiled: CompiledExpressions) -> None:
+    """The strings: operands in order, transforms and regular expressions that there are."""
+    require(ascending(compiled.vocabulary), "its vocabulary is not in order")
+    require(len(set(compiled.attributes)) == len(compiled.attributes), "an attribute comes twice")
+    require(compiled.transforms[:1] == [""], "its transforms do not start with none")
+    require(all(set(t) <= {"c", "a"} for t in compiled.transforms), "a transform is unknown")
+    for pattern, transform in compiled.regexes:
+        require(transform < len(compiled.transforms), "the transform of a regular expression is unknown")
+        require(regex_problem(pattern) is None, "a regular expression is none")
+
+
+def _check_leaves(arrays: Expressions, attributes: int, regexes: int, eager: int) -> None:
+    """What each kind of leaf refers to."""
+    kinds, others = arrays.leaf_kinds, arrays.leaf_others
+    require((kinds[:eager] <= codes.LAST_EAGER).all(), "the eager leaves do not come first")
+    owners = np.repeat(np.arange(attributes), np.diff(arrays.eager_starts))
+    require((arrays.leaf_attributes[:eager] == owners).all(), "an eager leaf is under another attribute")
+    check_below("kind of a leaf", kinds, codes.UNKNOWN_LEAF + 1)
+    check_below("type of a leaf", arrays.leaf_types, codes.UNTYPED)
+    boxes, sets = len(arrays.boxes), len(arrays.set_starts) - 1
+    terms, patterns = len(arrays.term_starts) - 1, len(arrays.pattern_starts) - 1
+    second = {
+        codes.IN_SET: sets,
+        codes.INTERSECTS: boxes,
+        codes.LIKE: patterns,
+        codes.REGEX: regexes,
+        codes.ARRAY_SET: sets,
+        codes.ARRAY_PAIR: attributes,
+        codes.INTERSECTS_PAIR: attributes,
+        codes.COMPARE: terms,
+    }
+    array = (kinds == codes.ARRAY_SET) | (kinds == codes.ARRAY_PAIR)
+    check_below("operation of a leaf", arrays.leaf_operations[array], codes.OVERLAPS + 1)
+    check_below("operation of a leaf", arrays.leaf_operations[~array], codes.GREATER_OR_EQUAL + 1)
+    for kind, limit in second.items():
+        check_below("a leaf", others[kinds == kind], limit)
+    first = {
+        codes.COMPARE: terms,
+        codes.TERM_IS_NULL: terms,
+        codes.TRUTH: len(arrays.truth_starts) - 1,
+    }
+    for kind, limit in first.items():
+        check_below("a leaf", arrays.leaf_attributes[kinds == kind], limit)
+    check_below("attribute of a leaf", arrays.leaf_attributes[kinds < codes.COMPARE], attributes)
+
+
+def _check_programs(arrays: Expressions, attributes: int, transforms: int) -> None:
+    """Terms and truth programs: what they refer to, and that their stacks neither run dry nor over."""
+    steps = arrays.term_codes
+    on_attribute = steps == codes.TERM_ATTRIBUTE
+    require(len(arrays.term_arguments) == len(steps) == len(arrays.term_transforms), "the terms differ in length")
+    check_below("step of a term", steps, codes.TERM_NULL + 1)
+    check_below("attribute of a term", arrays.term_arguments[on_attribute], attributes)
+    check_below("constant of a term", arrays.term_arguments[steps == codes.TERM_NUMBER], len(arrays.constants))
+    check_below("transform of a term", arrays.term_transforms, transforms)
+    pushes = on_attribute | (steps == codes.TERM_NUMBER) | (steps == codes.TERM_NULL)
+    _check_stack("a term", arrays.term_starts, np.where(pushes, 1, -1), np.where(pushes, 0, 2))
+
+    steps = arrays.truth_codes
+    asks = steps == codes.TRUTH_LEAF
+    require(len(arrays.truth_arguments) == len(steps), "the truth programs differ in length")
+    check_below("step of a truth program", steps, codes.TRUTH_LEAF + 1)
+    check_below("leaf of a truth program", arrays.truth_arguments[asks], len(arrays.leaf_kinds))
+    kinds = arrays.leaf_kinds[arrays.truth_arguments[asks]]
+    require((kinds != codes.TRUTH).all(), "a truth program refers to another")
+    single = (steps == codes.TRUTH_NOT) | (steps == codes.TRUTH_IS_NULL)
+    _check_stack(
+        "a truth program",
+        arrays.truth_starts,
+        np.where(asks, 1, np.where(single, 0, -1)),
+        np.where(asks, 0, np.where(single, 1, 2)),
+    )
+
+
+def _check_stack(what: str, starts: NDArray[np.int64], change: NDArray[np.int64], need: NDArray[np.int64]) -> None:
+    """Each program leaves one value, never takes what is not there, and stays within the stack."""
+    if len(starts) == 1:
+        return
+    require((np.diff(starts) > 0).all(), f"{what} is empty")
+    running = np.cumsum(change)
+    before = np.concatenate([[0], running])[starts[:-1]]
+    depth = running - np.repeat(before, np.diff(starts))
+    require((depth - change >= need).all(), f"{what} takes more than it has")
+    require((depth[starts[1:] - 1] == 1).all(), f"{what} leaves more than one value")
+    require(depth.max() < codes.STACK, f"{what} nests too deep")
+
+
+@kernel
+def valid_programs(program: NDArray[np.int32], starts: NDArray[np.int64], leaves: int, depth_limit: int) -> bool:
+    """Whether every group of every program ends within the one around it and every leaf exists."""
+    ends = np.empty(depth_limit + 1, np.int64)
+    for s in range(len(starts) - 1):
+        depth = 0
+        ends[0] = starts[s + 1]
+        place = starts[s]
+        while place < starts[s + 1]:
+            while place == ends[depth] and depth > 0:
+                depth -= 1
+            if program[place] >= 0:
+                if program[place] >> 1 >= leaves:
+                    return False
+                place += 1
+                continue
+            if program[place] < -2 or place + 1 >= ends[depth] or depth == depth_limit:
+                return False
+            end = place + 2 + program[place + 1]
+            if program[place + 1] <= 0 or end > ends[depth]:
+                return False
+            depth += 1
+            ends[depth] = end
+            place += 2
+    return True

@@ -1,0 +1,156 @@
+"""Which of many patterns does each text fit? One automaton over a literal of each, then what its finds leave open.
+
+A LIKE pattern that is a prefix, a suffix, a whole text or a substring is found by its literal alone; of others the
+longest piece is looked for, and the pattern tried where that is found. So is a regular expression, by RE2; one without
+a literal is tried on every text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts, frozen, starts_of
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.kernels.text.automaton import build_automaton
+from tocsin.kernels.text.literals import find_patterns, write_pieces
+from tocsin.language.strings import regex_literal
+
+_FITS_PER_TEXT = 4
+"""Room to begin with."""
+
+_FEW_NEW = 16
+"""So many new patterns are no reason to make an automaton."""
+
+
+class Fits(NamedTuple):
+    """The patterns that texts fit, in CSR form. N texts, M fits."""
+
+    starts: NDArray[np.int64]  # (N + 1,)
+    patterns: NDArray[np.int32]  # (M,) 2 p for LIKE pattern p, 2 r + 1 for regular expression r; ascending in a text
+
+
+class PatternFinder:
+    """Finds the patterns of a set of compiled expressions: those that are there when it is made.
+
+    `listed`: (Q,) 1 for each LIKE pattern that it finds; the others have no literal, and fit nearly everything.
+    Cost of making: linear in the patterns' bytes, some 0.5 us each. Many threads may use it.
+    """
+
+    def __init__(self, compiled: CompiledExpressions) -> None:
+        arrays = compiled.arrays
+        self._pattern_starts, self._tokens = arrays.pattern_starts, arrays.pattern_tokens
+        self._count = _count(compiled)
+        self._regexes = len(compiled.regexes)
+        self._loose: list[int] = []
+        self._owners, self.listed = np.empty(0, np.int32), frozen(np.empty(0), np.uint8)
+        if self._count:
+            self._make(compiled)
+
+    def _make(self, compiled: CompiledExpressions) -> None:
+        starts, data, whole = write_pieces(self._pattern_starts, self._tokens)
+        self.listed = frozen(np.diff(starts) > 0, np.uint8)
+        literals = [regex_literal(pattern).encode() for pattern, _ in compiled.regexes]
+        self._loose = [number for number, literal in enumerate(literals) if not literal]
+        lengths = np.concatenate([np.diff(starts), np.array([len(one) for one in literals], np.int64)])
+        owners = np.concatenate([2 * np.arange(len(starts) - 1), 2 * np.arange(len(literals)) + 1])
+        data = np.concatenate([data, np.frombuffer(b"".join(literals), np.uint8)])
+        there = lengths > 0
+        self._owners = owners[there].astype(np.int32)
+        self._sure = np.concatenate([whole, np.zeros(len(literals), np.uint8)])[there]
+        self._automaton = build_automaton(starts_of(lengths[there], int(there.sum())), data)
+
+    @property
+    def nbytes(self) -> int:
+        """What the automaton takes beside the patterns."""
+        if not len(self._owners):
+            return 0
+        return sum(array.nbytes for array in (*self._automaton, self._owners, self._sure, self.listed))
+
+    def kept_for(self, compiled: CompiledExpressions) -> PatternFinder:
+        """A finder for expressions that grew: this one, until a quarter of their patterns is new to it."""
+        return self if 4 * _count(compiled) <= 5 * self._count + 4 * _FEW_NEW else PatternFinder(compiled)
+
+    def find(self, texts: Texts, distinct: int, regexes: Sequence[tuple[str, int]]) -> Fits:
+        """What each text fits. Text t * distinct + u is string u under transform t.
+
+        `regexes` are all regular expressions and their transforms; what came after the finder is tried on every text.
+        """
+        starts, found = self._by_literals(texts)
+        loose = [*self._loose, *range(self._regexes, len(regexes))]
+        if not loose and not (found & 1).any():
+            return Fits(frozen(starts, np.int64), frozen(found, np.int32))
+        owners = np.repeat(np.arange(len(texts)), np.diff(starts))
+        by_regex = found & 1 == 1
+        pairs = [(owners[~by_regex], found[~by_regex])]
+        pairs += self._by_regexes(texts, distinct, regexes, owners[by_regex], found[by_regex] >> 1)
+        for number in loose:
+            first = regexes[number][1] * distinct
+            pairs.append(_tried(texts, regexes[number][0], number, np.arange(first, first + distinct)))
+        places = np.concatenate([place for place, _ in pairs])
+        numbers = np.concatenate([number for _, number in pairs])
+        order = np.lexsort([numbers, places])
+        counts = np.bincount(places, minlength=len(texts))
+        return Fits(frozen(starts_of(counts, len(texts)), np.int64), frozen(numbers[order], np.int32))
+
+    def _by_literals(self, texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The LIKE patterns that texts fit, and the regular expressions that they may."""
+        starts = np.zeros(len(texts) + 1, np.int64)
+        out = np.empty(len(self._owners) + _FITS_PER_TEXT * len(texts), np.int32)
+        if not len(self._owners):
+            return starts, out[:0]
+        stamps, literals = np.zeros(len(self._owners), np.int64), np.empty(len(self._owners), np.int32)
+        text = 0
+        while True:
+            text = find_patterns(
+                self._automaton,
+                self._owners,
+                self._sure,
+                self._pattern_starts,
+                self._tokens,
+                texts.starts,
+                texts.data,
+                text,
+                stamps,
+                literals,
+                starts,
+                out,
+            )
+            if text == len(texts):
+                return starts, out[: starts[-1]]
+            stamps[:] = 0  # the text that did not fit in is looked at again
+            out = np.concatenate([out, np.empty_like(out)])
+
+    def _by_regexes(
+        self,
+        texts: Texts,
+        distinct: int,
+        regexes: Sequence[tuple[str, int]],
+        places: NDArray[np.int64],
+        numbers: NDArray[np.int32],
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Of the texts that hold a regular expression's literal, those that it is found in."""
+        order = np.argsort(numbers, kind="stable")
+        edges = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
+        for first, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            number = int(numbers[order[first]])
+            pattern, transform = regexes[number]
+            own = places[order[first:stop]]
+            yield _tried(texts, pattern, number, own[own // max(distinct, 1) == transform])
+
+
+def _count(compiled: CompiledExpressions) -> int:
+    return len(compiled.arrays.pattern_starts) - 1 + len(compiled.regexes)
+
+
+def _tried(
+    texts: Texts, pattern: str, number: int, places: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The texts among some that a regular expression is found in, and its number for each."""
+    matched = pc.match_substring_regex(texts.arrow().take(places), pattern).to_numpy(zero_copy_only=False)
+    found = places[matched.astype(bool)]
+    return found, np.full(len(found), 2 * number + 1, np.int64)

@@ -1,0 +1,392 @@
+"""How does one predicate become a leaf? Each is compiled to a literal: `leaf * 2 + negated`.
+
+A negated literal holds where the leaf is FALSE, never where it is UNKNOWN, so NOT costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
+from tocsin.columns.expressions.pools import AT, HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST, Leaf, Pools
+from tocsin.kernels import codes
+from tocsin.language import evaluate
+from tocsin.model.expression import (
+    And,
+    Array,
+    Between,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    conjunction,
+    disjunction,
+)
+from tocsin.model.values import Box, Point, Scalar
+
+_COMPARISONS = {
+    "=": codes.EQUAL,
+    "<>": codes.DIFFERENT,
+    "<": codes.LESS,
+    "<=": codes.LESS_OR_EQUAL,
+    ">": codes.GREATER,
+    ">=": codes.GREATER_OR_EQUAL,
+}
+_MIRRORED: dict[ComparisonOperator, ComparisonOperator] = {
+    "=": "=",
+    "<>": "<>",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+_ARRAY = {
+    "A_EQUALS": codes.EQUALS,
+    "A_CONTAINS": codes.CONTAINS,
+    "A_CONTAINEDBY": codes.CONTAINED_BY,
+    "A_OVERLAPS": codes.OVERLAPS,
+}
+_MIRRORED_ARRAY = {codes.CONTAINS: codes.CONTAINED_BY, codes.CONTAINED_BY: codes.CONTAINS}
+_ARITHMETIC = {
+    "+": codes.TERM_ADD,
+    "-": codes.TERM_SUBTRACT,
+    "*": codes.TERM_MULTIPLY,
+    "/": codes.TERM_DIVIDE,
+    "%": codes.TERM_MODULO,
+    "DIV": codes.TERM_INTEGER_DIVIDE,
+    "^": codes.TERM_POWER,
+}
+
+
+class PredicateCompiler:
+    """Compiles predicates into leaves of shared pools."""
+
+    def __init__(self, pools: Pools) -> None:
+        self.pools = pools
+        self._compilers: dict[type, Callable[..., int]] = {
+            Comparison: self._comparison,
+            Like: self._like,
+            IsNull: self._is_null,
+            Call: self._call,
+        }
+
+    def literal(self, node: Expression) -> int:
+        """The literal of a predicate (anything but AND, OR, NOT, IN, BETWEEN)."""
+        if isinstance(node, Constant):
+            return self._leaf(codes.TRUE_LEAF if node.value is True else codes.FALSE_LEAF)
+        compiler = self._compilers.get(type(node))
+        if compiler is not None:
+            return compiler(node)
+        path = classify(node)
+        assert isinstance(path, Path)
+        return self._constant_comparison("=", path, Const(True))
+
+    def in_literals(self, node: In) -> list[int] | None:
+        """IN over constants as one literal a type, to be joined by OR; None when some operand is no constant."""
+        path = classify(node.operand)
+        items = [classify(item) for item in node.items]
+        if not isinstance(path, Path) or (path.transform and not self._all_strings(items)):
+            return None
+        groups: dict[int, list[tuple[int, int]]] = {}
+        for item in items:
+            if not isinstance(item, Const) or isinstance(item.value, Point | Box):
+                return None
+            kind, key = self.pools.key(item.value)
+            groups.setdefault(kind, []).append((kind, key))
+        return [self._set_literal(path, kind, sorted(set(keys))) for kind, keys in groups.items()]
+
+    def between_literal(self, node: Between) -> int | None:
+        """BETWEEN two constants of one type as one range; None when it is anything else."""
+        path, low, high = classify(node.operand), classify(node.low), classify(node.high)
+        if not (isinstance(path, Path) and isinstance(low, Const) and isinstance(high, Const)):
+            return None
+        if isinstance(low.value, Point | Box) or isinstance(high.value, Point | Box):
+            return None
+        kind, lowest = self.pools.key(low.value)
+        other, highest = self.pools.key(high.value)
+        if kind != other or (path.transform and kind != codes.STRING):
+            return None
+        return self._range(path, kind, lowest, highest)
+
+    @staticmethod
+    def _all_strings(items: Sequence[Operand]) -> bool:
+        return all(isinstance(item, Const) and isinstance(item.value, str) for item in items)
+
+    def _leaf(self, kind: int, **fields: int) -> int:
+        return 2 * self.pools.leaves.number(Leaf(kind, **fields))
+
+    def _unknown(self) -> int:
+        return self._leaf(codes.UNKNOWN_LEAF)
+
+    def _on(self, path: Path) -> dict[str, int]:
+        return {
+            "attribute": self.pools.attributes.number(path.attribute),
+            "transform": self.pools.transforms.number(path.transform),
+        }
+
+    def _range(self, path: Path, kind: int, low: int, high: int) -> int:
+        return self._leaf(codes.RANGE, **self._on(path), type=kind, low=low, high=high)
+
+    def _set_literal(self, path: Path, kind: int, elements: list[tuple[int, int]]) -> int:
+        if len(elements) == 1:
+            return self._range(path, kind, elements[0][1], elements[0][1])
+        number = self.pools.sets.number(tuple(elements))
+        return self._leaf(codes.IN_SET, **self._on(path), type=kind, other=number)
+
+    # Comparisons
+
+    def _comparison(self, node: Comparison) -> int:
+        left, right = classify(node.left), classify(node.right)
+        if isinstance(left, Null) or isinstance(right, Null):
+            return self._unknown()
+        if isinstance(left, Const) and isinstance(right, Const):
+            return self._two_constants(node.op, left, right)
+        if isinstance(left, Path) and isinstance(right, Const):
+            return self._constant_comparison(node.op, left, right)
+        if isinstance(left, Const) and isinstance(right, Path):
+            return self._constant_comparison(_MIRRORED[node.op], right, left)
+        if isinstance(left, Truth) or isinstance(right, Truth):
+            return self._truth_comparison(node, left, right)
+        return self._term_comparison(node, left, right)
+
+    def _two_constants(self, op: str, left: Const, right: Const) -> int:
+        if type(left.value) is not type(right.value) or isinstance(left.value, Point | Box):
+            return self._unknown()
+        holds = {
+            "=": left.value == right.value,
+            "<>": left.value != right.value,
+            "<": left.value < right.value,  # type: ignore[operator]
+            "<=": left.value <= right.value,  # type: ignore[operator]
+            ">": left.value > right.value,  # type: ignore[operator]
+            ">=": left.value >= right.value,  # type: ignore[operator]
+        }[op]
+        return self._leaf(codes.TRUE_LEAF if holds else codes.FALSE_LEAF)
+
+    def _constant_comparison(self, op: str, path: Path, constant: Const) -> int:
+        value = constant.value
+        if isinstance(value, Point | Box) or (path.transform and not isinstance(value, str)):
+            return self._unknown()
+        kind, at = self.pools.key(value)
+        if op in ("=", "<>"):
+            return self._range(path, kind, at, at) + (op == "<>")
+        low, high = LOWEST, HIGHEST
+        if op == "<":
+            high = self.pools.key(value, JUST_BELOW)[1]
+        elif op == "<=":
+            high = at
+        elif op == ">":
+            low = self.pools.key(value, JUST_ABOVE)[1]
+        else:
+            low = at
+        return self._range(path, kind, low, high)
+
+    def _term_comparison(self, node: Comparison, left: Operand, right: Operand) -> int:
+        for operand in (left, right):
+            if isinstance(operand, Const) and type(operand.value) is not float:
+                return self._unknown()  # arithmetic against what is no number
+        first, second = self._term(node.left), self._term(node.right)
+        return self._leaf(codes.COMPARE, attribute=first, other=second, operation=_COMPARISONS[node.op])
+
+    def _term(self, node: Expression) -> int:
+        steps: list[tuple[int, int, int]] = []
+        self._term_steps(node, steps)
+        return self.pools.terms.number(tuple(steps))
+
+    def _term_steps(self, node: Expression, steps: list[tuple[int, int, int]]) -> None:
+        """Postfix order; an operand that is no number makes the term null through an attribute that none has."""
+        operand = classify(node)
+        if isinstance(operand, Number):
+            self._term_steps(operand.node.left, steps)
+            self._term_steps(operand.node.right, steps)
+            steps.append((_ARITHMETIC[operand.node.op], 0, 0))
+        elif isinstance(operand, Path):
+            on = self._on(operand)
+            steps.append((codes.TERM_ATTRIBUTE, on["attribute"], on["transform"]))
+        elif isinstance(operand, Const) and type(operand.value) is float:
+            steps.append((codes.TERM_NUMBER, self.pools.constants.number(operand.value), 0))
+        else:
+            steps.append((codes.TERM_NULL, 0, 0))
+
+    # Conditions as values
+
+    def _truth_comparison(self, node: Comparison, left: Operand, right: Operand) -> int:
+        for operand in (left, right):
+            if isinstance(operand, Number) or (isinstance(operand, Path) and operand.transform):
+                return self._unknown()
+            if isinstance(operand, Const) and not isinstance(operand.value, bool):
+                return self._unknown()
+        steps: list[tuple[int, int]] = []
+        self._truth_steps(node, steps)
+        return self._leaf(codes.TRUTH, attribute=self.pools.truths.number(tuple(steps)))
+
+    def _truth_steps(self, node: Expression, steps: list[tuple[int, int]]) -> None:
+        """A condition in postfix order, with leaves that are no truth programs themselves."""
+        if isinstance(node, Not):
+            self._truth_steps(node.operand, steps)
+            steps.append((codes.TRUTH_NOT, 0))
+        elif isinstance(node, And | Or):
+            code = codes.TRUTH_AND if isinstance(node, And) else codes.TRUTH_OR
+            self._truth_steps(node.operands[0], steps)
+            for operand in node.operands[1:]:
+                self._truth_steps(operand, steps)
+                steps.append((code, 0))
+        elif isinstance(node, In):
+            self._truth_steps(disjunction(Comparison("=", node.operand, item) for item in node.items), steps)
+        elif isinstance(node, Between):
+            literal = self.between_literal(node)
+            if literal is None:
+                self._truth_steps(expanded_between(node), steps)
+            else:
+                steps.append((codes.TRUTH_LEAF, literal >> 1))
+        elif isinstance(node, IsNull) and isinstance(classify(node.operand), Truth):
+            self._truth_steps(node.operand, steps)
+            steps.append((codes.TRUTH_IS_NULL, 0))
+        elif isinstance(node, Comparison) and self._compares_truths(node):
+            self._truth_steps(node.left, steps)
+            self._truth_steps(node.right, steps)
+            steps.append((_COMPARISONS[node.op], 0))
+        else:
+            literal = self.literal(node)
+            steps.append((codes.TRUTH_LEAF, literal >> 1))
+            if literal & 1:
+                steps.append((codes.TRUTH_NOT, 0))
+
+    @staticmethod
+    def _compares_truths(node: Comparison) -> bool:
+        operands = (classify(node.left), classify(node.right))
+        boolean = all(
+            isinstance(o, Truth)
+            or (isinstance(o, Path) and not o.transform)
+            or (isinstance(o, Const) and isinstance(o.value, bool))
+            for o in operands
+        )
+        return boolean and any(isinstance(o, Truth) for o in operands)
+
+    # Other predicates
+
+    def _is_null(self, node: IsNull) -> int:
+        operand = classify(node.operand)
+        if isinstance(operand, Const):
+            return self._leaf(codes.FALSE_LEAF)
+        if isinstance(operand, Null):
+            return self._leaf(codes.TRUE_LEAF)
+        if isinstance(operand, Path) and not operand.transform:
+            return self._leaf(codes.IS_NULL, attribute=self.pools.attributes.number(operand.attribute))
+        if isinstance(operand, Truth):
+            steps: list[tuple[int, int]] = []
+            self._truth_steps(node, steps)
+            return self._leaf(codes.TRUTH, attribute=self.pools.truths.number(tuple(steps)))
+        return self._leaf(codes.TERM_IS_NULL, attribute=self._term(node.operand))
+
+    def _like(self, node: Like) -> int:
+        operand, pattern = classify(node.operand), classify(node.pattern)
+        if not isinstance(pattern, Const) or not isinstance(pattern.value, str):
+            return self._unknown()
+        if isinstance(operand, Const) and isinstance(operand.value, str):
+            return self._folded(node)
+        if not isinstance(operand, Path):
+            return self._unknown()
+        number = self.pools.patterns.number(like_tokens(pattern.value))
+        return self._leaf(codes.LIKE, **self._on(operand), type=codes.STRING, other=number)
+
+    def _folded(self, node: Expression) -> int:
+        """A predicate without attributes: what the reference evaluator says."""
+        truth = evaluate(node, {})
+        kind = codes.UNKNOWN_LEAF if truth is None else codes.TRUE_LEAF if truth else codes.FALSE_LEAF
+        return self._leaf(kind)
+
+    def _call(self, node: Call) -> int:
+        if node.name == "MATCHES":
+            return self._matches(node)
+        if node.name == "S_INTERSECTS":
+            return self._intersects(node)
+        return self._array(node)
+
+    def _matches(self, node: Call) -> int:
+        operand, pattern = classify(node.arguments[0]), classify(node.arguments[1])
+        if isinstance(operand, Const) and isinstance(operand.value, str):
+            return self._folded(node)
+        if not isinstance(operand, Path) or not isinstance(pattern, Const) or not isinstance(pattern.value, str):
+            return self._unknown()
+        on = self._on(operand)
+        number = self.pools.regexes.number((pattern.value, on["transform"]))
+        return self._leaf(codes.REGEX, **on, type=codes.STRING, other=number)
+
+    def _intersects(self, node: Call) -> int:
+        left, right = (classify(a) for a in node.arguments)
+        if isinstance(left, Const):
+            left, right = right, left
+        if isinstance(left, Const):
+            return self._folded(node)
+        if not isinstance(left, Path) or left.transform:
+            return self._unknown()
+        attribute = self.pools.attributes.number(left.attribute)
+        if isinstance(right, Const) and isinstance(right.value, Point | Box):
+            box = self.pools.boxes.number(right.value.bounds())
+            return self._leaf(codes.INTERSECTS, attribute=attribute, type=codes.GEOMETRY, other=box)
+        if not isinstance(right, Path) or right.transform:
+            return self._unknown()
+        other = self.pools.attributes.number(right.attribute)
+        return self._leaf(codes.INTERSECTS_PAIR, attribute=attribute, type=codes.GEOMETRY, other=other)
+
+    def _array(self, node: Call) -> int:
+        left, right = node.arguments
+        operation = _ARRAY[node.name]
+        if isinstance(left, Array):
+            left, right, operation = right, left, _MIRRORED_ARRAY.get(operation, operation)
+        if isinstance(left, Array):
+            return self._folded(node)
+        path = classify(left)
+        if not isinstance(path, Path) or path.transform:
+            return self._unknown()
+        on = {"attribute": self.pools.attributes.number(path.attribute), "operation": operation}
+        if isinstance(right, Array):
+            scalars: list[Scalar] = [item.value for item in right.items if not isinstance(item.value, Point | Box)]
+            if len(scalars) < len(right.items):
+                return self._unknown()
+            number = self.pools.sets.number(tuple(sorted({self.pools.key(s, AT) for s in scalars})))
+            return self._leaf(codes.ARRAY_SET, **on, type=codes.LIST, other=number)
+        second = classify(right)
+        if not isinstance(second, Path) or second.transform:
+            return self._unknown()
+        other = self.pools.attributes.number(second.attribute)
+        return self._leaf(codes.ARRAY_PAIR, **on, type=codes.LIST, other=other)
+
+
+def expanded_between(node: Between) -> Expression:
+    """BETWEEN as an AND of two comparisons."""
+    return conjunction((Comparison(">=", node.operand, node.low), Comparison("<=", node.operand, node.high)))
+
+
+def like_tokens(pattern: str) -> tuple[int, ...]:
+    r"""A LIKE pattern as tokens: bytes of UTF-8, ANY_RUN for `%`, ANY_ONE for `_`.
+
+    >>> like_tokens(r"a%\_")
+    (97, 256, 95)
+    """
+    tokens: list[int] = []
+    letters = iter(pattern)
+    for letter in letters:
+        if letter == "%":
+            tokens.append(codes.ANY_RUN)
+        elif letter == "_":
+            tokens.append(codes.ANY_ONE)
+        else:
+            tokens.extend((next(letters, letter) if letter == "\\" else letter).encode())
+    return tuple(tokens)
+
+
+def like_text(tokens: Sequence[int]) -> str:
+    r"""The LIKE pattern of tokens.
+
+    >>> like_text(like_tokens(r"a%\_é"))
+    'a%\\_é'
+    """
+    escaped = {codes.ANY_RUN: b"%", codes.ANY_ONE: b"_", **{ord(letter): b"\\" + letter.encode() for letter in "%_\\"}}
+    return b"".join(escaped.get(token) or bytes([token]) for token in tokens).decode(errors="replace")

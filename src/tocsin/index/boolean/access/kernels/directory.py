@@ -1,0 +1,151 @@
+"""What must be known of a field, in one cache line? How its values become codes, and where its lists lie.
+
+Arrays by field would be as many lines to wait for. A field whose operands are near each other has them as bits, too:
+the code of a value is then a count of bits, not a search. A run of equalities has a table of where each operand's
+entries begin: most events find nothing there, and need not look at an entry to know.
+
+All of it is worked out from the lists when an index is made or loaded.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.boolean.access.kernels.layouts import Lists
+from tocsin.index.fields.kernels.keys import code_of
+from tocsin.kernels import codes
+from tocsin.kernels.jit import count_bits, inlined
+from tocsin.kernels.packing import kind_of
+from tocsin.kernels.programs.terms import key_of_number, number_of_key
+
+# A field's row: WIDTH numbers, 64 bytes. Ranges of entries are `first | behind the last << 32`.
+WIDTH: Final = 8
+ABOUT: Final = 0  # kind | transform << 8 | CODED | BITS
+LOWEST: Final = 1  # with BITS: the lowest operand; a number's as the integer at or below it
+WORD: Final = 2  # with BITS: the operands, if one word has them all, else where their words begin
+SPAN: Final = 3  # with BITS: words | operands << 32
+SINGLES: Final = 4  # the field's singles
+CONJUNCTIONS: Final = 5  # its conjunctions
+EQUALITIES: Final = 6  # those of them that have steps; none: behind the last of its conjunctions
+STEPS: Final = 7  # where the steps begin, -1 for none
+
+KIND_MASK: Final = 0xFF
+TRANSFORM_SHIFT: Final = 8
+TRANSFORM_MASK: Final = 0xFFFF
+CODED: Final = 1 << 32  # a list is looked up by the field's code; if not, it can wait until a predicate asks
+BITS: Final = 1 << 33  # the field's operands are bits
+FINE: Final = 1 << 34  # three bits an integer: the float64 before it, itself, the one behind it (`> 5` begins there)
+
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_SIX = np.uint64(6)
+_LOW_SIX = np.uint64(63)
+BEFORE_ZERO = np.int64(-1)  # no number's key: where `< 0` ends
+_FAR = 2.0**60
+_BEHIND_ALL = np.int64(2**62)
+_HALF = np.uint64(32)
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+
+
+class Directory(NamedTuple):
+    """D fields; W words of operands."""
+
+    rows: NDArray[np.int64]  # (WIDTH D,) on the bounds of cache lines
+    words: NDArray[np.uint64]  # (2 W,) 64 neighbouring integers: those that are operands; how many are lower
+    steps: NDArray[np.uint16]  # of operand o, entries [steps[o], steps[o + 1]) of the field's EQUALITIES
+
+
+class Index(NamedTuple):
+    """What matching reads of an index."""
+
+    lists: Lists
+    directory: Directory
+
+
+INDEX: Final = kind_of(Index)
+
+
+@inlined
+def row_of(field: int) -> int:
+    """Where a field's row begins."""
+    return np.uint64(field) * np.uint64(WIDTH)
+
+
+@inlined
+def column(rows: NDArray[np.int64], row: int, number: int) -> int:
+    """A number of a row."""
+    return rows[row + np.uint64(number)]
+
+
+@inlined
+def entries(rows: NDArray[np.int64], row: int, number: int) -> tuple[int, int]:
+    """A range of entries of a row."""
+    both = np.uint64(rows[row + np.uint64(number)])
+    return both & _LOW_HALF, both >> _HALF
+
+
+@inlined
+def field_code(
+    rows: NDArray[np.int64],
+    words: NDArray[np.uint64],
+    operand_starts: NDArray[np.int64],
+    operands: NDArray[np.int64],
+    field: int,
+    payload: int,
+) -> int:
+    """The rank code of a value of a field."""
+    row = row_of(field)
+    about = rows[row]
+    if about & BITS:
+        return _code_by_bits(rows, words, row, about, payload)
+    at = np.uint64(field)
+    return code_of(operands, operand_starts[at], operand_starts[at + _ONE], payload)
+
+
+@inlined
+def _code_by_bits(rows: NDArray[np.int64], words: NDArray[np.uint64], row: int, about: int, payload: int) -> int:
+    place, exact = bit_place(about & KIND_MASK, about & FINE, column(rows, row, LOWEST), payload)
+    if place < 0:
+        return np.int64(0)
+    count, operands = entries(rows, row, SPAN)
+    at = np.uint64(place)
+    if at >> _SIX >= count:
+        return np.int64(operands << _ONE)
+    word = np.uint64(column(rows, row, WORD))
+    lower = _ZERO
+    if count > _ONE:
+        pair = (word + (at >> _SIX)) << _ONE
+        word, lower = words[pair], words[pair + _ONE]
+    bit = at & _LOW_SIX
+    lower += count_bits(word & ((_ONE << bit) - _ONE))
+    return np.int64((lower << _ONE) + ((word >> bit) & exact))
+
+
+@inlined
+def bit_place(kind: int, fine: int, low: int, payload: int) -> tuple[int, int]:
+    """The bit of a payload, and 1 if it would be its own; 0 if it lies between that bit and the one before.
+
+    Below 0 before all bits, and far behind them where it is not worked out.
+    """
+    if kind != codes.NUMBER:
+        if payload < low:
+            return np.int64(-1), _ZERO
+        place = np.uint64(payload) - np.uint64(low)
+        return np.int64(min(place, np.uint64(_BEHIND_ALL))), _ONE
+    value = number_of_key(payload)
+    if not abs(value) < _FAR:
+        return (_BEHIND_ALL if value > 0.0 else np.int64(-1)), _ZERO
+    whole = -1.0 if payload == BEFORE_ZERO else np.floor(value)
+    place = np.int64(whole) - low
+    if not fine:
+        between = whole != value
+        return place + np.int64(between), np.uint64(not between)
+    place = 3 * place + 1
+    if whole == value:
+        return place, _ONE
+    if payload == key_of_number(whole) + 1:
+        return place + 1, _ONE
+    return place + 2, np.uint64(payload == key_of_number(whole + 1.0) - 1)

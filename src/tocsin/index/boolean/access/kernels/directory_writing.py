@@ -1,0 +1,189 @@
+"""How does a directory of fields come about? One pass over an index's lists to write the rows, one for the tables."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.boolean.access.kernels.directory import (
+    ABOUT,
+    BEFORE_ZERO,
+    BITS,
+    CODED,
+    CONJUNCTIONS,
+    EQUALITIES,
+    FINE,
+    KIND_MASK,
+    LOWEST,
+    SINGLES,
+    SPAN,
+    STEPS,
+    TRANSFORM_SHIFT,
+    WIDTH,
+    WORD,
+    bit_place,
+)
+from tocsin.index.boolean.access.kernels.layouts import Lists, Runs
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.kernels import codes
+from tocsin.kernels.jit import count_bits, kernel
+from tocsin.kernels.programs.terms import number_of_key
+
+FEWEST_STEPPED: Final = 8
+"""A run of fewer equalities is walked: it lies in a cache line."""
+
+MOST_STEPPED: Final = 2**16 - 1
+"""A longer run is searched: steps count in 16 bits, and among so many entries a search is little."""
+
+ROOMY: Final = 4
+"""Nor has a run steps whose field has more than so many times its entries of operands."""
+
+SPARSE: Final = 16
+"""Operands are bits unless so many bits would be for each, on average."""
+
+_EXACT = 2.0**52
+_ONE = np.uint64(1)
+_LOW_SIX = np.uint64(63)
+
+
+@kernel
+def measure_rows(lists: Lists, short: int, rows: NDArray[np.int64]) -> tuple[int, int]:
+    """Write every row, all of it 0 before, and returns how many words and steps they lead to.
+
+    Lists of at most `short` entries, equalities with steps apart, are walked and need no code.
+    """
+    fields = lists.fields
+    words = np.int64(0)
+    steps = np.int64(0)
+    for field in range(len(fields.kinds)):
+        row = rows[WIDTH * field : WIDTH * (field + 1)]
+        row[ABOUT] = np.int64(fields.kinds[field]) | (np.int64(fields.transforms[field]) << TRANSFORM_SHIFT)
+        row[SINGLES] = _range(lists.single_runs.starts[field], lists.single_runs.starts[field + 1])
+        row[CONJUNCTIONS] = _range(lists.conjunction_runs.starts[field], lists.conjunction_runs.starts[field + 1])
+        first, stop = _stepped(fields, lists.conjunction_runs, field)
+        row[EQUALITIES] = _range(first, stop)
+        row[STEPS] = -1
+        if first < stop:
+            row[STEPS] = steps
+            steps += _operands(fields, field) + 1
+        if fields.kinds[field] <= codes.INSTANT:
+            words += _measure_bits(fields, field, words, row)
+        if fields.kinds[field] > codes.INSTANT or first < stop or _is_searched(lists, short, field):
+            row[ABOUT] |= CODED
+    return words, steps
+
+
+@kernel
+def write_tables(lists: Lists, rows: NDArray[np.int64], words: NDArray[np.uint64], steps: NDArray[np.uint16]) -> None:
+    """Write what the rows lead to; `words` are 0 before."""
+    fields = lists.fields
+    for field in range(len(fields.kinds)):
+        row = rows[WIDTH * field : WIDTH * (field + 1)]
+        operands = fields.operands[fields.operand_starts[field] : fields.operand_starts[field + 1]]
+        if row[ABOUT] & BITS:
+            _write_bits(operands, row, words)
+        if row[STEPS] >= 0:
+            first, stop = row[EQUALITIES] & 0xFFFFFFFF, row[EQUALITIES] >> 32
+            out = steps[row[STEPS] : row[STEPS] + len(operands) + 1]
+            _write_steps(lists.conjunctions.bounds[first:stop], out)
+
+
+@kernel
+def _range(first: int, stop: int) -> int:
+    return np.int64(first) | (np.int64(stop) << 32)
+
+
+@kernel
+def _operands(fields: Fields, field: int) -> int:
+    return fields.operand_starts[field + 1] - fields.operand_starts[field]
+
+
+@kernel
+def _is_searched(lists: Lists, short: int, field: int) -> bool:
+    """Whether a list is looked up by the field's code, but for equalities with steps."""
+    singles, programs, conjunctions = lists.single_runs.starts, lists.program_runs.starts, lists.conjunction_runs.starts
+    return (
+        singles[field] < singles[field + 1]
+        or programs[field] < programs[field + 1]
+        or conjunctions[field + 1] - conjunctions[field] > short
+    )
+
+
+@kernel
+def _stepped(fields: Fields, runs: Runs, field: int) -> tuple[int, int]:
+    """The field's run of equalities, if it is to have steps; else nothing, behind its conjunctions."""
+    start = runs.starts[field]
+    for run in range(runs.run_starts[field], runs.run_starts[field + 1]):
+        stop = runs.run_stops[run]
+        number = stop - start
+        if runs.run_widths[run] == 0 and number >= FEWEST_STEPPED and number <= MOST_STEPPED:
+            if _operands(fields, field) <= ROOMY * number:
+                return start, stop
+        start = stop
+    return runs.starts[field + 1], runs.starts[field + 1]
+
+
+@kernel
+def _measure_bits(fields: Fields, field: int, words: int, row: NDArray[np.int64]) -> int:
+    """Write how a field's operands are bits, if they can be; returns how many words they need beyond the row."""
+    operands = fields.operands[fields.operand_starts[field] : fields.operand_starts[field + 1]]
+    kind = np.int64(fields.kinds[field])
+    if len(operands) == 0:
+        return np.int64(0)
+    low = operands[0]
+    if kind == codes.NUMBER:
+        value = number_of_key(operands[0])
+        if not abs(value) < _EXACT:
+            return np.int64(0)
+        low = np.int64(-1) if operands[0] == BEFORE_ZERO else np.int64(np.floor(value))
+    for fine in (np.int64(0), np.int64(FINE)):
+        last = _last_bit(operands, kind, fine, low)
+        if last >= 0 and last < max(64, SPARSE * len(operands)):
+            count = (last >> 6) + 1
+            row[ABOUT] |= BITS | fine
+            row[LOWEST] = low
+            row[SPAN] = _range(count, len(operands))
+            row[WORD] = words
+            return count if count > 1 else np.int64(0)
+    return np.int64(0)
+
+
+@kernel
+def _last_bit(operands: NDArray[np.int64], kind: int, fine: int, low: int) -> int:
+    """The bit of the last operand, or -1 where one has none of its own, or they do not ascend (in a damaged file)."""
+    if kind == codes.NUMBER and not abs(number_of_key(operands[-1])) < _EXACT:
+        return np.int64(-1)
+    place = np.int64(-1)
+    for o in range(len(operands)):
+        before = place
+        place, exact = bit_place(kind, fine, low, operands[o])
+        if not exact or place <= before:
+            return np.int64(-1)
+    return place
+
+
+@kernel
+def _write_bits(operands: NDArray[np.int64], row: NDArray[np.int64], words: NDArray[np.uint64]) -> None:
+    about, low, first, count = row[ABOUT], row[LOWEST], row[WORD], row[SPAN] & 0xFFFFFFFF
+    table = np.zeros(2 * count, np.uint64)
+    for o in range(len(operands)):
+        place, _ = bit_place(about & KIND_MASK, about & FINE, low, operands[o])
+        table[2 * (place >> 6)] |= _ONE << (np.uint64(place) & _LOW_SIX)
+    for w in range(1, count):
+        table[2 * w + 1] = table[2 * w - 1] + count_bits(table[2 * w - 2])
+    if count == 1:
+        row[WORD] = np.int64(table[0])
+    else:
+        words[2 * first : 2 * (first + count)] = table
+
+
+@kernel
+def _write_steps(bounds: NDArray[np.int32], out: NDArray[np.uint16]) -> None:
+    """Of operand o, the entries with its own code, 2 o + 1, are [out[o], out[o + 1])."""
+    place = 0
+    for operand in range(len(out)):
+        while place < len(bounds) and bounds[place] < 2 * operand + 1:
+            place += 1
+        out[operand] = place

@@ -1,0 +1,108 @@
+"""Which conjunctions can be ruled out by 16 bits each, without a look at their predicates?
+
+Of one predicate beside the access key, the field and, where fields are few enough to leave bits, what it asks of a
+value, coarsely: at most, at least or within one of some *levels*, even parts of the field's codes. An event sets, in a
+bitmap of 2**16, what each of its values may satisfy: one word a value, for all predicates of a field lie in one word.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LATER, LOWEST_CODE
+from tocsin.kernels.jit import inlined, kernel
+
+BITS: Final = 16
+MOST_ASKED: Final = 6
+"""At most so many bits say what is asked: a word's."""
+
+_ONE = np.uint64(1)
+_SIX = np.uint64(6)
+_LOW_SIX = np.uint64(63)
+_LOW_SIXTEEN = np.uint64(0xFFFF)
+
+
+@kernel
+def asked_bits(fields: int) -> int:
+    """How many bits are left to say what is asked, with so many fields."""
+    bits = np.int64(MOST_ASKED)
+    while bits > 0 and fields << bits > 1 << BITS:
+        bits -= 1
+    return bits
+
+
+@inlined
+def level_count(bits: int) -> int:
+    """How many levels so many bits tell apart: three kinds of each, and one bit for anything else."""
+    return ((np.int64(1) << bits) - 1) // 3
+
+
+@inlined
+def level_of(code: int, operands: int, levels: int) -> int:
+    """The level of a code of a field with so many operands, whose codes are 0 to twice as many."""
+    return np.int64(code) * levels // (2 * operands + 1)
+
+
+@kernel
+def filter_of(field: int, low: int, high: int, operands: int, bits: int) -> int:
+    """The filter of a predicate: a range of codes of a field; from LOWEST_CODE to HIGHEST_CODE for any."""
+    levels = level_count(bits)
+    asked = np.int64(0)
+    if levels > 1 and not (low <= LOWEST_CODE and high == HIGHEST_CODE):
+        if low > LOWEST_CODE and high == HIGHEST_CODE:
+            asked = 1 + levels + level_of(low, operands, levels)
+        elif low > LOWEST_CODE and level_of(low, operands, levels) == level_of(high, operands, levels):
+            asked = 1 + 2 * levels + level_of(low, operands, levels)
+        else:
+            asked = 1 + level_of(high, operands, levels)
+    return ((np.int64(field) << bits) | asked) & 0xFFFF
+
+
+@inlined
+def satisfied(code: int, operands: int, bits: int, levels: int) -> int:
+    """The bits of what a code may satisfy."""
+    if levels <= 1 or code == LATER:
+        return (_ONE << (_ONE << np.uint64(bits))) - _ONE if bits < MOST_ASKED else ~np.uint64(0)
+    level = np.uint64(level_of(code, operands, levels))
+    count = np.uint64(levels)
+    at_most = ((_ONE << (count - level)) - _ONE) << (_ONE + level)
+    at_least = ((_ONE << (level + _ONE)) - _ONE) << (_ONE + count)
+    within = _ONE << (_ONE + count + count + level)
+    return _ONE | at_most | at_least | within
+
+
+@inlined
+def mark(
+    fields: NDArray[np.int32],
+    pair_codes: NDArray[np.int32],
+    operand_starts: NDArray[np.int64],
+    bits: int,
+    first: int,
+    stop: int,
+    satisfiable: NDArray[np.uint64],
+) -> None:
+    """Set what the values of an event's pairs [first, stop) may satisfy."""
+    levels = level_count(bits)
+    for pair in range(np.uint64(first), np.uint64(stop)):
+        field = np.uint64(fields[pair])
+        operands = operand_starts[field + _ONE] - operand_starts[field] if levels > 1 else np.int64(0)
+        place = (field << np.uint64(bits)) & _LOW_SIXTEEN
+        found = satisfied(pair_codes[pair], operands, bits, levels)
+        satisfiable[place >> _SIX] |= found << (place & _LOW_SIX)
+
+
+@inlined
+def unmark(fields: NDArray[np.int32], bits: int, first: int, stop: int, satisfiable: NDArray[np.uint64]) -> None:
+    """Clear them again."""
+    for pair in range(np.uint64(first), np.uint64(stop)):
+        place = (np.uint64(fields[pair]) << np.uint64(bits)) & _LOW_SIXTEEN
+        satisfiable[place >> _SIX] = np.uint64(0)
+
+
+@inlined
+def is_satisfiable(asked: int, satisfiable: NDArray[np.uint64]) -> int:
+    """1 where an event may satisfy a filter, else 0."""
+    return (satisfiable[asked >> _SIX] >> (asked & _LOW_SIX)) & _ONE

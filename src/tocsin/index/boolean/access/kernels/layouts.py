@@ -1,0 +1,94 @@
+"""What does an access index hold? Fields with their operands, and three kinds of lists, clustered by access key."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.kernels.packing import kind_of
+
+# What a run of a clustered list is sorted by.
+ANY: Final = -3  # ranges without ends
+AT_MOST: Final = -2  # ranges without a lower end, by their upper end
+AT_LEAST: Final = -1  # ranges without an upper end, by their lower end; everything else: by the lower end
+
+
+# Numbers of a predicate. NARROW holds where no code of a finite end has more than 16 bits: lowest | highest << 16, and
+# NARROW_HIGHEST for HIGHEST_CODE.
+NARROW: Final = 2
+WIDE: Final = 3
+NARROW_HIGHEST: Final = 0xFFFF
+
+
+class Runs(NamedTuple):
+    """Lists by field, each cut into runs of one class. D fields, R runs, E entries."""
+
+    starts: NDArray[np.int64]  # (D + 1,) entries [starts[d], starts[d + 1]) are field d's
+    run_starts: NDArray[np.int32]  # (D + 1,) so are its runs
+    run_stops: NDArray[np.int64]  # (R,) where each run ends; it starts where the one before ends
+    run_widths: NDArray[np.int32]  # (R,) ANY, AT_MOST, AT_LEAST, or the widest range in it (highest - lowest code)
+
+
+class Postings(NamedTuple):
+    """Access keys that lead to a subscription: it matches where the key holds, or must then be verified. E entries."""
+
+    lows: NDArray[np.int32]  # (E,)
+    highs: NDArray[np.int32]  # (E,)
+    owners: NDArray[np.int32]  # (E,) the subscription
+
+
+class Conjunctions(NamedTuple):
+    """Access keys of conjunctions of two ranges or more, and their predicates beside them. E entries, P predicates."""
+
+    bounds: NDArray[np.int32]  # (E,) the operand that the run is sorted by
+    filters: NDArray[np.uint16]  # (E,) of another predicate: `index.boolean.access.kernels.filters` says how
+    tails: NDArray[np.uint32]  # (E,) its first predicate
+    owners: NDArray[np.int32]  # (E,) the subscription
+    predicates: NDArray[np.int32]  # (WIDE P,) field * 4 + last * 2 + negated, lowest code, highest code
+    stride: NDArray[np.int64]  # (1,) WIDE; or NARROW, and `predicates` (NARROW P,) with both codes in one number
+
+
+class Programs(NamedTuple):
+    """The expressions that are no conjunctions. Q programs, U of them without a cover."""
+
+    owners: NDArray[np.int32]  # (Q,) the subscription of each program
+    uncovered: NDArray[np.int32]  # (U,) the programs to verify on every event
+
+
+class Lists(NamedTuple):
+    """A whole access index, but for the expressions that need more than ranges."""
+
+    fields: Fields
+    single_runs: Runs
+    singles: Postings
+    conjunction_runs: Runs
+    conjunctions: Conjunctions
+    program_runs: Runs
+    program_postings: Postings  # owners: the program to verify
+    programs: Programs
+
+
+class Scratch(NamedTuple):
+    """A thread's memory between calls. D fields, N pairs that 64 events can activate, E entries, S subscriptions."""
+
+    fields: NDArray[np.int32]  # (N,) what a block of events activates
+    codes: NDArray[np.int32]  # (N,) or LATER
+    payloads: NDArray[np.int64]  # (N,) what a code that is LATER is worked out from
+    values: NDArray[np.int32]  # (D,) the event's code of each field; ABSENT between events
+    satisfiable: NDArray[np.uint64]  # (1024,) a bit for each filter that an event may satisfy; 0 between events
+    survivors: NDArray[np.uint32]  # (E + 1,) conjunctions that are still in question
+    doubtful: NDArray[np.uint32]  # (E + 1,) those of which not even the first predicate is known to hold
+    hits: NDArray[np.int32]  # (E + 1,) subscriptions found, in any order, perhaps twice
+    candidates: NDArray[np.int32]  # (E + 1,) programs that one event's keys lead to, perhaps twice
+    distinct: NDArray[np.int32]  # (Q + 1,) programs to verify for a block, each once
+    program_lanes: NDArray[np.uint64]  # (Q,) the events of the block whose keys lead to each; 0 between blocks
+    program_masks: NDArray[np.uint64]  # (Q + 1,) those that it holds for
+    words: NDArray[np.uint64]  # (S / 64 + 1,) a bit for each subscription found; 0 between events
+    summary: NDArray[np.uint64]  # (S / 4096 + 1,) a bit for each word that is not 0
+    buckets: NDArray[np.int32]  # (BUCKETS,) to sort few hits by
+
+
+SCRATCH: Final = kind_of(Scratch, writeable=True)

@@ -1,0 +1,323 @@
+"""Which subscriptions of an access index does each event satisfy? Lists by key, then what their keys leave open.
+
+After `boolean` indexes over access predicates (Fabret et al. 2001) and OpIndex's lists by pivot and operator (Zhang et
+al. 2014, section 4.2). Masks come first and compaction second: a test writes where the next survivor goes and moves on
+by 0 or 1, without a branch.
+
+Every array is a parameter of its own: counting references to those of a tuple cost 2 us an event, a third of the whole.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.boolean.access.kernels.activation import hide, show
+from tocsin.index.boolean.access.kernels.directory import (
+    CONJUNCTIONS,
+    EQUALITIES,
+    SINGLES,
+    STEPS,
+    column,
+    entries,
+    row_of,
+)
+from tocsin.index.boolean.access.kernels.filters import is_satisfiable, mark, unmark
+from tocsin.index.boolean.access.kernels.layouts import ANY, AT_LEAST, AT_MOST, NARROW, NARROW_HIGHEST
+from tocsin.index.fields.kernels.layouts import LATER
+from tocsin.kernels.jit import inlined, prefetch
+from tocsin.kernels.searching import first_at_least
+
+SHORT: Final = 48
+"""A list of at most so many entries is walked from end to end: cheaper than to search its runs."""
+
+AHEAD: Final = np.uint64(16)
+"""So many survivors ahead of the one that is tested, predicates are asked for."""
+
+NO_FLOOR: Final = -np.inf
+"""The floor of scores where all conjunctions are wanted."""
+
+BLOCK: Final = np.uint64(5)
+"""Bits of the places of a list that have one best score."""
+
+_IN_BLOCK = (np.uint64(1) << BLOCK) - np.uint64(1)
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_TWO = np.uint64(2)
+
+
+@inlined
+def run_range(ends: NDArray[np.int32], width: int, start: int, stop: int, code: int) -> tuple[int, int]:
+    """The entries of a run whose ranges can hold a code; they do, unless the width is above 0."""
+    if width == ANY:
+        return start, stop
+    if width == AT_MOST:
+        return first_at_least(ends, start, stop, code), stop
+    if width == AT_LEAST:
+        return start, first_at_least(ends, start, stop, code + 1)
+    first = first_at_least(ends, start, stop, code - width)
+    return first, first_at_least(ends, first, stop, code + 1)
+
+
+@inlined
+def prefetch_lists(
+    rows: NDArray[np.int64],
+    steps: NDArray[np.uint16],
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    owners: NDArray[np.int32],
+    filters: NDArray[np.uint16],
+    fields: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    first_pair: int,
+    last_pair: int,
+) -> None:
+    """Ask for the beginnings of the lists that the pairs [first_pair, last_pair) will look at: the next event's."""
+    for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
+        row = row_of(fields[pair])
+        start, stop = entries(rows, row, SINGLES)
+        if start < stop:
+            prefetch(lows, start)
+            prefetch(highs, start)
+            prefetch(owners, start)
+        start, stop = entries(rows, row, CONJUNCTIONS)
+        prefetch(filters, start)
+        first, last = equal_range(rows, row, steps, codes[pair])
+        if first < last:
+            prefetch(filters, first)
+
+
+@inlined
+def equal_range(rows: NDArray[np.int64], row: int, steps: NDArray[np.uint16], code: int) -> tuple[int, int]:
+    """The entries under the equality with a code, of a field whose equalities have steps; else none."""
+    at = column(rows, row, STEPS)
+    if at < 0 or code & 1 == 0:  # between operands
+        return _ZERO, _ZERO
+    start, _ = entries(rows, row, EQUALITIES)
+    place = np.uint64(at + (code >> 1))
+    return start + np.uint64(steps[place]), start + np.uint64(steps[place + _ONE])
+
+
+@inlined
+def take_postings(
+    starts: NDArray[np.int64],
+    run_starts: NDArray[np.int32],
+    run_stops: NDArray[np.int64],
+    run_widths: NDArray[np.int32],
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    owners: NDArray[np.int32],
+    fields: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    first_pair: int,
+    last_pair: int,
+    out: NDArray[np.int32],
+) -> int:
+    """Write the owners of the postings that hold the codes of an event's pairs [first_pair, last_pair); how many."""
+    to = _ZERO
+    for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
+        code = codes[pair]
+        if code == LATER:  # no list is looked up by it
+            continue
+        field = np.uint64(fields[pair])
+        start = np.uint64(starts[field])
+        stop = np.uint64(starts[field + _ONE])
+        if stop - start <= np.uint64(SHORT):
+            for q in range(start, stop):
+                out[to] = owners[q]
+                to += np.uint64((lows[q] <= code) & (highs[q] >= code))
+            continue
+        for run in range(np.uint64(run_starts[field]), np.uint64(run_starts[field + _ONE])):
+            width = run_widths[run]
+            run_stop = np.uint64(run_stops[run])
+            first, last = run_range(highs if width == AT_MOST else lows, width, start, run_stop, code)
+            if width <= 0:
+                for q in range(first, last):
+                    out[to + (q - first)] = owners[q]
+                to += last - first
+            else:
+                for q in range(first, last):
+                    out[to] = owners[q]
+                    to += np.uint64(highs[q] >= code)
+            start = run_stop
+    return to
+
+
+@inlined
+def take_conjunctions(
+    run_starts: NDArray[np.int32],
+    run_stops: NDArray[np.int64],
+    run_widths: NDArray[np.int32],
+    bounds: NDArray[np.int32],
+    filters: NDArray[np.uint16],
+    tails: NDArray[np.uint32],
+    owners: NDArray[np.int32],
+    predicates: NDArray[np.int32],
+    stride: int,
+    bits: int,
+    rows: NDArray[np.int64],
+    words: NDArray[np.uint64],
+    steps: NDArray[np.uint16],
+    operand_starts: NDArray[np.int64],
+    operands: NDArray[np.int64],
+    fields: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    payloads: NDArray[np.int64],
+    first_pair: int,
+    last_pair: int,
+    maxima: NDArray[np.float64],
+    floor: float,
+    values: NDArray[np.int32],
+    satisfiable: NDArray[np.uint64],
+    survivors: NDArray[np.uint32],
+    others: NDArray[np.uint32],
+    out: NDArray[np.int32],
+    to: int,
+) -> tuple[int, int]:
+    """Append the owners of an event's conjunctions that hold; the new count, and how many were verified.
+
+    Those whose block of the list has no score of `floor` may be left out.
+    """
+    mark(fields, codes, operand_starts, bits, first_pair, last_pair, satisfiable)
+    sure, doubtful = select_conjunctions(
+        run_starts,
+        run_stops,
+        run_widths,
+        bounds,
+        filters,
+        rows,
+        steps,
+        satisfiable,
+        fields,
+        codes,
+        first_pair,
+        last_pair,
+        maxima,
+        floor,
+        survivors,
+        others,
+    )
+    unmark(fields, bits, first_pair, last_pair, satisfiable)
+    if sure + doubtful == _ZERO:
+        return np.int64(to), np.int64(0)
+    show(fields, codes, payloads, rows, words, operand_starts, operands, first_pair, last_pair, values)
+    to = verify_by_level(tails, owners, predicates, stride, others, doubtful, _ZERO, values, out, to)
+    to = verify_by_level(tails, owners, predicates, stride, survivors, sure, _ONE, values, out, to)
+    hide(fields, first_pair, last_pair, values)
+    return np.int64(to), np.int64(sure + doubtful)
+
+
+@inlined
+def select_conjunctions(
+    run_starts: NDArray[np.int32],
+    run_stops: NDArray[np.int64],
+    run_widths: NDArray[np.int32],
+    bounds: NDArray[np.int32],
+    filters: NDArray[np.uint16],
+    rows: NDArray[np.int64],
+    steps: NDArray[np.uint16],
+    satisfiable: NDArray[np.uint64],
+    fields: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    first_pair: int,
+    last_pair: int,
+    maxima: NDArray[np.float64],
+    floor: float,
+    survivors: NDArray[np.uint32],
+    others: NDArray[np.uint32],
+) -> tuple[int, int]:
+    """Write the places of an event's conjunctions that are in question; how many survivors, and how many others.
+
+    Of the survivors the first predicate is known to hold; of the others nothing is.
+    """
+    sure = _ZERO
+    doubtful = _ZERO
+    for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
+        row = row_of(fields[pair])
+        start, stop = entries(rows, row, CONJUNCTIONS)
+        equal_start, equal_stop = entries(rows, row, EQUALITIES)
+        first, last = equal_range(rows, row, steps, codes[pair])
+        sure = select_by_filter(filters, first, last, satisfiable, maxima, floor, survivors, sure)
+        if (equal_start - start) + (stop - equal_stop) <= np.uint64(SHORT):
+            doubtful = select_by_filter(filters, start, equal_start, satisfiable, maxima, floor, others, doubtful)
+            doubtful = select_by_filter(filters, equal_stop, stop, satisfiable, maxima, floor, others, doubtful)
+            continue
+        field = np.uint64(fields[pair])
+        for run in range(np.uint64(run_starts[field]), np.uint64(run_starts[field + _ONE])):
+            run_stop = np.uint64(run_stops[run])
+            if start != equal_start or equal_start == equal_stop:
+                width = run_widths[run]
+                first, last = run_range(bounds, width, start, run_stop, codes[pair])
+                if width > 0 or width == ANY:
+                    doubtful = select_by_filter(filters, first, last, satisfiable, maxima, floor, others, doubtful)
+                else:
+                    sure = select_by_filter(filters, first, last, satisfiable, maxima, floor, survivors, sure)
+            start = run_stop
+    return sure, doubtful
+
+
+@inlined
+def select_by_filter(
+    filters: NDArray[np.uint16],
+    first: int,
+    last: int,
+    satisfiable: NDArray[np.uint64],
+    maxima: NDArray[np.float64],
+    floor: float,
+    survivors: NDArray[np.uint32],
+    found: int,
+) -> int:
+    """Append the places in [first, last) whose filters the event may satisfy; returns the new count.
+
+    With a floor, whole blocks are passed over whose best score is below.
+    """
+    while first < last:
+        stop = last if floor == NO_FLOOR else min(last, (first | _IN_BLOCK) + _ONE)
+        if floor == NO_FLOOR or maxima[first >> BLOCK] >= floor:
+            for q in range(first, stop):
+                survivors[found] = q
+                found += is_satisfiable(np.uint64(filters[q]), satisfiable)
+        first = stop
+    return found
+
+
+@inlined
+def verify_by_level(
+    tails: NDArray[np.uint32],
+    owners: NDArray[np.int32],
+    predicates: NDArray[np.int32],
+    stride: int,
+    survivors: NDArray[np.uint32],
+    found: int,
+    level: int,
+    values: NDArray[np.int32],
+    out: NDArray[np.int32],
+    to: int,
+) -> int:
+    """Test predicate after predicate of all survivors at once, from a level on; appends those whose last one holds."""
+    while found > _ZERO:
+        kept = _ZERO
+        for j in range(found):
+            ahead = np.uint64(survivors[min(j + AHEAD, found - _ONE)])
+            prefetch(predicates, (np.uint64(tails[ahead]) + level) * stride)
+            q = np.uint64(survivors[j])
+            at = (np.uint64(tails[q]) + level) * stride
+            field = np.uint64(np.uint32(predicates[at]))
+            value = values[field >> _TWO]
+            if stride == np.uint64(NARROW):
+                ends = np.uint32(predicates[at + _ONE])
+                low, high = np.int32(ends & NARROW_HIGHEST), np.int32(ends >> np.uint32(16))
+            else:
+                low, high = predicates[at + _ONE], predicates[at + _TWO]
+            inside = np.uint64((value >= low) & (value <= high))
+            holds = (inside ^ (field & _ONE)) & np.uint64(value >= 0)
+            is_last = (field >> _ONE) & _ONE
+            out[to] = owners[q]
+            to += holds & is_last
+            survivors[kept] = survivors[j]
+            kept += holds & (_ONE - is_last)
+        found = kept
+        level += _ONE
+    return to

@@ -1,0 +1,249 @@
+"""In which list of an access index does each subscription go, and under which keys?
+
+A conjunction of ranges on single attributes carries its predicates with it: alone it is found by its key (SINGLE), else
+its key is the predicate that fewest events satisfy (CONJUNCTION). Any other expression (PROGRAM) goes under each key of
+its cover and is then verified as a whole; one without a cover is verified on every event (UNCOVERED).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.boolean.access.kernels.filters import asked_bits, filter_of, level_count
+from tocsin.index.boolean.access.kernels.layouts import NARROW_HIGHEST, WIDE
+from tocsin.index.fields.kernels.keys import ALWAYS, NEVER, Keys, Shares, cheapest_key, needs_all
+from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE
+from tocsin.kernels import codes
+from tocsin.kernels.jit import kernel
+from tocsin.kernels.programs.covers import choose_cover, cover_literals
+from tocsin.kernels.programs.layouts import Expressions
+
+DEAD: Final = 0  # matches no event
+SINGLE: Final = 1
+CONJUNCTION: Final = 2
+PROGRAM: Final = 3
+UNCOVERED: Final = 4
+
+
+@kernel
+def place_all(leaves: Expressions, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """The list that each subscription goes in."""
+    starts = leaves.program_starts
+    program = leaves.program
+    kinds = leaves.leaf_kinds
+    lists = np.empty(len(starts) - 1, np.uint8)
+    for s in range(len(lists)):
+        chosen = CONJUNCTION
+        for place in range(starts[s], starts[s + 1]):
+            code = program[place]
+            if code < 0 or kinds[code >> 1] != codes.RANGE:
+                chosen = PROGRAM
+                break
+            if costs[code] == NEVER:
+                chosen = DEAD
+        if chosen == CONJUNCTION and starts[s + 1] - starts[s] == 1 and program[starts[s]] & 1 == 0:
+            chosen = SINGLE
+        lists[s] = chosen
+    return lists
+
+
+@kernel
+def order_conjunction(
+    program: NDArray[np.int32],
+    start: int,
+    stop: int,
+    costs: NDArray[np.float64],
+    literals: NDArray[np.int32],
+) -> None:
+    """Write a conjunction's literals, those that fewest events satisfy first."""
+    for i in range(stop - start):
+        literal = program[start + i]
+        at = i
+        while at > 0 and costs[literals[at - 1]] > costs[literal]:
+            literals[at] = literals[at - 1]
+            at -= 1
+        literals[at] = literal
+
+
+@kernel
+def filter_literal(
+    literals: NDArray[np.int32], count: int, keys: Keys, shares: NDArray[np.float64], by_range: bool
+) -> int:
+    """Of a conjunction's literals in order, the one to filter by beside the first: the next, or the rarest field's."""
+    if by_range:
+        return literals[min(1, count - 1)]
+    own = keys.present[literals[0] >> 1]
+    second = literals[0]
+    for i in range(1, count):
+        field = keys.present[literals[i] >> 1]
+        before = keys.present[second >> 1]
+        if field != own and (before == own or shares[field] < shares[before]):
+            second = literals[i]
+    return second
+
+
+@kernel
+def literal_range(literal: int, keys: Keys) -> tuple[int, int, int]:
+    """The key of a range literal: its field, and its range or, negated, every value."""
+    at = keys.starts[literal >> 1]
+    if literal & 1:
+        return keys.fields[at], np.int32(LOWEST_CODE), np.int32(HIGHEST_CODE)
+    return keys.fields[at], keys.lows[at], keys.highs[at]
+
+
+@kernel
+def single_keys(
+    program: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    owners: NDArray[np.int32],
+    keys: Keys,
+    out: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
+) -> None:
+    """Write the field, lowest and highest code of each single."""
+    for i in range(len(owners)):
+        field, low, high = literal_range(program[starts[owners[i]]], keys)
+        out[0][i] = field
+        out[1][i] = low
+        out[2][i] = high
+
+
+@kernel
+def conjunction_keys(
+    program: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    owners: NDArray[np.int32],
+    costs: NDArray[np.float64],
+    keys: Keys,
+    out: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
+) -> None:
+    """Write the field, lowest and highest code of each conjunction's access predicate."""
+    longest = 0
+    for i in range(len(owners)):
+        longest = max(longest, starts[owners[i] + 1] - starts[owners[i]])
+    literals = np.empty(longest + 1, np.int32)
+    for i in range(len(owners)):
+        s = owners[i]
+        order_conjunction(program, starts[s], starts[s + 1], costs, literals)
+        field, low, high = literal_range(literals[0], keys)
+        out[0][i] = field
+        out[1][i] = low
+        out[2][i] = high
+
+
+@kernel
+def write_conjunctions(
+    program: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    owners: NDArray[np.int32],
+    costs: NDArray[np.float64],
+    keys: Keys,
+    shares: NDArray[np.float64],
+    operand_starts: NDArray[np.int64],
+    filters: NDArray[np.uint16],
+    tails: NDArray[np.uint32],
+    predicates: NDArray[np.int32],
+    stride: int,
+) -> None:
+    """Write the predicates of conjunctions, in the order of `owners`, the access predicate of each first."""
+    literals = np.empty(len(predicates) // stride + 1, np.int32)
+    bits = asked_bits(len(operand_starts) - 1)
+    by_range = level_count(bits) > 1
+    at = 0
+    for i in range(len(owners)):
+        start = starts[owners[i]]
+        count = starts[owners[i] + 1] - start
+        order_conjunction(program, start, start + count, costs, literals)
+        second = filter_literal(literals, count, keys, shares, by_range)
+        field, low, high = literal_range(second, keys)
+        operands = operand_starts[field + 1] - operand_starts[field]
+        filters[i] = filter_of(field, low, high, operands, bits)
+        tails[i] = at
+        for j in range(count):
+            key = keys.starts[literals[j] >> 1]
+            last = np.int32(j == count - 1)
+            predicates[stride * at] = (keys.fields[key] << 2) | (last << 1) | (literals[j] & 1)
+            if stride == WIDE:
+                predicates[stride * at + 1] = keys.lows[key]
+                predicates[stride * at + 2] = keys.highs[key]
+            else:
+                predicates[stride * at + 1] = keys.lows[key] | (min(keys.highs[key], NARROW_HIGHEST) << 16)
+            at += 1
+
+
+@kernel
+def program_keys(
+    leaves: Expressions,
+    lists: NDArray[np.uint8],
+    costs: NDArray[np.float64],
+    keys: Keys,
+    shares: Shares,
+) -> NDArray[np.int32]:
+    """The keys (owner, field, lowest code, highest code) of all programs; marks those without a cover, and the dead."""
+    starts = leaves.program_starts
+    program = leaves.program
+    room = 1
+    for s in range(len(lists)):
+        room = max(room, starts[s + 1] - starts[s])
+    picks = np.empty(room, np.int32)
+    stack = np.empty(room, np.int64)
+    literals = np.empty(room, np.int32)
+    levels = np.empty((codes.STACK, 4), np.float64)
+    out = np.empty((1024, 4), np.int32)
+    count = 0
+    for s in range(len(lists)):
+        if lists[s] != PROGRAM:
+            continue
+        cost, root = choose_cover(program, starts[s], starts[s + 1], costs, picks, levels)
+        if cost == NEVER or cost == ALWAYS:
+            lists[s] = DEAD if cost == NEVER else UNCOVERED
+            continue
+        found = cover_literals(program, starts[s], root, picks, stack, literals)
+        for i in range(found):
+            needed = max(1, keys.starts[(literals[i] >> 1) + 1] - keys.starts[literals[i] >> 1])
+            while count + needed > len(out):
+                out = _doubled(out)
+            count += _write_keys(leaves, literals[i], s, costs, keys, shares, out[count:])
+    return out[:count].copy()
+
+
+@kernel
+def _doubled(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    larger = np.empty((2 * len(rows), 4), np.int32)
+    larger[: len(rows)] = rows
+    return larger
+
+
+@kernel
+def _write_keys(
+    leaves: Expressions,
+    literal: int,
+    owner: int,
+    costs: NDArray[np.float64],
+    keys: Keys,
+    shares: Shares,
+    out: NDArray[np.int32],
+) -> int:
+    """Write the keys of one literal of a cover; returns how many."""
+    leaf = literal >> 1
+    first = keys.starts[leaf]
+    stop = keys.starts[leaf + 1]
+    if costs[literal] == NEVER:
+        return 0
+    if literal & 1 or first == stop:
+        out[0, 0] = owner
+        out[0, 1] = keys.present[leaf]
+        out[0, 2] = LOWEST_CODE
+        out[0, 3] = HIGHEST_CODE
+        return 1
+    if needs_all(leaves, leaf):
+        first = cheapest_key(leaf, keys, shares)
+        stop = first + 1
+    for k in range(first, stop):
+        out[k - first, 0] = owner
+        out[k - first, 1] = keys.fields[k]
+        out[k - first, 2] = keys.lows[k]
+        out[k - first, 3] = keys.highs[k]
+    return stop - first

@@ -1,0 +1,211 @@
+"""Which of the expressions that came lately does this event satisfy? An index that takes them one at a time.
+
+Each expression hangs on a chain for every literal of its cover. There is no order to keep, so an insertion costs no
+more than compiling; a match walks the chains of the event's attributes. Made for some thousands of expressions: the
+delta of an engine, which becomes an `access` index when it is full.
+
+Cost: O(expressions on the chains of the event's attributes / 64) for a batch; insertion: some microseconds a predicate.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import empty_runs, frozen
+from tocsin.columns.binding import Binder
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.growing import Growing
+from tocsin.columns.expressions.instances import RecipeBook
+from tocsin.columns.expressions.leaf_order import leaf_places
+from tocsin.columns.expressions.live import LiveExpressions
+from tocsin.columns.expressions.patterns import PatternFinder
+from tocsin.columns.expressions.pools import HIGHEST, LOWEST, Leaf
+from tocsin.index.boolean.chains.kernels import Chains, cover_of, match_chains
+from tocsin.index.found import collect
+from tocsin.index.protocols import Found
+from tocsin.kernels import codes
+from tocsin.kernels.codes import LANES
+from tocsin.kernels.programs.blocks import new_block, widest_block
+from tocsin.kernels.programs.layouts import Verifier
+from tocsin.kernels.programs.verify import new_memo
+from tocsin.language import Instance
+from tocsin.model.expression import Expression
+
+_NEVER, _UNCOVERED = 0.0, np.inf
+_SELECTIVITY = {codes.IN_SET: 0.05, codes.ARRAY_SET: 0.05, codes.INTERSECTS: 0.2, codes.LIKE: 0.3, codes.REGEX: 0.3}
+
+
+class ChainedExpressions:
+    """Expressions under chains of access predicates. One writer; what `frozen` gives may be used by many threads.
+
+    `wanted` is told of every attribute that they look at.
+    """
+
+    def __init__(self, book: RecipeBook, wanted: Wanted) -> None:
+        self._live = LiveExpressions(book)
+        self._heads: Growing[Any] = Growing(np.int32)
+        self._following: Growing[Any] = Growing(np.int32)
+        self._literals: Growing[Any] = Growing(np.int32)
+        self._owners: Growing[Any] = Growing(np.int32)
+        self._uncovered: Growing[Any] = Growing(np.int32)
+        self._named: Counter[int] = Counter()
+        self._wanted = wanted
+        self._places: Growing[Any] = Growing(np.int32)  # where each attribute is among the wanted
+        self._finder = PatternFinder(self._live.compiled())
+        self._kept: ChainedView | None = None
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def add(self, where: Expression | Instance) -> int:
+        """Add an expression; returns its number, which counts from 0."""
+        number = len(self._live)
+        program = self._live.add(where)
+        names = self._live.pools.attributes.items[len(self._heads) :]
+        self._heads.extend([-1] * len(names))
+        self._wanted.add(names)
+        self._places.extend([self._wanted.numbers[name] for name in names])
+        for literal in self._cover(program):
+            self._hang(literal, number)
+        self._kept = None
+        return number
+
+    def frozen(self) -> ChainedView:
+        """The expressions so far; later ones do not change it."""
+        if self._kept is None:
+            chains = Chains(
+                frozen(self._heads.view().copy(), np.int32),
+                self._following.view(),
+                self._literals.view(),
+                self._owners.view(),
+                self._uncovered.view(),
+            )
+            compiled = self._live.compiled()
+            self._finder = self._finder.kept_for(compiled)
+            binder = Binder(
+                compiled,
+                self._live.pools.attributes.numbers,
+                len(self._heads),
+                (self._wanted.ordered, self._places.view()),
+                self._finder,
+            )
+            self._kept = ChainedView(compiled, binder, chains)
+        return self._kept
+
+    def _hang(self, literal: int, number: int) -> None:
+        attribute = self._attribute(self._live.leaves()[literal >> 1])
+        self._named[attribute] += 1
+        self._following.append(self._heads.get(attribute))
+        self._literals.append(literal)
+        self._owners.append(number)
+        self._heads.put(attribute, len(self._owners) - 1)
+
+    def _cover(self, program: NDArray[np.int32]) -> list[int]:
+        """The literals to hang an expression on; none where it never holds. Notes those without a cover."""
+        places = program.tolist()
+        if all(code >= 0 for code in places):
+            costs = [self._cost(code) for code in places]
+            least = min(costs)
+            if least < _UNCOVERED:
+                return [] if least == _NEVER else [places[costs.index(least)]]
+        elif (chosen := self._cover_of_tree(program)) is not None:
+            return chosen
+        self._uncovered.append(len(self._live) - 1)
+        return []
+
+    def _cover_of_tree(self, program: NDArray[np.int32]) -> list[int] | None:
+        is_leaf = leaf_places(program)
+        literals = np.unique(program[is_leaf])
+        places = program.copy()  # its literals numbered among themselves, for the kernel's table of costs
+        places[is_leaf] = np.searchsorted(literals, program[is_leaf])
+        costs = np.array([self._cost(code) for code in literals.tolist()])
+        out = np.empty(len(program), np.int32)
+        count = cover_of(places, costs, out)
+        return None if count < 0 else [c for c in literals[out[:count]].tolist() if self._cost(c) != _NEVER]
+
+    def _cost(self, literal: int) -> float:
+        """What a literal costs as an access predicate: how often its attribute is named, times a rough selectivity."""
+        leaf = self._live.leaves()[literal >> 1]
+        if leaf.kind == codes.TRUE_LEAF:
+            return _NEVER if literal & 1 else _UNCOVERED
+        if leaf.kind in (codes.FALSE_LEAF, codes.UNKNOWN_LEAF):
+            return _UNCOVERED if literal & 1 and leaf.kind == codes.FALSE_LEAF else _NEVER
+        if leaf.kind == codes.TRUTH or (leaf.kind in (codes.IS_NULL, codes.TERM_IS_NULL) and not literal & 1):
+            return _UNCOVERED
+        attribute = self._attribute(leaf)
+        if attribute < 0:
+            return _UNCOVERED
+        share = 1.0 + self._named[attribute]
+        if literal & 1:
+            return share
+        if leaf.kind == codes.RANGE:
+            one_value, open_end = leaf.low == leaf.high, leaf.low == LOWEST or leaf.high == HIGHEST
+            return share * (0.02 if one_value else 0.5 if open_end else 0.25)
+        return share * _SELECTIVITY.get(leaf.kind, 1.0)
+
+    def _attribute(self, leaf: Leaf) -> int:
+        """The attribute without which a leaf is UNKNOWN; -1 for none."""
+        if leaf.kind not in (codes.COMPARE, codes.TERM_IS_NULL):
+            return leaf.attribute
+        terms = self._live.pools.terms.items
+        for term in (leaf.attribute, leaf.other) if leaf.kind == codes.COMPARE else (leaf.attribute,):
+            for code, argument, _ in terms[term]:
+                if code == codes.TERM_ATTRIBUTE:
+                    return argument
+        return -1
+
+
+class ChainedView:
+    """What was added up to some moment. Immutable, safe to share between threads."""
+
+    def __init__(self, compiled: CompiledExpressions, binder: Binder, chains: Chains) -> None:
+        self._compiled = compiled
+        self._chains = chains
+        self._binder = binder
+
+    def __len__(self) -> int:
+        return len(self._compiled)
+
+    def match(self, batch: EventBatch, alive: NDArray[np.uint64]) -> Found:
+        """All matches of a batch among the expressions that are alive, by their numbers; exact."""
+        leaves, chains = self._compiled.arrays, self._chains
+        if not len(self):
+            return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0)
+        bound = self._binder.bind(batch)
+        verifier = self._verifier(2 * widest_block(batch.arrays.starts, LANES))
+        counts = np.zeros(2, np.int64)
+        starts, found = collect(
+            len(batch),
+            lambda first, ends, out: match_chains(
+                leaves, chains, batch.arrays, bound, alive, verifier, first, ends, out, counts
+            ),
+        )
+        return Found(starts, found, int(counts[0]), int(counts[1]))
+
+    def expressions(self) -> CompiledExpressions:
+        """The expressions, with the attributes that they had then."""
+        own = self._compiled
+        names = own.attributes[: len(self._chains.heads)]
+        arrays = own.arrays._replace(eager_starts=empty_runs(len(names)))
+        return CompiledExpressions(arrays, names, own.vocabulary, own.transforms, own.regexes)
+
+    def _verifier(self, entries: int) -> Verifier:
+        """This thread's memory for walking programs, kept from view to view."""
+        leaves, attributes = len(self._compiled.arrays.leaf_kinds), len(self._chains.heads)
+        kept: Verifier | None = getattr(_THREADS, "verifier", None)
+        if kept is None or len(kept.memo.stamps) < leaves:
+            memo = new_memo(2 * leaves, 0)
+            kept = Verifier(new_block(2 * attributes, 2 * entries), memo, np.zeros(1, np.int64))
+        if len(kept.block.firsts) <= attributes or len(kept.block.lanes) <= entries:
+            kept = kept._replace(block=new_block(2 * attributes, 2 * entries))
+        _THREADS.verifier = kept
+        return kept
+
+
+_THREADS = threading.local()

@@ -1,0 +1,58 @@
+"""How does an index take events that have ranges? They go along chains, or are scanned; all others go to the index.
+
+The structures find what a *value* satisfies. Of a range a comparison can be TRUE and FALSE at once, which masks of
+predicates can say (`kernels.programs.eager`), and so chains of access predicates, which test each by its mask.
+
+Cost: the chains are made when the first such event comes, 3 us an expression. A block of 64 events then takes some ns
+for each expression on the chains of its attributes, and where these are most expressions, the time of `scan`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tocsin.columns.events.batch import EventBatch
+from tocsin.index.alive import everyone
+from tocsin.index.boolean.chains.static import Chained
+from tocsin.index.boolean.scan import Scan
+from tocsin.index.once import Once
+from tocsin.index.protocols import Alive, Best, Found, Matcher
+
+_MOST: Final = 0.25
+"""Where a block of events walks chains with such a share of all expressions, a scan is faster."""
+
+
+class RangeMatching:
+    """A Matcher's expressions on events of any kind. Immutable, safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._scan: Once[Scan] = Once()
+        self._chained: Once[Chained] = Once()
+
+    def match(self, matcher: Matcher, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
+        """What the matcher is to find in a batch, which may have ranges; exact."""
+        with_ranges = batch.with_ranges()
+        if isinstance(matcher, Scan) or not with_ranges.any():
+            return matcher.match(batch, alive, best)
+        if with_ranges.all():
+            return self._of_ranges(matcher, batch, alive)
+        parts = np.flatnonzero(~with_ranges), np.flatnonzero(with_ranges)
+        plain, ranged = (batch.only(part) for part in parts)
+        found = matcher.match(plain, alive, best), self._of_ranges(matcher, ranged, alive)
+        events = np.concatenate([own[one.events] for own, one in zip(parts, found, strict=True)])
+        order = np.argsort(events, kind="stable")
+        return Found(
+            np.searchsorted(events[order], np.arange(len(batch) + 1)),
+            np.concatenate([one.subscriptions for one in found])[order],
+            sum(one.candidates_examined for one in found),
+            sum(one.verified for one in found),
+        )
+
+    def _of_ranges(self, matcher: Matcher, batch: EventBatch, alive: Alive) -> Found:
+        scan = self._scan.get(lambda: Scan.build(matcher.expressions()))
+        chained = self._chained.get(lambda: Chained(scan.expressions()))
+        if chained.share(batch) > _MOST:
+            return scan.match(batch, alive)
+        return chained.view.match(batch, everyone(len(matcher)) if alive is None else alive)

@@ -1,0 +1,54 @@
+"""How do many compiled expressions come on chains at once? Each by the literals of its cover, priced as `access` does.
+
+On a chain a literal is tested by its masks, which can say that it is TRUE and FALSE of a range at once: what lists by
+operand cannot. So this is how subscriptions that never change are matched with events that have ranges.
+
+Cost: O(P log P) for P predicates; a batch walks the chains of its attributes, entry after entry in memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tocsin.columns.arrays import frozen
+from tocsin.columns.binding import Binder
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.index.boolean.access.building import literal_prices
+from tocsin.index.boolean.chains.chains import ChainedView
+from tocsin.index.boolean.chains.kernels import Chains, cover_all
+from tocsin.index.fields.kernels.key_tables import named_attributes, needed_fields
+from tocsin.index.statistics import Statistics, attribute_shares
+
+_BLOCK = 64
+"""Events that walk chains together."""
+
+
+class Chained:
+    """Expressions on chains, ordered by leaf. Immutable, safe to share between threads.
+
+    `compiled` is as `eager_first` has it.
+    """
+
+    def __init__(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> None:
+        leaves, count = compiled.arrays, len(compiled.attributes)
+        literals, owners, uncovered = cover_all(leaves, literal_prices(compiled, statistics))
+        shares = attribute_shares(compiled.attributes, named_attributes(leaves, count), statistics)
+        attributes = needed_fields(leaves, shares)[literals >> 1] >> 24
+        order = np.lexsort((literals, attributes))
+        starts = np.searchsorted(attributes[order], np.arange(count + 1))
+        self._lengths = np.diff(starts)
+        following = np.arange(1, len(order) + 1)
+        following[starts[1:][self._lengths > 0] - 1] = -1
+        heads = np.where(self._lengths > 0, starts[:-1], -1)
+        columns = (heads, following, literals[order], owners[order], uncovered)
+        self._always = len(uncovered)
+        self._binder = Binder(compiled)
+        self.view = ChainedView(compiled, self._binder, Chains(*(frozen(column, np.int32) for column in columns)))
+
+    def share(self, batch: EventBatch) -> float:
+        """Of all expressions, about how many lie on the chains that a block of a batch's events walks."""
+        some = batch.arrays.attributes[: batch.arrays.starts[min(_BLOCK, len(batch))]]
+        numbers = np.unique(self._binder.bind(batch).attributes[some])
+        walked = int(self._lengths[numbers[numbers >= 0]].sum()) + self._always
+        return walked / max(len(self.view), 1)

@@ -1,0 +1,297 @@
+"""Which values does a predicate of the k-index ask for, one by one? Ranges are enumerated over a domain of integers.
+
+A value that no range enumerates (a fraction, or a number beyond the domain) is *odd*. What ranges it lies in is left
+to verification: it finds every predicate that has a range at all. A predicate of single values has them as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.fields.kernels.code_sets import CodeSets
+from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
+from tocsin.kernels import codes
+from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.programs.terms import key_of_number, number_of_key
+from tocsin.kernels.searching import place_of
+
+# A field's pairs: these, and then one a value.
+PRESENT: Final = 0  # any value: what NOT IN needs
+ODD: Final = 1  # a value that ranges do not enumerate
+PAIRS_BESIDE: Final = 2
+
+# What is wrong with a predicate.
+FINE: Final = 0
+TEXTS: Final = 1  # a range of strings
+OPEN: Final = 2  # a range without an end, and no domain
+LONG: Final = 3  # a range of too many values
+
+
+@inlined
+def in_domain(kind: int, payload: int, domain: NDArray[np.int64]) -> bool:
+    """Whether ranges enumerate a value: all but numbers are, and those that are integers of the domain."""
+    if kind != codes.NUMBER:
+        return True
+    number = number_of_key(payload)
+    return number >= domain[0] and number <= domain[1] and number == np.floor(number)
+
+
+@inlined
+def _parts(sets: CodeSets, predicate: int) -> int:
+    """How many ranges a predicate names, some of them perhaps empty: those it allows or, negated, forbids."""
+    return sets.range_starts[predicate + 1] - sets.range_starts[predicate] + sets.negated[predicate]
+
+
+@inlined
+def _part(sets: CodeSets, predicate: int, part: int, last: int) -> tuple[int, int]:
+    """A range of codes that a predicate names."""
+    at = sets.range_starts[predicate] + part
+    if not sets.negated[predicate]:
+        return np.int64(sets.lows[at]), np.int64(sets.highs[at])
+    low = np.int64(sets.highs[at - 1]) + 1 if part > 0 else np.int64(0)
+    high = np.int64(sets.lows[at]) - 1 if at < sets.range_starts[predicate + 1] else last
+    return low, high
+
+
+@inlined
+def _payloads(operands: NDArray[np.int64], first: int, stop: int, low: int, high: int) -> tuple[int, int]:
+    """The lowest and highest payload of a range of codes among operands[first:stop]."""
+    below = first + (low >> 1)
+    lowest = operands[below] if low & 1 else (LOWEST if below == first else operands[below - 1] + 1)
+    above = first + (high >> 1)
+    highest = operands[above] if high & 1 else (HIGHEST if above == stop else operands[above] - 1)
+    return lowest, highest
+
+
+@inlined
+def _integers(kind: int, lowest: int, highest: int, domain: NDArray[np.int64]) -> tuple[int, int]:
+    """The first and last integer that a range of payloads has in the domain; the first is above the last for none."""
+    if kind == codes.BOOLEAN:
+        return max(lowest, np.int64(0)), min(highest, np.int64(1))
+    if kind != codes.NUMBER:
+        return lowest, highest
+    first, last = domain[0], domain[1]
+    if lowest > key_of_number(float(first)):
+        above = np.ceil(number_of_key(lowest))
+        first = np.int64(above) if above <= last else domain[1] + 1
+        first += key_of_number(float(first)) < lowest
+    if highest < key_of_number(float(last)):
+        below = np.floor(number_of_key(highest))
+        last = np.int64(below) if below >= domain[0] else domain[0] - 1
+        last -= key_of_number(float(last)) > highest
+    return first, last
+
+
+@inlined
+def _problem(kind: int, lowest: int, highest: int, first: int, last: int, declared: bool, most: int) -> int:
+    if kind == codes.STRING:
+        return TEXTS
+    if kind != codes.BOOLEAN and (lowest == LOWEST or highest == HIGHEST) and (kind != codes.NUMBER or not declared):
+        return OPEN
+    return LONG if last > first and last - first >= most else FINE
+
+
+@kernel
+def _has_range(sets: CodeSets, predicate: int, last: int) -> bool:
+    """Whether a predicate names more than single values."""
+    for part in range(_parts(sets, predicate)):
+        low, high = _part(sets, predicate, part, last)
+        if low < high or (low == high and low & 1 == 0):
+            return True
+    return False
+
+
+@kernel
+def problems(
+    sets: CodeSets,
+    kinds: NDArray[np.uint8],
+    operand_starts: NDArray[np.int64],
+    operands: NDArray[np.int64],
+    domain: NDArray[np.int64],
+    declared: bool,
+    most: int,
+) -> NDArray[np.uint8]:
+    """(P,) why a predicate cannot be enumerated, FINE where it can."""
+    out = np.zeros(len(sets.fields), np.uint8)
+    for predicate in range(len(sets.fields)):
+        field = sets.fields[predicate]
+        begin, stop = operand_starts[field], operand_starts[field + 1]
+        for part in range(_parts(sets, predicate)):
+            low, high = _part(sets, predicate, part, 2 * (stop - begin))
+            if low > high or (low == high and low & 1):
+                continue
+            lowest, highest = _payloads(operands, begin, stop, low, high)
+            first, last = np.int64(1), np.int64(0)
+            if kinds[field] != codes.STRING:
+                first, last = _integers(kinds[field], lowest, highest, domain)
+            problem = _problem(kinds[field], lowest, highest, first, last, declared, most)
+            if problem != FINE and out[predicate] == FINE:
+                out[predicate] = problem
+    return out
+
+
+@kernel
+def intervals(
+    sets: CodeSets,
+    kinds: NDArray[np.uint8],
+    operand_starts: NDArray[np.int64],
+    operands: NDArray[np.int64],
+    domain: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """(N, 4) every named range as field, is single, first, last: a single payload, or integers of the domain.
+
+    No predicate has a problem.
+    """
+    rows = np.empty((len(sets.lows) + len(sets.fields), 4), np.int64)
+    count = 0
+    for predicate in range(len(sets.fields)):
+        field = sets.fields[predicate]
+        begin, stop = operand_starts[field], operand_starts[field + 1]
+        ranged = _has_range(sets, predicate, 2 * (stop - begin))
+        for part in range(_parts(sets, predicate)):
+            low, high = _part(sets, predicate, part, 2 * (stop - begin))
+            if low > high:
+                continue
+            lowest, highest = _payloads(operands, begin, stop, low, high)
+            single = low == high and low & 1 == 1
+            first, last = lowest, highest
+            if not single:
+                first, last = _integers(kinds[field], lowest, highest, domain)
+            elif ranged and not in_domain(kinds[field], lowest, domain):
+                continue
+            if first <= last:
+                rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3] = field, single, first, last
+                count += 1
+    return rows[:count]
+
+
+@kernel
+def enumerated(
+    rows: NDArray[np.int64], order: NDArray[np.int64], kinds: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The payloads of rows of `intervals`, taken in order of (field, is single, first): fields, and payloads.
+
+    Integers that several ranges of a field have come once; single payloads as often as they are named.
+    """
+    total = np.int64(0)
+    for writing in range(2):
+        if writing == 0:
+            fields, payloads = np.empty(0, np.int32), np.empty(0, np.int64)
+        else:
+            fields, payloads = np.empty(total, np.int32), np.empty(total, np.int64)
+        total = np.int64(0)
+        field_before, after = np.int64(-1), np.int64(0)
+        for at in order:
+            field, single, first, last = rows[at, 0], rows[at, 1], rows[at, 2], rows[at, 3]
+            if not single:
+                if field == field_before:
+                    first = max(first, after)
+                field_before, after = field, max(last + 1, after) if field == field_before else last + 1
+            for value in range(first, last + 1):
+                if writing == 1:
+                    is_number = not single and kinds[field] == codes.NUMBER
+                    fields[total] = field
+                    payloads[total] = key_of_number(float(value)) if is_number else value
+                total += 1
+    return fields, payloads
+
+
+@kernel
+def post(
+    sets: CodeSets,
+    kinds: NDArray[np.uint8],
+    operand_starts: NDArray[np.int64],
+    operands: NDArray[np.int64],
+    domain: NDArray[np.int64],
+    value_starts: NDArray[np.int64],
+    values: NDArray[np.int64],
+    places: NDArray[np.int64],
+    entries: NDArray[np.int32],
+) -> None:
+    """Write the postings of all conjunctions or clauses to their pairs, from `places` on; without room, only move."""
+    for conjunction in range(len(sets.starts) - 1):
+        for predicate in range(sets.starts[conjunction], sets.starts[conjunction + 1]):
+            field = np.int64(sets.fields[predicate])
+            begin, stop = operand_starts[field], operand_starts[field + 1]
+            ranged = _has_range(sets, predicate, 2 * (stop - begin))
+            base = value_starts[field] + PAIRS_BESIDE * field
+            entry = 2 * conjunction + 1
+            if sets.negated[predicate]:
+                _put(base + PRESENT, entry, places, entries)
+                entry -= 1
+            elif ranged and kinds[field] == codes.NUMBER:
+                _put(base + ODD, entry, places, entries)
+            for part in range(_parts(sets, predicate)):
+                low, high = _part(sets, predicate, part, 2 * (stop - begin))
+                if low > high:
+                    continue
+                first, last = _payloads(operands, begin, stop, low, high)
+                if low < high or low & 1 == 0:
+                    first, last = _integers(kinds[field], first, last, domain)
+                    if first <= last and kinds[field] == codes.NUMBER:
+                        first, last = key_of_number(float(first)), key_of_number(float(last))
+                if first > last:
+                    continue
+                at = place_of(values, value_starts[field], value_starts[field + 1], first)
+                while at >= 0 and at < value_starts[field + 1] and values[at] <= last:
+                    if not ranged or in_domain(kinds[field], values[at], domain):
+                        _put(PAIRS_BESIDE * (field + 1) + at, entry, places, entries)
+                    at += 1
+
+
+@inlined
+def _put(pair: int, entry: int, places: NDArray[np.int64], entries: NDArray[np.int32]) -> None:
+    if len(entries) > 0:
+        entries[places[pair]] = entry
+    places[pair] += 1
+
+
+@kernel
+def sound_entries(
+    sets: CodeSets,
+    kinds: NDArray[np.uint8],
+    operand_starts: NDArray[np.int64],
+    domain: NDArray[np.int64],
+    value_starts: NDArray[np.int64],
+    values: NDArray[np.int64],
+    list_starts: NDArray[np.int64],
+    entry_starts: NDArray[np.int64],
+    entries: NDArray[np.int32],
+    units: NDArray[np.int32],
+) -> bool:
+    """Whether every entry is under a pair that a predicate of its conjunction or clause, units[entry], names.
+
+    A conjunction has one predicate of a field, so that of the lists of a field that an event opens, at most one has it.
+    """
+    for field in range(len(kinds)):
+        base = value_starts[field] + PAIRS_BESIDE * field
+        last = 2 * (operand_starts[field + 1] - operand_starts[field])
+        for pair in range(base, base + PAIRS_BESIDE + value_starts[field + 1] - value_starts[field]):
+            place = pair - PAIRS_BESIDE * (field + 1)
+            is_odd = pair - base >= PAIRS_BESIDE and not in_domain(kinds[field], values[place], domain)
+            for i in range(entry_starts[list_starts[pair]], entry_starts[list_starts[pair + 1]]):
+                if not _is_named(sets, units[i], field, entries[i] & 1 == 1, pair - base, is_odd, last):
+                    return False
+    return True
+
+
+@kernel
+def _is_named(sets: CodeSets, unit: int, field: int, asks: bool, pair: int, is_odd: bool, last: int) -> bool:
+    """Whether a conjunction or clause has a predicate that may have an entry under a field's pair."""
+    for predicate in range(sets.starts[unit], sets.starts[unit + 1]):
+        if sets.fields[predicate] != field:
+            continue
+        negated = sets.negated[predicate] == 1
+        ranged = _has_range(sets, predicate, last)
+        if pair == PRESENT:
+            sound = asks and negated
+        elif pair == ODD:
+            sound = asks and ranged and not negated
+        else:
+            sound = asks != negated and not (is_odd and ranged)
+        if sound:
+            return True
+    return False

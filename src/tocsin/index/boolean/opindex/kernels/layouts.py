@@ -1,0 +1,130 @@
+"""What does an OpIndex hold? Predicate lists by pivot and operator, their directories, and counter arrays by pivot.
+
+What the paper calls an attribute is here a field (`access_layouts.Fields`): an attribute seen as a type, so that all of
+its values have one order. An entry's key is its field and its operand in one number; lists are sorted by it.
+
+Paper: Zhang, Chan, Tan 2014, sections 4.1 to 4.3.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.kernels.jit import inlined
+
+# Operators: each has predicate lists of its own.
+EQUAL: Final = 0  # operand: the value's code
+AT_MOST: Final = 1
+AT_LEAST: Final = 2
+DIFFERENT: Final = 3
+PREFIX: Final = 4  # operand: the prefix's number
+PATTERN: Final = 5  # operand: the literal, tested on the string
+OPERATORS: Final = 6
+
+# Forms: how a subscription is found to match.
+COUNTED: Final = 0  # a conjunction: all of its predicates are counted down
+CLAUSES: Final = 1  # a conjunction of disjunctions: a bit each, cleared by any of its predicates
+FORMS: Final = 2
+WIDTH: Final = FORMS * OPERATORS
+
+MOST_CLAUSES: Final = 64
+CLAUSE_BITS: Final = np.uint64(6)
+
+
+class Prefixes(NamedTuple):
+    """A trie over the prefixes of each field: sorted, each with the longest other one that it begins with.
+
+    D fields, G groups (a field through a transform), X prefixes.
+    """
+
+    starts: NDArray[np.int32]  # (D + 1,) groups [starts[d], starts[d + 1]) are field d's
+    transforms: NDArray[np.uint16]  # (G,)
+    group_starts: NDArray[np.int32]  # (G + 1,) prefixes [group_starts[g], group_starts[g + 1]) are group g's
+    text_starts: NDArray[np.int64]  # (X + 1,)
+    text: NDArray[np.uint8]  # UTF-8, ascending within a group
+    parents: NDArray[np.int32]  # (X,) a lower number, -1 for none
+
+
+class Directory(NamedTuple):
+    """Lists by pivot, form and operator, each cut into b segments. D fields, P pivots, L lists, E entries."""
+
+    pivots: NDArray[np.int32]  # (D,) the field's number as a pivot, -1 if it is none
+    rows: NDArray[np.int32]  # (WIDTH P,) list of form f and operator o at f * OPERATORS + o, -1 if there is none
+    starts: NDArray[np.int32]  # (b L,) segment s has entries [starts[s], stops[s])
+    stops: NDArray[np.int32]  # (b L,)
+    signatures: NDArray[np.uint64]  # (b L,) a bit for each entry's hash
+
+
+class Entries(NamedTuple):
+    """Predicates. Each segment is sorted by key, then pointer."""
+
+    keys: NDArray[np.int64]  # (E,) field << 32 | operand
+    pointers: NDArray[np.uint32]  # (E,) place in the pivot's counter array; of CLAUSES that << 6 | clause
+
+
+class Counters(NamedTuple):
+    """Counter arrays by pivot. P pivots, C counters of conjunctions, B bitmaps."""
+
+    starts: NDArray[np.int32]  # (P,) pivot p has counters [starts[p], stops[p])
+    stops: NDArray[np.int32]  # (P,)
+    needed: NDArray[np.int32]  # (C,) predicates to match
+    owners: NDArray[np.int32]  # (C,) the subscription
+    bitmap_starts: NDArray[np.int32]  # (P,)
+    bitmap_stops: NDArray[np.int32]  # (P,)
+    clauses: NDArray[np.uint64]  # (B,) a bit for each clause to match
+    bitmap_owners: NDArray[np.int32]  # (B,)
+
+
+class OpLists(NamedTuple):
+    """A whole OpIndex, but for the patterns that its expressions hold."""
+
+    fields: Fields
+    prefixes: Prefixes
+    directory: Directory
+    entries: Entries
+    counters: Counters
+
+
+@inlined
+def key_of(field: int, operand: int) -> int:
+    """A field and an operand as one number that sorts by field, then operand."""
+    return np.int64(field) << 32 | np.int64(operand)
+
+
+@inlined
+def _mixed(key: int) -> int:
+    """64 bits, each of which depends on the whole key."""
+    bits = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    bits ^= bits >> np.uint64(32)
+    bits *= np.uint64(0xD6E8FEB86659FD93)
+    return bits >> np.uint64(32)
+
+
+@inlined
+def segment_of(field: int, segments: int) -> int:
+    """The segment of a list in which a field's predicates lie (section 4.2, first optimisation)."""
+    return (_mixed(np.uint64(field)) * np.uint64(segments)) >> np.uint64(32)
+
+
+@inlined
+def field_bit(field: int, bits: int) -> int:
+    """h(A): the bit of a signature for a predicate that many operands satisfy."""
+    return (_mixed(~np.uint64(field)) * np.uint64(bits)) >> np.uint64(32)
+
+
+@inlined
+def operand_bit(key: int, bits: int) -> int:
+    """h(A, o): the bit of a signature for an equality (section 4.2, second optimisation)."""
+    return (_mixed(np.uint64(key) ^ np.uint64(0x5851F42D4C957F2D)) * np.uint64(bits)) >> np.uint64(32)
+
+
+@inlined
+def signature_bit(operator: int, key: int, bits: int) -> int:
+    """h of a predicate: of field and operand for '=' and prefixes, else of the field."""
+    if operator == EQUAL or operator == PREFIX:
+        return operand_bit(key, bits)
+    return field_bit(key >> 32, bits)

@@ -1,0 +1,33 @@
+"""What do structures over fields have in common? Attributes seen as kinds, whose values are rank codes.
+
+An event's value of a field becomes a rank code among the field's operands: 2 r + 1 is operand r, 2 r lies just before
+it; so every predicate on the field is an inclusive range of codes, and an absent value is -1, which no range has.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LOWEST_CODE: Final = 0
+HIGHEST_CODE: Final = 2**31 - 1
+ABSENT: Final = -1
+LATER: Final = -2  # there, with a code that is only worked out where a predicate is tested
+
+# Kinds of a field, beside the types of values (`codes.NUMBER` .. `codes.INSTANT`), whose code is the value's.
+LIST_PRESENT: Final = 4  # the attribute is a list
+PATTERN: Final = 6  # each pattern that a string fits: 2 p for LIKE pattern p, 2 r + 1 for regular expression r
+PRESENT: Final = 7  # the attribute is there, whatever its type
+ELEMENT: Final = 8  # + a type: each element of that type in a list; an event may have many
+
+
+class Fields(NamedTuple):
+    """An attribute, seen as a kind, through a transform. A attributes, D fields, O operands."""
+
+    starts: NDArray[np.int32]  # (A + 1,) fields [starts[a], starts[a + 1]) are attribute a's
+    kinds: NDArray[np.uint8]  # (D,)
+    transforms: NDArray[np.uint16]  # (D,)
+    operand_starts: NDArray[np.int64]  # (D + 1,)
+    operands: NDArray[np.int64]  # (O,) payloads, strings as codes of the vocabulary; ascending within a field

@@ -1,0 +1,107 @@
+"""How do the dimensions of subscriptions become arrays? Each is an expression with an owner and a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, gathered, inverse, starts_of
+from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.joining import joined
+from tocsin.index.relaxed.kernels import dimensions as kernels
+from tocsin.model.dimensions import dimensions
+from tocsin.model.expression import Expression
+
+Weights = Mapping[int, Mapping[str, float]]
+"""The weights of those subscriptions that have any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimensions:
+    """The dimensions of S subscriptions, by subscription, then in the order that their weights are added. D of them."""
+
+    subscriptions: int
+    compiled: CompiledExpressions  # one expression a dimension
+    owners: NDArray[np.int32]  # (D,) ascending
+    weights: NDArray[np.float64]  # (D,) finite, at least 0
+    named_starts: NDArray[np.int64]  # (D + 1,)
+    named: NDArray[np.int32]  # the attributes that a dimension names
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+
+def compile_dimensions(
+    compiled: CompiledExpressions, odd: NDArray[np.bool_], tree_of: Callable[[int], Expression], weights: Weights
+) -> Dimensions:
+    """The dimensions of compiled expressions.
+
+    Compiled, NOT has moved inward and constants are gone: where that may have changed what the conjuncts are (`odd`, or
+    a conjunct that is not on one attribute) they are taken from the tree. Cost: linear; a tree takes microseconds.
+    """
+    plain = kernels.are_plain(compiled.arrays) & ~odd
+    order = sorted(range(len(compiled.attributes)), key=compiled.attributes.__getitem__)
+    owners, attributes, starts, program = kernels.split_plain(compiled.arrays, np.flatnonzero(plain), inverse(order))
+    first = replace(compiled, arrays=compiled.arrays._replace(program_starts=starts, program=program))
+    others, second, names = _from_trees(np.flatnonzero(~plain), tree_of)
+    all_owners = np.concatenate([owners, others])
+    by_owner = np.argsort(all_owners, kind="stable")
+    whole = joined([first, second], by_owner)
+    numbers = {name: number for number, name in enumerate(whole.attributes)}
+    of_first = np.array([numbers[name] for name in compiled.attributes], np.int32)
+    named = [of_first[attributes], *(np.array([numbers[n] for n in own], np.int32) for own in names)]
+    lengths = np.concatenate([np.ones(len(owners), np.int64), np.array([len(own) for own in names], np.int64)])
+    named_starts = starts_of(lengths, len(by_owner))
+    members, _ = gathered(named_starts, by_owner)
+    all_owners = frozen(all_owners[by_owner], np.int32)
+    own_starts = starts_of(np.diff(named_starts)[by_owner], len(by_owner))
+    own_named = frozen(np.concatenate(named)[members], np.int32)
+    own_weights = _weights(all_owners, own_starts, own_named, numbers, weights)
+    return Dimensions(len(compiled), whole, all_owners, own_weights, own_starts, own_named)
+
+
+def _from_trees(
+    chosen: NDArray[np.int64], tree_of: Callable[[int], Expression]
+) -> tuple[NDArray[np.int32], CompiledExpressions, list[tuple[str, ...]]]:
+    owners: list[int] = []
+    names: list[tuple[str, ...]] = []
+    parts: list[Expression] = []
+    for number in chosen.tolist():
+        for one in dimensions(tree_of(number)):
+            owners.append(number)
+            names.append(one.attributes)
+            parts.append(one.where)
+    compiled = compile_expressions(parts)
+    known = set(compiled.attributes)
+    missing = [name for own in names for name in own if name not in known]
+    if missing:  # an attribute that a comparison with nothing names is not compiled
+        compiled = replace(compiled, attributes=[*compiled.attributes, *dict.fromkeys(missing)])
+    return np.array(owners, np.int32), compiled, names
+
+
+def _weights(
+    owners: NDArray[np.int32],
+    named_starts: NDArray[np.int64],
+    named: NDArray[np.int32],
+    numbers: Mapping[str, int],
+    weights: Weights,
+) -> NDArray[np.float64]:
+    """A dimension's weight is its attribute's, and 1 where there is none or it names several."""
+    out = np.ones(len(owners))
+    alone = np.flatnonzero(np.diff(named_starts) == 1)
+    keys = owners[alone].astype(np.int64) * len(numbers) + named[named_starts[alone]]
+    given = np.repeat(np.fromiter(weights, np.int64, len(weights)), [len(own) for own in weights.values()])
+    which = np.array([numbers.get(name, -1) for own in weights.values() for name in own], np.int64)
+    values = np.array([weight for own in weights.values() for weight in own.values()], np.float64)
+    known = which >= 0
+    given_keys, values = (given * len(numbers) + which)[known], values[known]
+    order = np.argsort(given_keys)
+    given_keys, values = given_keys[order], values[order]
+    places = np.searchsorted(given_keys, keys)
+    found = places < len(given_keys)
+    found[found] = given_keys[places[found]] == keys[found]
+    out[alone[found]] = values[places[found]] + 0.0  # -0.0 is 0
+    return frozen(out, np.float64)

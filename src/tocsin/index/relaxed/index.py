@@ -1,0 +1,255 @@
+"""Of which subscriptions does most hold? A Ranker over the dimensions that are ranges, a Matcher for all others.
+
+A dimension that compares one attribute with constants is a set of rank codes of one field: its ranges are intervals,
+whose score is its weight. Whatever else there is (LIKE, OR of several attributes, IS NULL, geometry) is an expression,
+and the Matcher says for which it holds.
+
+Cost: memory 40 bytes a dimension beside Ranker and Matcher; time of an event O(candidates * dimensions of one),
+never much more than a look at every dimension, which is taken for events for which the cursors give too much.
+`candidates_examined` counts intervals looked at, `verified` the subscriptions that were scored.
+
+Source: Machanavajjhala et al. 2008, section 4; Fagin, Lotem, Naor 2003. Departs: docs/papers/ranked_pubsub.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, gathered, starts_of
+from tocsin.columns.binding import Binder
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.subsets import subset
+from tocsin.errors import InvalidInput
+from tocsin.index.alive import everyone
+from tocsin.index.boolean.access import Access
+from tocsin.index.boolean.chains.ranges import RangeMatching
+from tocsin.index.boolean.scan import Scan
+from tocsin.index.fields.kernels.code_sets import read_codes
+from tocsin.index.protocols import Alive, Found, Matcher
+from tocsin.index.relaxed.dimensions import Dimensions
+from tocsin.index.relaxed.kernels.field_lists import best_by_lists
+from tocsin.index.relaxed.kernels.one_by_one import best_one_by_one
+from tocsin.index.relaxed.kernels.threshold import LEFT, Asked, best_by_cursors, held_dimensions
+from tocsin.index.relaxed.kernels.tiles import MOST_EVENTS, best_by_tiles
+from tocsin.index.relaxed.kernels.weighing import MAX, MIN, SUM
+from tocsin.index.relaxed.parts import RangeParts, intervals_of, range_parts
+from tocsin.index.relaxed.tables import RelaxedTables
+from tocsin.index.scored.ranker import Ranker, RankerBuilder
+from tocsin.index.statistics import Statistics
+from tocsin.model.ranking import Relaxed
+
+_COMBINATIONS: Final = {"sum": SUM, "max": MAX, "min": MIN}
+_ROOM: Final = 1 << 22
+"""Places for answers that are asked for at once."""
+_GRAIN: Final = 2.0**20
+"""Sums of weights up to this, in parts of one by this, are never rounded: 8,000 of them have fewer than 53 bits."""
+
+
+class ScoredMatches(NamedTuple):
+    """The best of each event, best first, in CSR form. E events, M matches."""
+
+    starts: NDArray[np.int64]  # (E + 1,)
+    subscriptions: NDArray[np.int32]  # (M,)
+    scores: NDArray[np.float64]  # (M,)
+    candidates_examined: int
+    verified: int
+
+    @property
+    def events(self) -> NDArray[np.int64]:
+        """(M,) each match's event, as its place in the batch."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+class RelaxedIndex:
+    """Answers `Relaxed`. Immutable; many threads may match.
+
+    Cursors may give `most` intervals for an event before all dimensions are looked at, by default as many as take
+    about as long; below 0 none.
+    """
+
+    def __init__(
+        self, dimensions: Dimensions, parts: RangeParts, ranker: Ranker, matcher: Matcher, *, most: int | None = None
+    ) -> None:
+        self._dimensions = dimensions
+        self._parts = parts
+        self._matcher = matcher
+        self._ranges = RangeMatching()
+        self._ranker = ranker
+        self._binder = Binder(parts.compiled)
+        self._everyone = everyone(dimensions.subscriptions)
+        weights = dimensions.weights
+        self._is_exact = bool((weights <= _GRAIN).all()) and bool((weights * _GRAIN % 1 == 0).all())
+        self._tables = RelaxedTables.of(dimensions, parts, ranker)
+        self._limits = (most, 0.0) if most is not None else _worth(dimensions, self._tables.tiles is not None)
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes that any dimension looks at."""
+        return self._dimensions.compiled.attributes
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of what the cursors walk, by part."""
+        return self._ranker.sizes()
+
+    def match(self, batch: EventBatch, ranking: Relaxed, alive: Alive = None) -> ScoredMatches:
+        """The k best of each event among the subscriptions that are alive; ties by number."""
+        general = self._ranges.match(self._matcher, batch)
+        asked = self._asked(batch, ranking, general, self._everyone if alive is None else alive)
+        if callable(ranking.combine):
+            return self._by_function(ranking, asked, general.candidates_examined)
+        k = min(ranking.k, max(self._dimensions.subscriptions, 1))
+        found = list(self._in_steps(asked, k, max(1, _ROOM // k)))
+        counts = np.sum([np.zeros(2, np.int64), *(one[3] for one in found)], axis=0)
+        return ScoredMatches(
+            starts_of(np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)]), len(batch)),
+            np.concatenate([np.empty(0, np.int32), *(one[1] for one in found)]),
+            np.concatenate([np.empty(0), *(one[2] for one in found)]),
+            int(counts[0]) + general.candidates_examined,
+            int(counts[1]),
+        )
+
+    def _asked(self, batch: EventBatch, ranking: Relaxed, general: Found, alive: NDArray[np.uint64]) -> Asked:
+        """What the kernels are to do: the events' codes, and the general dimensions that hold and are not dropped."""
+        fields, names = self._parts.fields, self._parts.compiled.attributes
+        owners = np.repeat(np.arange(len(names)), np.diff(fields.starts))
+        dropped = frozen(np.isin(owners, [n for n, name in enumerate(names) if name in ranking.drop]), np.uint8)
+        bound = self._binder.bind(batch)
+        codes = read_codes(fields, batch.arrays, bound, dropped, self._tables.ranks)
+        held_starts, held = self._without_dropped(general, ranking)
+        combine = SUM if callable(ranking.combine) else _COMBINATIONS[ranking.combine]
+        return Asked(*codes, held_starts, held, alive, combine, self._is_exact, *self._limits)
+
+    def _without_dropped(self, found: Found, ranking: Relaxed) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The general dimensions that hold and name no attribute that is dropped."""
+        numbers = [number for number, name in enumerate(self.attributes) if name in ranking.drop]
+        if not numbers or not len(found.subscriptions):
+            return found.starts, found.subscriptions
+        named, owners = gathered(self._dimensions.named_starts, self._parts.general)
+        ignored = np.zeros(len(self._parts.general), bool)
+        ignored[owners[np.isin(self._dimensions.named[named], numbers)]] = True
+        keep = ~ignored[found.subscriptions]
+        kept = np.concatenate([[0], np.cumsum(keep)])
+        return kept[found.starts], found.subscriptions[keep]
+
+    def _in_steps(
+        self, asked: Asked, k: int, step: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]]:
+        """For so many events at a time: how many are found, subscriptions, scores, and counts of work."""
+        for first in range(0, len(asked.starts) - 1, step):
+            part = asked._replace(
+                starts=asked.starts[first : first + step + 1], held_starts=asked.held_starts[first : first + step + 1]
+            )
+            events = len(part.starts) - 1
+            scores, numbers = np.empty((events, k)), np.empty((events, k), np.int32)
+            found, counts = np.empty(events, np.int64), np.zeros(2, np.int64)
+            self._best(part, scores, numbers, found, counts)
+            taken = np.arange(k) < found[:, None]
+            yield found, numbers[taken], scores[taken], counts
+
+    def _best(
+        self,
+        asked: Asked,
+        scores: NDArray[np.float64],
+        numbers: NDArray[np.int32],
+        found: NDArray[np.int64],
+        counts: NDArray[np.int64],
+    ) -> None:
+        """By cursors and, for events for which these give too much, by a look at everything."""
+        tables, fields, generals = self._tables, len(self._parts.fields.kinds), len(self._parts.general) + 1
+        widest = int(np.diff(asked.starts).max(initial=0))
+        states = np.empty((widest, len(self._ranker.new_state())), np.int64)
+        best_by_cursors(
+            self._ranker.structure,
+            tables.dimensions,
+            tables.lists,
+            asked,
+            fields,
+            states,
+            scores,
+            numbers,
+            found,
+            counts,
+        )
+        left = np.flatnonzero(found == LEFT)
+        subscriptions = self._dimensions.subscriptions
+        for place in range(0, len(left), MOST_EVENTS):
+            some = left[place : place + MOST_EVENTS]
+            best = some, scores, numbers, found
+            if tables.tiles is not None:
+                best_by_tiles(subscriptions, tables.tiles, asked, fields, *best)
+                counts += len(some) * np.array([len(self._dimensions), subscriptions])
+            elif tables.field_lists is not None:
+                best_by_lists(subscriptions, fields, tables.field_lists, asked, *best, counts)
+            best_one_by_one(tables.dimensions, tables.alone, asked, fields, generals, *best)
+
+    def _by_function(self, ranking: Relaxed, asked: Asked, examined: int) -> ScoredMatches:
+        """With a function of the caller's: every dimension that holds, event by event, in Python."""
+        numbers: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+        scores: list[NDArray[np.float64]] = [np.empty(0)]
+        dimensions, verified = self._dimensions, 0
+        sizes = len(self._parts.fields.kinds), len(self._parts.general) + 1
+        for event in range(len(asked.starts) - 1):
+            held = held_dimensions(self._tables.dimensions, asked, *sizes, event)
+            owners, weights = dimensions.owners[held], dimensions.weights[held]
+            found, firsts = np.unique(owners, return_index=True)
+            parts = np.split(weights, firsts[1:]) if len(found) else []
+            own = np.array([_combined(ranking, part) for part in parts], np.float64)
+            order = np.lexsort((found, -own))[: ranking.k]
+            numbers.append(found[order])
+            scores.append(own[order])
+            verified += len(found)
+        starts = starts_of([len(one) for one in numbers[1:]], len(numbers) - 1)
+        examined += (len(numbers) - 1) * len(dimensions)
+        return ScoredMatches(starts, np.concatenate(numbers), np.concatenate(scores), examined, verified)
+
+
+_CACHED: Final = 1 << 20
+"""Beyond so many dimensions each that is looked up misses the processor's cache."""
+
+
+def _worth(dimensions: Dimensions, has_tiles: bool) -> tuple[int, float]:
+    """How many intervals cursors may give, and how many more for each of the event's fields: `Asked.most` and `.share`.
+
+    Scoring what they lead to takes about as long as a look at everything, by what both were measured to take: ns a
+    subscription, a dimension, a range of a list, and a sum.
+    """
+    subscriptions, count = max(dimensions.subscriptions, 1), len(dimensions)
+    one = 30 + 8 * count / subscriptions + 70 * min(1.0, count / _CACHED)
+    if has_tiles:
+        return 64 + int((0.3 * subscriptions + 0.2 * count) / one), 0.0
+    return 64, 1.5 / one
+
+
+def _combined(ranking: Relaxed, weights: NDArray[np.float64]) -> float:
+    """A function's score; raises `InvalidInput` where that is no finite number."""
+    assert callable(ranking.combine)
+    score = ranking.combine(weights.tolist())
+    if isinstance(score, bool) or not isinstance(score, int | float) or not np.isfinite(score):
+        raise InvalidInput(f"combine gave {score!r:.60} for {weights.tolist()!r:.80}; it must give a finite number")
+    return float(score)
+
+
+def build_relaxed(
+    dimensions: Dimensions,
+    ranker: RankerBuilder,
+    statistics: Statistics | None = None,
+    *,
+    is_scan: bool = False,
+    most: int | None = None,
+) -> RelaxedIndex:
+    """Under a ranker; where it is to be a scan every dimension is looked at instead.
+
+    Cursors may give `most` intervals for an event before that is done all the same; as many as there are dimensions
+    make it the threshold algorithm alone. None leaves it to the index.
+
+    Cost: O(D log D) for D dimensions.
+    """
+    parts = range_parts(dimensions)
+    intervals = intervals_of(dimensions, parts, none=is_scan)
+    general = subset(dimensions.compiled, parts.general.astype(np.int32))
+    matcher = (Scan if is_scan else Access).build(general, statistics)
+    return RelaxedIndex(dimensions, parts, ranker.build(intervals), matcher, most=-1 if is_scan else most)

@@ -1,0 +1,68 @@
+"""Which dimensions are ranges of the codes of one field, and which must be left to a Matcher?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import gathered, starts_of
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.subsets import subset
+from tocsin.index.fields.fields import fields_and_keys
+from tocsin.index.fields.kernels.code_sets import CodeSets, merge_literals
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.index.relaxed.dimensions import Dimensions
+from tocsin.index.relaxed.kernels.dimensions import are_merged_exactly, are_ranges
+from tocsin.index.scored.intervals import ScoredIntervals
+
+
+class RangeParts(NamedTuple):
+    """The dimensions that are ranges, as sets of codes, and which are not. D dimensions, P of them ranges."""
+
+    compiled: CompiledExpressions  # of the dimensions that are ranges
+    fields: Fields
+    sets: CodeSets  # one predicate each
+    ranges: NDArray[np.int64]  # (P,) which dimensions they are
+    general: NDArray[np.int64]  # (G,) which dimensions are neither ranges nor never satisfied by anything
+
+
+def range_parts(dimensions: Dimensions) -> RangeParts:
+    """Tell dimensions that are ranges of one field's codes from others; what can never hold is left out of both."""
+    is_general = ~are_ranges(dimensions.compiled.arrays)
+    simple = np.flatnonzero(~is_general)
+    own = subset(dimensions.compiled, simple.astype(np.int32))
+    fields, keys = fields_and_keys(own, np.ones(len(own.attributes)))
+    kept, sets = merge_literals(own.arrays.program_starts, own.arrays.program, keys, fields.operand_starts)
+    is_alone = (np.diff(sets.starts) == 1) & are_merged_exactly(own.arrays)[kept]
+    alone = np.flatnonzero(is_alone)
+    is_general[simple] = np.diff(own.arrays.program_starts) > 1  # a range can meet both of what has nothing in common
+    is_general[simple[kept]] = ~is_alone
+    general = np.flatnonzero(is_general)
+    predicates = sets.starts[alone]
+    ranges, _ = gathered(sets.range_starts, predicates)
+    chosen = CodeSets(
+        np.arange(len(alone) + 1),
+        sets.fields[predicates],
+        sets.negated[predicates],
+        starts_of(np.diff(sets.range_starts)[predicates], len(alone)),
+        sets.lows[ranges],
+        sets.highs[ranges],
+    )
+    return RangeParts(own, fields, chosen, simple[kept[alone]], general)
+
+
+def intervals_of(dimensions: Dimensions, parts: RangeParts, *, none: bool = False) -> ScoredIntervals:
+    """The ranges of all dimensions, by field (or `none` of them); owners are dimensions."""
+    lengths = np.diff(parts.sets.range_starts)
+    kept = slice(0 if none else None)
+    own = np.repeat(parts.ranges, lengths)[kept]
+    return ScoredIntervals.of(
+        np.repeat(parts.sets.fields, lengths)[kept],
+        parts.sets.lows[kept],
+        parts.sets.highs[kept],
+        dimensions.weights[own],
+        own.astype(np.int32),
+        2 * np.diff(parts.fields.operand_starts),
+    )

@@ -1,0 +1,156 @@
+"""Which intervals of an interval tree does a value stab, best first? A path of nodes, each a list with an R-tree.
+
+Paper: Machanavajjhala et al. 2008, sections 2.1.1, 2.2.2 and 3.1. All intervals of a node contain its median, so that
+its R-tree has no holes (Lemma 3.1): where a node's extent is stabbed, something below it is. Only the last node of a
+path may be a list of few that were not split. A node is opened only once the best of its list could be next.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from tocsin.index.scored.kernels.cursors import next_place, open_cursor
+from tocsin.index.scored.kernels.layouts import BEST, ENTRY, EXAMINED, LEFT, MEDIAN, NODE, RIGHT, IntervalTrees, Ranges
+from tocsin.index.scored.kernels.streams import DONE, least
+from tocsin.index.scored.r_trees.kernels import next_in_tree, open_tree, place_of_entry
+from tocsin.kernels.jit import inlined, kernel, prefetch
+from tocsin.kernels.packing import is_table
+
+MOST_PATH: Final = 64
+"""More nodes than a path can have: each step down halves the ends that are left."""
+
+_COUNT: Final = 0  # of the nodes on the path; EXAMINED is as in the state of an R-tree
+_STREAMS: Final = 3  # places, each << 8 | slot << 1 | whether the slot's tree is open
+_NODES: Final = _STREAMS + MOST_PATH  # the node of each slot
+TREES: Final = _NODES + MOST_PATH  # the states of their R-trees
+
+
+@kernel
+def split(
+    ranges: Ranges,
+    order: NDArray[np.int32],
+    roots: NDArray[np.int32],
+    nodes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    together: int,
+) -> int:
+    """Write nodes, and `order`, the places, one node after the other; returns how many. Cost: O(n log n).
+
+    A node has the median end of what came to it; what does not contain it goes left or right. At most `together`
+    stay as they are.
+    """
+    left_room, right_room = np.empty(len(order), np.int32), np.empty(len(order), np.int32)
+    ends = np.empty(2 * len(order), np.int32)
+    stack = np.empty((2 * MOST_PATH, 4), np.int64)  # first, stop in `order`; whose child; LEFT or RIGHT
+    count = 0
+    for group in range(len(ranges.starts) - 1):
+        roots[group] = -1
+        stack[0] = (ranges.starts[group], ranges.starts[group + 1], -1, group)
+        depth = 1 if ranges.starts[group + 1] > ranges.starts[group] else 0
+        while depth > 0:
+            depth -= 1
+            first, stop, parent, side = stack[depth]
+            median = _median(ranges, order, first, stop, ends)
+            kept, below, above = first, 0, 0
+            for i in range(first, stop):
+                place = order[i]
+                if stop - first <= together:
+                    kept += 1
+                elif ranges.highs[place] < median:
+                    left_room[below] = place
+                    below += 1
+                elif ranges.lows[place] > median:
+                    right_room[above] = place
+                    above += 1
+                else:
+                    order[kept] = place
+                    kept += 1
+            order[kept : kept + below] = left_room[:below]
+            order[kept + below : stop] = right_room[:above]
+            node = NODE * count
+            nodes[node + MEDIAN], nodes[node + BEST] = median, order[first]
+            nodes[node + LEFT], nodes[node + RIGHT] = -1, -1
+            starts[count] = first
+            if parent < 0:
+                roots[side] = count
+            else:
+                nodes[NODE * parent + side] = count
+            if above:
+                stack[depth] = (kept + below, stop, count, RIGHT)
+                depth += 1
+            if below:
+                stack[depth] = (kept, kept + below, count, LEFT)
+                depth += 1
+            count += 1
+    starts[count] = len(order)
+    return count
+
+
+@kernel
+def _median(ranges: Ranges, order: NDArray[np.int32], first: int, stop: int, ends: NDArray[np.int32]) -> int:
+    """The median of the ends of some intervals."""
+    size = stop - first
+    for i in range(size):
+        ends[2 * i] = ranges.lows[order[first + i]]
+        ends[2 * i + 1] = ranges.highs[order[first + i]]
+    return np.partition(ends[: 2 * size], size)[size]
+
+
+@inlined
+def open_path(trees: IntervalTrees, group: int, code: int, state: NDArray[np.int64]) -> None:
+    """Begin at the root: the nodes on the way to a code, by the best that each list has."""
+    node, slot = np.int64(trees.roots[group]), np.uint64(0)
+    while node >= 0:
+        at = np.uint64(NODE * node)
+        state[np.uint64(_NODES) + slot] = node
+        state[np.uint64(_STREAMS) + slot] = np.int64(trees.nodes[at + np.uint64(BEST)]) << 8 | np.int64(slot) << 1
+        prefetch(trees.lists.starts, node)
+        prefetch(trees.lists.node_starts, node)
+        slot += np.uint64(1)
+        median = trees.nodes[at + np.uint64(MEDIAN)]
+        if code == median:
+            break
+        node = np.int64(trees.nodes[at + np.uint64(LEFT if code < median else RIGHT)])
+    state[_COUNT] = np.int64(slot)
+    state[EXAMINED] = 0
+    for i in range(slot):
+        prefetch(trees.lists.entries, ENTRY * trees.lists.starts[state[np.uint64(_NODES) + i]])
+
+
+@inlined
+def next_on_path(trees: IntervalTrees, code: int, state: NDArray[np.int64]) -> int:
+    """The place of the next best interval that a code stabs; -1 when there is none any more."""
+    width = (len(state) - TREES) // MOST_PATH
+    while True:
+        top = least(state, _STREAMS, state[_COUNT])
+        if top == DONE:
+            return np.int64(-1)
+        slot = top >> 1 & 127
+        own = state[TREES + slot * width : TREES + (slot + 1) * width]
+        if top & 1 == 0:
+            open_tree(trees.lists, state[_NODES + slot], own)
+        before = own[EXAMINED]
+        entry = next_in_tree(trees.lists, code, own)
+        state[EXAMINED] += own[EXAMINED] - before
+        following = DONE if entry < 0 else place_of_entry(trees.lists, entry) << 8 | slot << 1 | 1
+        state[_STREAMS + slot] = following
+        if top & 1:
+            return top >> 8
+
+
+@overload(open_cursor, inline="always", strict=False)
+def _open(structure: Any, group: Any, code: Any, state: Any) -> Any:
+    if is_table(structure, IntervalTrees):
+        return lambda structure, group, code, state: open_path(structure, group, code, state)
+    return None
+
+
+@overload(next_place, inline="always", strict=False)
+def _next(structure: Any, code: Any, state: Any) -> Any:
+    if is_table(structure, IntervalTrees):
+        return lambda structure, code, state: next_on_path(structure, code, state)
+    return None

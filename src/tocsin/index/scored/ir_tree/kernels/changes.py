@@ -1,0 +1,251 @@
+"""How do intervals come into changing IR-trees, go, and change their scores? By group and owner, each at a place.
+
+A kernel makes no room: where arrays are too short it says which in state[LACKING] and does nothing; its caller makes
+them longer and calls again.
+
+Paper: Machanavajjhala et al. 2008, section 3.1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.scored.ir_tree.kernels.layouts import (
+    BRANCHING,
+    CHANGING,
+    COUNT,
+    ENTRIES,
+    FIRST,
+    FREE,
+    FREE_PLACE,
+    GROUP,
+    HOLDER,
+    ITEMS,
+    LACKING,
+    LAST,
+    PLACES,
+    ROW,
+    SLOTS,
+    USED,
+    ChangingTrees,
+)
+from tocsin.index.scored.ir_tree.kernels.lists import LONGEST_PATH, put_in_list, take_from_list
+from tocsin.index.scored.ir_tree.kernels.nodes import level_of
+from tocsin.kernels.jit import highest_bit, inlined, kernel
+from tocsin.kernels.packing import unpacked
+
+NONE: Final = -1
+NO_ROOM: Final = -2
+
+
+@inlined
+def list_of(trees: ChangingTrees, group: int, low: int, high: int) -> int:
+    """The number of the highest code, in the tree over a group's codes, that an interval contains."""
+    after = np.int64(high) + 1
+    top = highest_bit(np.uint64(np.int64(low) ^ after))
+    return trees.starts[group] + (after >> top << top) - 1
+
+
+@inlined
+def _home(trees: ChangingTrees, group: int, owner: int) -> int:
+    """Where a search for an owner begins."""
+    mixed = (np.uint64(group) << np.uint64(32) ^ np.uint64(owner)) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((mixed >> np.uint64(32)) & np.uint64(len(trees.slots) - 1))
+
+
+@inlined
+def slot_of(trees: ChangingTrees, group: int, owner: int) -> int:
+    """The slot that an owner's interval in a group has, or would have: then it is empty."""
+    slot, last = _home(trees, group, owner), len(trees.slots) - 1
+    while True:
+        place = np.int64(trees.slots[slot])
+        if place < 0 or (trees.items[ROW * place + HOLDER] == owner and trees.items[ROW * place + GROUP] == group):
+            return slot
+        slot = (slot + 1) & last
+
+
+@inlined
+def _empty_slot(trees: ChangingTrees, slot: int) -> None:
+    """Empty a slot, and let what was turned away from it move up."""
+    last = len(trees.slots) - 1
+    other = slot
+    while True:
+        other = (other + 1) & last
+        place = np.int64(trees.slots[other])
+        if place < 0:
+            break
+        home = _home(trees, trees.items[ROW * place + GROUP], trees.items[ROW * place + HOLDER])
+        if (other - home) & last >= (other - slot) & last:
+            trees.slots[slot] = place
+            slot = other
+    trees.slots[slot] = -1
+
+
+@inlined
+def _lacks(trees: ChangingTrees, code: int, more: int) -> bool:
+    """Whether there may be no room for a change in a list, or for one more interval."""
+    root = np.int64(trees.roots[code])
+    levels = level_of(trees, root) if root >= 0 else np.int64(0)
+    lacking = 0
+    if len(trees.keys) - trees.state[USED] < (levels + 2) * (trees.state[BRANCHING] + 1):
+        lacking = ENTRIES
+    elif more > 0 and trees.state[FREE_PLACE] < 0 and trees.state[PLACES] == len(trees.scores):
+        lacking = ITEMS
+    elif more > 0 and 4 * (trees.state[COUNT] + 1) > 3 * len(trees.slots):
+        lacking = SLOTS
+    trees.state[LACKING] = lacking
+    return lacking > 0
+
+
+@kernel
+def _insert(trees: ChangingTrees, group: int, low: int, high: int, score: float, owner: int) -> int:
+    """The place that an interval gets; NO_ROOM, or NONE where the owner has one in the group already."""
+    code = list_of(trees, group, low, high)
+    if _lacks(trees, code, 1):
+        return NO_ROOM
+    slot = slot_of(trees, group, owner)
+    if trees.slots[slot] >= 0:
+        return NONE
+    state = trees.state
+    place = state[FREE_PLACE]
+    if place >= 0:
+        state[FREE_PLACE] = trees.items[ROW * place + FIRST]
+    else:
+        place = state[PLACES]
+        state[PLACES] += 1
+    at = ROW * place
+    trees.items[at + GROUP], trees.items[at + HOLDER] = group, owner
+    trees.items[at + FIRST], trees.items[at + LAST] = low, high
+    trees.scores[place] = score
+    trees.slots[slot] = place
+    state[COUNT] += 1
+    put_in_list(trees, code, place)
+    return place
+
+
+@inlined
+def _code_of(trees: ChangingTrees, place: int) -> int:
+    """The number of the list that a place's interval is in."""
+    at = ROW * place
+    return list_of(trees, trees.items[at + GROUP], trees.items[at + FIRST], trees.items[at + LAST])
+
+
+@kernel
+def _delete(trees: ChangingTrees, group: int, owner: int, path: NDArray[np.int64]) -> int:
+    """The place that an owner's interval had; NO_ROOM, or NONE where it has none."""
+    slot = slot_of(trees, group, owner)
+    place = np.int64(trees.slots[slot])
+    if place < 0:
+        return NONE
+    code = _code_of(trees, place)
+    if _lacks(trees, code, 0):
+        return NO_ROOM
+    take_from_list(trees, code, place, path)
+    _empty_slot(trees, slot)
+    trees.items[ROW * place + GROUP], trees.items[ROW * place + FIRST] = FREE, trees.state[FREE_PLACE]
+    trees.state[FREE_PLACE] = place
+    trees.state[COUNT] -= 1
+    return place
+
+
+@kernel
+def _rescore(trees: ChangingTrees, group: int, owner: int, score: float, path: NDArray[np.int64]) -> int:
+    """The place of an owner's interval; NO_ROOM, or NONE where it has none."""
+    place = np.int64(trees.slots[slot_of(trees, group, owner)])
+    if place < 0:
+        return NONE
+    code = _code_of(trees, place)
+    if _lacks(trees, code, 0):
+        return NO_ROOM
+    if trees.scores[place] != score:
+        take_from_list(trees, code, place, path)
+        trees.scores[place] = score
+        put_in_list(trees, code, place)
+    return place
+
+
+@kernel
+def insert_one(table: NDArray[np.int64], group: int, low: int, high: int, score: float, owner: int) -> int:
+    """`_insert`, into what a `Packed` has the places of."""
+    return _insert(unpacked(table, CHANGING), group, low, high, score, owner)
+
+
+@kernel
+def delete_one(table: NDArray[np.int64], group: int, owner: int) -> int:
+    """`_delete`, from what a `Packed` has the places of."""
+    return _delete(unpacked(table, CHANGING), group, owner, np.empty(LONGEST_PATH, np.int64))
+
+
+@kernel
+def rescore_one(table: NDArray[np.int64], group: int, owner: int, score: float) -> int:
+    """`_rescore`, in what a `Packed` has the places of."""
+    return _rescore(unpacked(table, CHANGING), group, owner, score, np.empty(LONGEST_PATH, np.int64))
+
+
+@kernel
+def insert_many(table: NDArray[np.int64], ends: NDArray[np.int32], scores: NDArray[np.float64], first: int) -> int:
+    """Insert intervals from number `first` on; returns how far it came.
+
+    Rows of `ends`: GROUP, FIRST, LAST, HOLDER, of owners that have none in their group yet.
+    """
+    trees = unpacked(table, CHANGING)
+    for i in range(first, len(scores)):
+        at = ROW * i
+        place = _insert(
+            trees, ends[at + GROUP], ends[at + FIRST], ends[at + LAST], scores[i], np.int64(ends[at + HOLDER])
+        )
+        if place == NO_ROOM:
+            return i
+    return len(scores)
+
+
+@kernel
+def delete_many(table: NDArray[np.int64], groups: NDArray[np.int32], owners: NDArray[np.int32], first: int) -> int:
+    """Delete owners' intervals from number `first` on; returns how far it came."""
+    trees = unpacked(table, CHANGING)
+    path = np.empty(LONGEST_PATH, np.int64)
+    for i in range(first, len(owners)):
+        if _delete(trees, np.int64(groups[i]), np.int64(owners[i]), path) == NO_ROOM:
+            return i
+    return len(owners)
+
+
+@kernel
+def rescore_many(
+    table: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    owners: NDArray[np.int32],
+    scores: NDArray[np.float64],
+    first: int,
+) -> int:
+    """Give owners' intervals new scores from number `first` on; returns how far it came."""
+    trees = unpacked(table, CHANGING)
+    path = np.empty(LONGEST_PATH, np.int64)
+    for i in range(first, len(owners)):
+        if _rescore(trees, np.int64(groups[i]), np.int64(owners[i]), scores[i], path) == NO_ROOM:
+            return i
+    return len(owners)
+
+
+@kernel
+def find(
+    table: NDArray[np.int64], groups: NDArray[np.int64], owners: NDArray[np.int64], out: NDArray[np.int32]
+) -> None:
+    """Write the places of owners' intervals, -1 where there is none."""
+    trees = unpacked(table, CHANGING)
+    for i in range(len(owners)):
+        out[i] = trees.slots[slot_of(trees, groups[i], owners[i])]
+
+
+@kernel
+def enter_slots(table: NDArray[np.int64]) -> None:
+    """Enter all places into slots that are empty."""
+    trees = unpacked(table, CHANGING)
+    for place in range(trees.state[PLACES]):
+        at = ROW * place
+        if trees.items[at + GROUP] != FREE:
+            group, owner = np.int64(trees.items[at + GROUP]), np.int64(trees.items[at + HOLDER])
+            trees.slots[slot_of(trees, group, owner)] = place

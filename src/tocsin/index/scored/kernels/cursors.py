@@ -1,0 +1,72 @@
+"""What do all scored interval indexes have in common? A cursor: the intervals that a value stabs, best first.
+
+`open_cursor` and `next_place` are one function for every structure: each registers its own beside its layout, by
+`overload`, and which one is meant is known when a kernel that calls them is compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.scored.kernels.layouts import EXAMINED
+from tocsin.kernels.jit import kernel
+from tocsin.kernels.packing import borrowed
+
+
+def open_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64]) -> None:
+    """Begin a search for what a code stabs in a group."""
+    raise NotImplementedError("for kernels")
+
+
+def next_place(structure: Any, code: int, state: NDArray[np.int64]) -> int:
+    """The place of the next best interval, -1 when there is none any more; adds to state[EXAMINED]."""
+    raise NotImplementedError("for kernels")
+
+
+@kernel
+def best_places(
+    structure: Any,
+    groups: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    k: int,
+    state: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> int:
+    """Write the k best places of each query and where they end; returns how many entries were looked at.
+
+    `out` has room for k of each. A query with a code below 0 stabs nothing.
+    """
+    structure, groups, codes, state, ends, out = borrowed((structure, groups, codes, state, ends, out))
+    written = np.uint64(0)
+    examined = np.int64(0)
+    for query in range(np.uint64(len(codes))):
+        code = codes[query]
+        if code >= 0:
+            open_cursor(structure, np.int64(groups[query]), code, state)
+            left = k
+            while left > 0:
+                place = next_place(structure, code, state)
+                if place < 0:
+                    break
+                out[written] = place
+                written += np.uint64(1)
+                left -= 1
+            examined += state[EXAMINED]
+        ends[query] = np.int64(written)
+    return examined
+
+
+@kernel
+def begin_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64]) -> None:
+    """`open_cursor`, for Python."""
+    open_cursor(structure, group, code, state)
+
+
+@kernel
+def move_cursor(structure: Any, code: int, state: NDArray[np.int64]) -> int:
+    """`next_place`, for Python."""
+    return next_place(structure, code, state)

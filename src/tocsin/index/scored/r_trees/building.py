@@ -1,0 +1,26 @@
+"""How do intervals in some arrangement become an R-tree? Nodes of b neighbours each, level upon level."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, frozen_table
+from tocsin.index.scored.kernels.layouts import EXTENT, Ranges, RTrees
+from tocsin.index.scored.r_trees.kernels import count_nodes, pack
+
+
+def r_trees(
+    starts: NDArray[np.int64], order: NDArray[np.int32], ranges: Ranges, branching: int, short: int = 0
+) -> RTrees:
+    """R-trees over groups of places in an arrangement; groups of at most `short` have a root alone.
+
+    Cost: linear; 12 bytes an interval and 8 a node.
+    """
+    widths = frozen([branching, short], np.int64)
+    node_starts = count_nodes(starts, widths)
+    entries = np.stack([ranges.lows[order], ranges.highs[order], order], axis=1).reshape(-1)
+    nodes = np.empty(EXTENT * int(node_starts[-1]), np.int32)
+    trees = RTrees(frozen(starts, np.int64), entries, frozen(node_starts, np.int64), nodes, widths)
+    pack(trees)
+    return frozen_table(trees)

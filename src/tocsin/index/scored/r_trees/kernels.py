@@ -1,0 +1,193 @@
+"""Which entry of an R-tree does a value stab next? From the left, depth first, a state between calls.
+
+Paper: Machanavajjhala et al. 2008, section 2.2.3: where entries are in an order that keeps the better of two that meet
+before the other, this is `getnext()`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from tocsin.index.scored.kernels.cursors import next_place, open_cursor
+from tocsin.index.scored.kernels.layouts import ENTRY, EXAMINED, EXTENT, PLACE, RTrees
+from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.packing import is_table
+
+# A state: the level that the search is at, the highest, EXAMINED, and three numbers a level.
+# Level 0 are the entries themselves.
+LEVEL: Final = 0
+TOP: Final = 1
+BRANCHING: Final = 3  # entries of a node
+AT: Final = 4  # + 3 level: where the search is
+PART: Final = 5  # + 3 level: where the part that is searched ends
+BEGIN: Final = 6  # + 3 level: where the group's part of the level begins; it ends where the next one begins, and
+STOP: Final = 4  # + 3 (TOP + 1): where the entries end
+
+SHORTEST: Final = 16
+"""So few are walked without a look at the root."""
+
+_ONE = np.uint64(1)
+_THREE = np.uint64(3)
+_ENTRY = np.uint64(ENTRY)
+_EXTENT = np.uint64(EXTENT)
+
+
+def state_width(levels: int) -> int:
+    """How many numbers the state of a tree of so many levels of nodes takes."""
+    return AT + 3 * (levels + 2)
+
+
+@inlined
+def branching_of(branching: NDArray[np.int64], count: int) -> int:
+    """Entries of a node in the tree of a group of so many entries."""
+    return max(branching[0], branching[1]) if count <= branching[1] else branching[0]
+
+
+@kernel
+def count_levels(starts: NDArray[np.int64], branching: NDArray[np.int64]) -> int:
+    """How many levels of nodes the largest group has."""
+    levels = 0
+    for group in range(len(starts) - 1):
+        count, own = starts[group + 1] - starts[group], 0
+        width = branching_of(branching, count)
+        while count > 1 or own == 0:
+            count = (count + width - 1) // width
+            own += 1
+        levels = max(levels, own)
+    return levels
+
+
+@kernel
+def pack(trees: RTrees) -> None:
+    """Write the extents of all nodes, each level by the one below. Cost: linear."""
+    for group in range(len(trees.starts) - 1):
+        first, stop = trees.starts[group], trees.starts[group + 1]
+        branching = branching_of(trees.branching, stop - first)
+        at = trees.node_starts[group]
+        below, width = trees.entries, ENTRY
+        while stop > first:
+            begun = at
+            for begin in range(first, stop, branching):
+                low, high = below[width * begin], below[width * begin + 1]
+                for i in range(begin + 1, min(begin + branching, stop)):
+                    low, high = min(low, below[width * i]), max(high, below[width * i + 1])
+                trees.nodes[EXTENT * at], trees.nodes[EXTENT * at + 1] = low, high
+                at += 1
+            if at - begun == 1:
+                break
+            below, width, first, stop = trees.nodes, EXTENT, begun, at
+
+
+@kernel
+def count_nodes(starts: NDArray[np.int64], branching: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the nodes of each group begin."""
+    out = np.zeros(len(starts), np.int64)
+    for group in range(len(starts) - 1):
+        count, total = starts[group + 1] - starts[group], 0
+        width = branching_of(branching, count)
+        while count > 0:
+            count = (count + width - 1) // width
+            total += count
+            if count == 1:
+                break
+        out[group + 1] = out[group] + total
+    return out
+
+
+@inlined
+def open_tree(trees: RTrees, group: int, state: NDArray[np.int64]) -> None:
+    """Begin a search at the root; nothing is looked at yet."""
+    first, stop = trees.starts[group], trees.starts[group + 1]
+    count = np.uint64(stop - first)
+    branching = np.uint64(branching_of(trees.branching, np.int64(count)))
+    state[BEGIN] = first
+    state[EXAMINED] = 0
+    state[BRANCHING] = np.int64(branching)
+    if count <= min(branching, np.uint64(SHORTEST)):
+        state[LEVEL], state[TOP] = 0, 0
+        state[AT], state[PART] = first, stop
+        return
+    base = trees.node_starts[group]
+    at = np.uint64(0)
+    while True:
+        count = (count + branching - _ONE) // branching
+        at += _THREE
+        state[at + np.uint64(BEGIN)] = base
+        base += np.int64(count)
+        if count == _ONE:
+            break
+    state[LEVEL] = np.int64(at // _THREE)
+    state[TOP] = state[LEVEL]
+    state[at + np.uint64(AT)] = base - 1
+    state[at + np.uint64(PART)] = base
+    state[at + np.uint64(STOP + 3)] = stop
+
+
+@inlined
+def _is_within(ends: NDArray[np.int32], at: int, code: int) -> bool:
+    return ends[at] <= code <= ends[at + _ONE]
+
+
+@inlined
+def place_of_entry(trees: RTrees, entry: int) -> int:
+    """The place of an entry's interval."""
+    return np.int64(trees.entries[_ENTRY * np.uint64(entry) + np.uint64(PLACE)])
+
+
+@inlined
+def next_in_tree(trees: RTrees, code: int, state: NDArray[np.int64]) -> int:
+    """The next entry that a code stabs; -1 when there is none any more."""
+    at, top = _THREE * np.uint64(state[LEVEL]), _THREE * np.uint64(state[TOP])
+    branching = np.uint64(state[BRANCHING])
+    while at <= top:
+        i, stop = np.uint64(state[at + np.uint64(AT)]), np.uint64(state[at + np.uint64(PART)])
+        if at == np.uint64(0):
+            begun = i
+            while i < stop and not _is_within(trees.entries, _ENTRY * i, code):
+                i += _ONE
+            if i < stop:
+                state[EXAMINED] += np.int64(i - begun) + 1
+                state[AT] = np.int64(i + _ONE)
+                state[LEVEL] = 0
+                return np.int64(i)
+            state[EXAMINED] += np.int64(i - begun)
+            at = _THREE
+            continue
+        while i < stop and not _is_within(trees.nodes, _EXTENT * i, code):
+            i += _ONE
+        if i == stop:
+            at += _THREE
+            continue
+        state[at + np.uint64(AT)] = np.int64(i + _ONE)
+        child = (i - np.uint64(state[at + np.uint64(BEGIN)])) * branching
+        end = np.uint64(state[at + np.uint64(BEGIN)] if at > _THREE else state[top + np.uint64(STOP + 3)])
+        at -= _THREE
+        child += np.uint64(state[at + np.uint64(BEGIN)])
+        state[at + np.uint64(AT)] = np.int64(child)
+        state[at + np.uint64(PART)] = np.int64(min(child + branching, end))
+    state[LEVEL] = np.int64(top // _THREE) + 1
+    return np.int64(-1)
+
+
+@inlined
+def _next_of_tree(trees: RTrees, code: int, state: NDArray[np.int64]) -> int:
+    entry = next_in_tree(trees, code, state)
+    return np.int64(-1) if entry < 0 else place_of_entry(trees, entry)
+
+
+@overload(open_cursor, inline="always", strict=False)
+def _open(structure: Any, group: Any, code: Any, state: Any) -> Any:
+    if is_table(structure, RTrees):
+        return lambda structure, group, code, state: open_tree(structure, group, state)
+    return None
+
+
+@overload(next_place, inline="always", strict=False)
+def _next(structure: Any, code: Any, state: Any) -> Any:
+    if is_table(structure, RTrees):
+        return lambda structure, code, state: _next_of_tree(structure, code, state)
+    return None

@@ -1,0 +1,105 @@
+"""Which intervals of a segment tree does a value stab, best first? The lists of the nodes above its segment, merged.
+
+Paper: Machanavajjhala et al. 2008, sections 2.1.2 and 2.2.1. Whatever a node's list has contains all of the node's
+segments, so nothing that is looked at is in vain; an interval is in up to two lists a level.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from tocsin.index.scored.kernels.cursors import next_place, open_cursor
+from tocsin.index.scored.kernels.layouts import EXAMINED, Ranges, SegmentTrees
+from tocsin.index.scored.kernels.streams import DONE, least
+from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.packing import is_table
+
+MOST_PATH: Final = 33
+"""Nodes above a leaf, itself included: there are fewer than 2**32 codes."""
+
+_COUNT: Final = 0
+_STREAMS: Final = 3  # places, each << 8 | slot
+_NEXT: Final = _STREAMS + MOST_PATH  # the entry behind the one in the stream, by slot
+_STOP: Final = _NEXT + MOST_PATH
+WIDTH: Final = _STOP + MOST_PATH
+
+
+@kernel
+def enter(ranges: Ranges, trees: SegmentTrees, places: NDArray[np.int64], entries: NDArray[np.int32]) -> None:
+    """Count the entries of each node into `places` or, where there is room for `entries`, write them from there on.
+
+    Places come in order, and so every list is. Cost: O(n log n).
+    """
+    for group in range(len(ranges.starts) - 1):
+        size, base = trees.sizes[group], trees.node_starts[group]
+        for place in range(ranges.starts[group], ranges.starts[group + 1]):
+            low = np.int64(ranges.lows[place]) + size
+            behind = np.int64(ranges.highs[place]) + size + 1
+            while low < behind:
+                if low & 1:
+                    _enter(places, entries, base + low, place)
+                    low += 1
+                if behind & 1:
+                    behind -= 1
+                    _enter(places, entries, base + behind, place)
+                low >>= 1
+                behind >>= 1
+
+
+@inlined
+def _enter(places: NDArray[np.int64], entries: NDArray[np.int32], node: int, place: int) -> None:
+    if len(entries):
+        entries[places[node]] = place
+    places[node] += 1
+
+
+@inlined
+def open_lists(trees: SegmentTrees, group: int, code: int, state: NDArray[np.int64]) -> None:
+    """Begin with the first entry of every node above a code."""
+    node, slot = trees.sizes[group] + np.int64(code), 0
+    while node > 0:
+        number = trees.node_starts[group] + node
+        first, stop = trees.entry_starts[number], trees.entry_starts[number + 1]
+        if first < stop:
+            state[_STREAMS + slot] = np.int64(trees.places[first]) << 8 | slot
+            state[_NEXT + slot] = first + 1
+            state[_STOP + slot] = stop
+            slot += 1
+        node >>= 1
+    state[_COUNT] = slot
+    state[EXAMINED] = 0
+
+
+@inlined
+def next_in_lists(trees: SegmentTrees, state: NDArray[np.int64]) -> int:
+    """The place of the next best interval; -1 when there is none any more."""
+    top = least(state, _STREAMS, state[_COUNT])
+    if top == DONE:
+        return np.int64(-1)
+    slot = top & 255
+    entry = state[_NEXT + slot]
+    if entry < state[_STOP + slot]:
+        state[_NEXT + slot] = entry + 1
+        state[_STREAMS + slot] = np.int64(trees.places[entry]) << 8 | slot
+    else:
+        state[_STREAMS + slot] = DONE
+    state[EXAMINED] += 1
+    return top >> 8
+
+
+@overload(open_cursor, inline="always", strict=False)
+def _open(structure: Any, group: Any, code: Any, state: Any) -> Any:
+    if is_table(structure, SegmentTrees):
+        return lambda structure, group, code, state: open_lists(structure, group, code, state)
+    return None
+
+
+@overload(next_place, inline="always", strict=False)
+def _next(structure: Any, code: Any, state: Any) -> Any:
+    if is_table(structure, SegmentTrees):
+        return lambda structure, code, state: next_in_lists(structure, state)
+    return None

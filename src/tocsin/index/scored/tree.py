@@ -1,0 +1,120 @@
+"""What do the five scored interval indexes share? A structure of arrays, and a cursor over it: the Ranker.
+
+Each file beside this one says how one structure is built; `index.scored.kernels.cursors` knows how each is walked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.errors import InvalidInput
+from tocsin.index.scored.interval_tree.kernels import MOST_PATH as LONGEST
+from tocsin.index.scored.interval_tree.kernels import TREES
+from tocsin.index.scored.intervals import ScoredIntervals
+from tocsin.index.scored.ir_tree.kernels.layouts import ChangingTrees
+from tocsin.index.scored.kernels.cursors import begin_cursor, best_places, move_cursor
+from tocsin.index.scored.kernels.layouts import IntervalTrees, Ranges, RTrees, SegmentTrees
+from tocsin.index.scored.r_trees.kernels import count_levels, state_width
+from tocsin.index.scored.ranker import BestPlaces
+from tocsin.index.scored.segment_tree.kernels import WIDTH
+
+Structure: TypeAlias = RTrees | IntervalTrees | SegmentTrees
+
+Make: TypeAlias = Callable[[Ranges, int], Structure]
+
+BRANCHING: Final = 32
+"""Entries of a node. The paper takes 50; 32 are as fast and fill two cache lines."""
+MOST_BRANCHING: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class TreeBuilder:
+    """Builds one kind of structure. Raises `InvalidInput` for a branching factor that cannot be."""
+
+    make: Make
+    branching: int = BRANCHING
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.branching <= MOST_BRANCHING:
+            raise InvalidInput(f"branching is {self.branching}; a node has 2 to {MOST_BRANCHING} entries")
+
+    def build(self, intervals: ScoredIntervals) -> ScoredTree:
+        """Cost: O(n log n) for n intervals."""
+        return ScoredTree(intervals, self.make(intervals.ranges, self.branching))
+
+
+class ScoredTree:
+    """The Ranker over one structure. Immutable, safe to share between threads."""
+
+    def __init__(self, intervals: ScoredIntervals, structure: Structure) -> None:
+        self.scores = intervals.scores
+        self.owners = intervals.owners
+        self.starts = intervals.ranges.starts
+        self.structure = structure
+        self._last = intervals.ranges.last
+        self._width = _state_width(structure)
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self._last)
+
+    def new_state(self) -> NDArray[np.int64]:
+        """Room for a cursor."""
+        return np.zeros(self._width, np.int64)
+
+    def cursor(self, group: int, code: int) -> Iterator[int]:
+        """The places of the intervals of a group that a code stabs, best first, one by one."""
+        state = self.new_state()
+        if 0 <= code <= self._last[group]:
+            begin_cursor(self.structure, group, code, state)
+            while (place := int(move_cursor(self.structure, code, state))) >= 0:
+                yield place
+
+    def best(self, groups: NDArray[np.int32], codes: NDArray[np.int32], k: int) -> BestPlaces:
+        """The k best places of each query: a group and a code, which is negative for a value that stabs nothing.
+
+        Raises `InvalidInput` for a group or a code that there is not. Cost: by the structure; see its file.
+        """
+        return best_of(self.structure, self._last, min(k, max(len(self), 1)), self.new_state(), groups, codes)
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of the structure, and of the scores and owners that it leads to."""
+        return {"structure": _nbytes(self.structure), "scores": self.scores.nbytes + self.owners.nbytes}
+
+
+def best_of(
+    structure: Structure | ChangingTrees,
+    last: NDArray[np.int64],
+    k: int,
+    state: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    codes: NDArray[np.int32],
+) -> BestPlaces:
+    """What `Ranker.best` says, of a structure whose group g has the codes 0 to last[g]."""
+    if len(groups) and not (groups.min() >= 0 and groups.max() < len(last) and (codes <= last[groups]).all()):
+        raise InvalidInput(f"there are {len(last)} groups, each with codes from 0 to its last one")
+    ends = np.zeros(len(codes) + 1, np.int64)
+    out = np.empty(len(codes) * k, np.int32)
+    examined = best_places(structure, groups, codes, k, state, ends[1:], out)
+    return BestPlaces(ends, out[: ends[-1]], int(examined))
+
+
+def _nbytes(table: Any) -> int:
+    return sum(_nbytes(part) for part in table) if isinstance(table, tuple) else int(table.nbytes)
+
+
+def _state_width(structure: Structure) -> int:
+    if isinstance(structure, RTrees):
+        return state_width(int(count_levels(structure.starts, structure.branching)))
+    if isinstance(structure, IntervalTrees):
+        return TREES + LONGEST * _state_width(structure.lists)
+    return WIDTH

@@ -1,0 +1,122 @@
+"""What do kernels read? The arrays of a batch, of its strings, and of compiled expressions.
+
+All are C-contiguous and read-only, so that arrays from memory and from a memory map are one specialisation.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels.packing import kind_of
+
+ALWAYS = np.int64(2**62)
+"""The stamp of a leaf that is computed ahead of every block."""
+
+
+class Events(NamedTuple):
+    """A batch of events in CSR form. E events, N entries, A attributes, L lists with M elements, B boxes, R ranges."""
+
+    starts: NDArray[np.int64]  # (E + 1,) entries[starts[e]:starts[e + 1]] belong to event e
+    attributes: NDArray[np.int32]  # (N,) the attribute's number in the batch
+    types: NDArray[np.uint8]  # (N,) NUMBER .. UNTYPED, or RANGED + NUMBER or INSTANT
+    payloads: NDArray[np.int64]  # (N,)
+    list_starts: NDArray[np.int64]  # (L + 1,)
+    list_types: NDArray[np.uint8]  # (M,) a list's elements, each once, sorted by (type, payload)
+    list_payloads: NDArray[np.int64]  # (M,)
+    list_boxes: NDArray[np.int32]  # (L,) the box that a list of 2 or 4 numbers is, else -1
+    boxes: NDArray[np.float64]  # (B, 4) xmin, ymin, xmax, ymax
+    ranges: NDArray[np.int64]  # (R, 2) payloads that an interval [low, high] meets if low <= first and second <= high
+
+
+class Bound(NamedTuple):
+    """A batch's attributes and strings as a set of expressions sees them.
+
+    A attributes and U strings in the batch, T transforms (0 is none), Q LIKE patterns.
+    """
+
+    attributes: NDArray[np.int32]  # (A,) number among the expressions' attributes, -1 for none of them
+    ranks: NDArray[np.int32]  # (T, U) place among the operands: 2r + 1 is operand r, 2r lies just before it
+    orders: NDArray[np.int32]  # (T, U) place among all strings of the batch, transformed ones included
+    text_starts: NDArray[np.int64]  # (T * U + 1,) the UTF-8 of transform t of string u is text t * U + u
+    text_bytes: NDArray[np.uint8]
+    fit_starts: NDArray[np.int64]  # (T * U + 1,) the patterns that text t * U + u fits, ascending
+    fits: NDArray[np.int32]  # 2 p for LIKE pattern p, 2 r + 1 for regular expression r
+    listed: NDArray[np.uint8]  # (Q,) 1 for each LIKE pattern that is among them
+
+
+class Expressions(NamedTuple):
+    """Compiled expressions. A attributes, C sets, F leaves, P places of program,
+    Q patterns, S subscriptions, X terms, Y truth programs."""
+
+    program_starts: NDArray[np.int64]  # (S + 1,)
+    program: NDArray[np.int32]  # (P,) leaf * 2 + negated, or OPEN_AND / OPEN_OR and the places that it spans
+    eager_starts: NDArray[
+        np.int64
+    ]  # (A + 1,) leaves [eager_starts[a], eager_starts[a + 1]) are attribute a's eager ones
+    leaf_kinds: NDArray[np.uint8]  # (F,) each distinct predicate once; the eager ones first, by attribute
+    leaf_types: NDArray[np.uint8]  # (F,)
+    leaf_operations: NDArray[np.uint8]  # (F,)
+    leaf_transforms: NDArray[np.uint16]  # (F,)
+    leaf_attributes: NDArray[np.int32]  # (F,)
+    leaf_others: NDArray[np.int32]  # (F,)
+    leaf_lows: NDArray[np.int64]  # (F,)
+    leaf_highs: NDArray[np.int64]  # (F,)
+    set_starts: NDArray[np.int64]  # (C + 1,)
+    set_types: NDArray[np.uint8]  # elements sorted by (type, payload); strings as rank codes
+    set_payloads: NDArray[np.int64]
+    pattern_starts: NDArray[np.int64]  # (Q + 1,)
+    pattern_tokens: NDArray[np.int16]  # a byte, ANY_RUN or ANY_ONE
+    boxes: NDArray[np.float64]  # (., 4)
+    term_starts: NDArray[np.int64]  # (X + 1,)
+    term_codes: NDArray[np.uint8]
+    term_arguments: NDArray[np.int32]
+    term_transforms: NDArray[np.uint16]
+    constants: NDArray[np.float64]
+    truth_starts: NDArray[np.int64]  # (Y + 1,)
+    truth_codes: NDArray[np.uint8]
+    truth_arguments: NDArray[np.int32]
+
+
+EXPRESSIONS: Final = kind_of(Expressions, dimensions={"boxes": 2})
+
+
+class Block(NamedTuple):
+    """Up to 64 events turned: the entries of each attribute side by side. A attributes, W room for entries."""
+
+    firsts: NDArray[np.int32]  # (A,) entries[firsts[a]:stops[a]] are attribute a's, by lane; 0, 0 for none
+    stops: NDArray[np.int32]  # (A,)
+    touched: NDArray[np.int32]  # (min(A, W),) the attributes that have any
+    lanes: NDArray[np.uint8]  # (W,) the event's place in the block
+    types: NDArray[np.uint8]  # (W,)
+    payloads: NDArray[np.int64]  # (W,)
+
+
+class Memo(NamedTuple):
+    """What is known of a block's leaves, and stacks. F leaves."""
+
+    masks: NDArray[np.uint64]  # (2 F,) lanes where leaf f is TRUE at 2 f, where it is FALSE at 2 f + 1
+    stamps: NDArray[np.int64]  # (F,) the block that a leaf was last computed for; beyond any for an eager one
+    levels: NDArray[np.int64]  # (STACK, 4) a program's open levels
+    truths: NDArray[np.uint64]  # (STACK, 2) a truth program's values
+    numbers: NDArray[np.float64]  # (STACK, 64) a term's values by lane
+    known: NDArray[np.uint64]  # (STACK,) the lanes where they are no nulls
+    term_types: NDArray[np.uint8]  # (2, 64) the values of the two sides of a comparison
+    term_keys: NDArray[np.int64]  # (2, 64)
+
+
+class Verifier(NamedTuple):
+    """What walking programs needs. `clock[0]` grows with every block, so that no leaf is taken for another's."""
+
+    block: Block
+    memo: Memo
+    clock: NDArray[np.int64]  # (1,)
+
+
+VERIFIER: Final = kind_of(
+    Verifier,
+    writeable=True,
+    dimensions=dict.fromkeys(("levels", "truths", "numbers", "term_types", "term_keys"), 2),
+)

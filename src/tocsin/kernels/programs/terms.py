@@ -1,0 +1,184 @@
+"""What is the value of a computed operand? A postfix machine for what is no single attribute.
+
+A value is a type and a payload, as in a batch. Strings are their place among the batch's strings, so that two of them
+compare as numbers. All 64 lanes of a block are computed at once: a call costs more than a lane.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels import codes
+from tocsin.kernels.jit import bits_of_float, float_of_bits, kernel, lowest_bit
+from tocsin.kernels.programs.layouts import Block, Bound, Expressions, Memo
+
+ONE = np.uint64(1)
+NONE = np.uint64(0)
+_FLIP = np.int64(0x7FFFFFFFFFFFFFFF)
+
+
+@kernel
+def number_of_key(key: int) -> float:
+    """The float64 that a sortable integer stands for."""
+    return float_of_bits(key if key >= 0 else key ^ _FLIP)
+
+
+@kernel
+def key_of_number(number: float) -> int:
+    """The sortable integer of a float64; both zeros are 0."""
+    bits = bits_of_float(number + 0.0)
+    return bits if bits >= 0 else bits ^ _FLIP
+
+
+@kernel
+def compare_masks(leaves: Expressions, leaf: int, block: Block, bound: Bound, memo: Memo) -> tuple[int, int]:
+    """A comparison of two terms."""
+    left_known = evaluate_term(leaves, leaves.leaf_attributes[leaf], block, bound, memo, 0)
+    right_known = evaluate_term(leaves, leaves.leaf_others[leaf], block, bound, memo, 1)
+    operation = leaves.leaf_operations[leaf]
+    types = memo.term_types
+    keys = memo.term_keys
+    held = NONE
+    known = NONE
+    rest = left_known & right_known
+    while rest != NONE:
+        lane = lowest_bit(rest)
+        rest &= rest - ONE
+        if types[0, lane] == types[1, lane] and types[0, lane] <= codes.INSTANT:
+            known |= ONE << np.uint64(lane)
+            held |= np.uint64(compares(operation, keys[0, lane], keys[1, lane])) << np.uint64(lane)
+    return held, known & ~held
+
+
+@kernel
+def term_null_masks(
+    leaves: Expressions, leaf: int, block: Block, bound: Bound, memo: Memo, lanes: int
+) -> tuple[int, int]:
+    """Lanes where a term is null hold, the others fail."""
+    known = evaluate_term(leaves, leaves.leaf_attributes[leaf], block, bound, memo, 0)
+    return lanes & ~known, lanes & known
+
+
+@kernel
+def compares(operation: int, left: int, right: int) -> bool:
+    """A comparison of two payloads of one type."""
+    if operation == codes.EQUAL:
+        return left == right
+    if operation == codes.DIFFERENT:
+        return left != right
+    if operation == codes.LESS:
+        return left < right
+    if operation == codes.LESS_OR_EQUAL:
+        return left <= right
+    if operation == codes.GREATER:
+        return left > right
+    return left >= right
+
+
+@kernel
+def evaluate_term(leaves: Expressions, term: int, block: Block, bound: Bound, memo: Memo, side: int) -> int:
+    """Write a term's types and payloads for all lanes to one side of the memo; returns the lanes where it is known.
+
+    A single attribute may have any type, the rest are numbers. One instruction works on all lanes before the next.
+    """
+    start = leaves.term_starts[term]
+    stop = leaves.term_starts[term + 1]
+    types = memo.term_types[side]
+    keys = memo.term_keys[side]
+    if stop - start == 1 and leaves.term_codes[start] == codes.TERM_ATTRIBUTE:
+        attribute = leaves.term_arguments[start]
+        return load_attribute(
+            leaves.term_transforms[start],
+            bound.orders,
+            block.lanes[block.firsts[attribute] : block.stops[attribute]],
+            block.types[block.firsts[attribute] : block.stops[attribute]],
+            block.payloads[block.firsts[attribute] : block.stops[attribute]],
+            types,
+            keys,
+        )
+    numbers = memo.numbers
+    known = memo.known
+    depth = 0
+    for i in range(start, stop):
+        code = leaves.term_codes[i]
+        if code == codes.TERM_ATTRIBUTE:
+            attribute = leaves.term_arguments[i]
+            known[depth] = NONE
+            for entry in range(block.firsts[attribute], block.stops[attribute]):
+                if block.types[entry] == codes.NUMBER and leaves.term_transforms[i] == 0:
+                    known[depth] |= ONE << np.uint64(block.lanes[entry])
+                    numbers[depth, block.lanes[entry]] = number_of_key(block.payloads[entry])
+            depth += 1
+        elif code == codes.TERM_NUMBER:
+            known[depth] = ~NONE
+            numbers[depth, :] = leaves.constants[leaves.term_arguments[i]]
+            depth += 1
+        elif code == codes.TERM_NULL:
+            known[depth] = NONE
+            depth += 1
+        else:
+            depth -= 1
+            known[depth - 1] = combine_lanes(code, numbers[depth - 1], numbers[depth], known[depth - 1] & known[depth])
+    for lane in range(codes.LANES):
+        types[lane] = codes.NUMBER
+        keys[lane] = key_of_number(numbers[0, lane]) if known[0] >> np.uint64(lane) & ONE else 0
+    return known[0]
+
+
+@kernel
+def load_attribute(
+    transform: int,
+    orders: NDArray[np.int32],
+    lanes: NDArray[np.uint8],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    out_types: NDArray[np.uint8],
+    out_keys: NDArray[np.int64],
+) -> int:
+    """Write an attribute's types and payloads by lane, strings by their place; returns the lanes where it is known."""
+    known = NONE
+    for i in range(len(lanes)):
+        kind = types[i]
+        key = payloads[i]
+        if kind == codes.STRING:
+            key = np.int64(orders[transform, key])
+        elif transform != 0 or kind == codes.UNTYPED:  # CASEI and ACCENTI are null for anything but a string
+            continue
+        known |= ONE << np.uint64(lanes[i])
+        out_types[lanes[i]] = kind
+        out_keys[lanes[i]] = key
+    return known
+
+
+@kernel
+def combine_lanes(code: int, left: NDArray[np.float64], right: NDArray[np.float64], known: int) -> int:
+    """One operation on all lanes, in place; returns the lanes where the result is a finite number."""
+    finite = NONE
+    rest = known
+    while rest != NONE:
+        lane = lowest_bit(rest)
+        rest &= rest - ONE
+        left[lane] = arithmetic(code, left[lane], right[lane])
+        finite |= np.uint64(np.isfinite(left[lane])) << np.uint64(lane)
+    return finite
+
+
+@kernel
+def arithmetic(code: int, left: float, right: float) -> float:
+    """One operation; what has no finite result gives infinity or NaN, which the caller takes as null."""
+    if code == codes.TERM_ADD:
+        return left + right
+    if code == codes.TERM_SUBTRACT:
+        return left - right
+    if code == codes.TERM_MULTIPLY:
+        return left * right
+    if code == codes.TERM_POWER:
+        return left**right
+    if right == 0.0:
+        return np.nan
+    if code == codes.TERM_DIVIDE:
+        return left / right
+    if code == codes.TERM_INTEGER_DIVIDE:
+        return float(np.trunc(left / right))
+    return float(np.fmod(left, right))

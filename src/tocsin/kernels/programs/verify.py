@@ -1,0 +1,211 @@
+"""Which events of a batch satisfy which expressions? One short-circuit walk, 64 events at a time.
+
+NOT has been pushed into the leaves, so a program is an AND/OR tree over leaves that must be TRUE (or, negated,
+FALSE); UNKNOWN then behaves like "does not hold", and a 64-bit mask of lanes is all that a level needs. An AND stops
+when no lane is left, an OR when every lane is taken. A leaf that many expressions share is computed once a block.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels import codes
+from tocsin.kernels.jit import inlined, kernel, lowest_bit
+from tocsin.kernels.packing import borrowed
+from tocsin.kernels.programs.blocks import clear_block, fill_block, new_block, widest_block
+from tocsin.kernels.programs.eager import clear_eager, compute_eager
+from tocsin.kernels.programs.layouts import ALWAYS, Block, Bound, Events, Expressions, Memo
+from tocsin.kernels.programs.lazy import compute_leaf
+
+ONE = np.uint64(1)
+NONE = np.uint64(0)
+
+
+@kernel
+def new_memo(leaves: int, eager: int) -> Memo:
+    """Room for a number of leaves. The eager ones count as computed: nothing holds on an untouched attribute."""
+    stamps = np.zeros(leaves, np.int64)
+    stamps[:eager] = ALWAYS
+    return Memo(
+        np.zeros(2 * leaves, np.uint64),
+        stamps,
+        np.empty((codes.STACK, 4), np.int64),
+        np.empty((codes.STACK, 2), np.uint64),
+        np.zeros((codes.STACK, codes.LANES), np.float64),
+        np.empty(codes.STACK, np.uint64),
+        np.zeros((2, codes.LANES), np.uint8),
+        np.zeros((2, codes.LANES), np.int64),
+    )
+
+
+@inlined
+def program_mask(
+    program: NDArray[np.int32],
+    place: int,
+    end: int,
+    lanes: int,
+    masks: NDArray[np.uint64],
+    stamps: NDArray[np.int64],
+    stamp: int,
+    levels: NDArray[np.int64],
+) -> tuple[int, int]:
+    """The lanes whose events satisfy program[place:end], and -1; or else the leaf that must be computed first.
+
+    A leaf's masks are good when its stamp is at least `stamp`. `levels` is the stack of open levels.
+    """
+    depth = 0
+    is_and = True
+    live = lanes  # lanes not decided yet at this level
+    taken = NONE  # lanes where an OR holds already
+    while True:
+        if place < end:
+            code = program[place]
+            if code < 0:
+                levels[depth, 0] = np.int64(live)
+                levels[depth, 1] = np.int64(taken)
+                levels[depth, 2] = end
+                levels[depth, 3] = is_and
+                depth += 1
+                end = place + 2 + program[place + 1]
+                is_and = code == codes.OPEN_AND
+                taken = NONE
+                place += 2
+                continue
+            if stamps[code >> 1] < stamp:
+                return NONE, np.int64(code >> 1)
+            found = masks[code]
+            place += 1
+        else:
+            found = live if is_and else taken
+            if depth == 0:
+                return found, np.int64(-1)
+            depth -= 1
+            place = end
+            live = np.uint64(levels[depth, 0])
+            taken = np.uint64(levels[depth, 1])
+            end = levels[depth, 2]
+            is_and = levels[depth, 3] != 0
+        if is_and:
+            live &= found
+        else:
+            taken |= found & live
+            live &= ~found
+        if live == NONE:
+            place = end
+
+
+@kernel
+def find_hits(
+    leaves: Expressions,
+    stamp: int,
+    block: Block,
+    events: Events,
+    bound: Bound,
+    memo: Memo,
+    lanes: int,
+    hits: NDArray[np.int32],
+    found_lanes: NDArray[np.uint64],
+) -> int:
+    """Write the subscriptions that any event of the block satisfies, and their lanes; returns how many."""
+    starts = leaves.program_starts
+    program = leaves.program
+    masks = memo.masks
+    stamps = memo.stamps
+    levels = memo.levels
+    found = 0
+    for subscription in range(len(starts) - 1):
+        place = starts[subscription]
+        end = starts[subscription + 1]
+        mask = lanes
+        while place < end and mask != NONE and program[place] >= 0 and stamps[program[place] >> 1] >= stamp:
+            mask &= masks[program[place]]
+            place += 1
+        while place < end and mask != NONE:
+            rest, wanted = program_mask(program, place, end, mask, masks, stamps, stamp, levels)
+            if wanted < 0:
+                mask = rest
+                break
+            compute_leaf(leaves, wanted, block, events, bound, memo, lanes)
+            stamps[wanted] = stamp
+        hits[found] = subscription
+        found_lanes[found] = mask
+        found += mask != NONE
+    return found
+
+
+@kernel
+def match_all(
+    leaves: Expressions,
+    events: Events,
+    bound: Bound,
+    first: int,
+    ends: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Test every expression on the events from `first` on, until the output is full or the events are done.
+
+    Writes each event's subscriptions, in order, and to `ends[event]` how many were written by then. Returns the event
+    to go on from and the number written. When not one block of 64 events fits, that is 0 and the next event is
+    `-1 - room needed`.
+    """
+    leaves, events, bound = borrowed((leaves, events, bound))
+    total = len(events.starts) - 1
+    block = new_block(len(leaves.eager_starts) - 1, widest_block(events.starts[first:], codes.LANES))
+    memo = new_memo(len(leaves.leaf_kinds), leaves.eager_starts[-1])
+    hits = np.empty(len(leaves.program_starts) - 1, np.int32)
+    found_lanes = np.empty(len(hits), np.uint64)
+    places = np.empty(codes.LANES, np.int64)
+    written = np.int64(0)
+    begun = first
+    while first < total:
+        stop = min(first + codes.LANES, total)
+        lanes = ~NONE >> np.uint64(codes.LANES - (stop - first))
+        touched = fill_block(block, events, bound.attributes, first, stop)
+        compute_eager(leaves, block, touched, events, bound, memo.masks)
+        found = find_hits(leaves, first + 1, block, events, bound, memo, lanes, hits, found_lanes)
+        clear_eager(leaves.eager_starts, block.touched, touched, memo.masks)
+        clear_block(block, touched)
+        needed = count_lanes(found_lanes, found, places)
+        if written + needed > len(out):
+            return (first, written) if first > begun else (-1 - needed, np.int64(0))
+        write_hits(hits, found_lanes, found, places, out[written:])
+        ends[first:stop] = written + places[: stop - first]
+        written += needed
+        first = stop
+    return first, written
+
+
+@kernel
+def count_lanes(masks: NDArray[np.uint64], found: int, places: NDArray[np.int64]) -> int:
+    """Count the set bits of each lane; write the running sum to `places` and return the total."""
+    places[:] = 0
+    for i in range(found):
+        mask = masks[i]
+        while mask != NONE:
+            places[lowest_bit(mask)] += 1
+            mask &= mask - ONE
+    total = np.int64(0)
+    for lane in range(codes.LANES):
+        count = places[lane]
+        places[lane] = total
+        total += count
+    return total
+
+
+@kernel
+def write_hits(
+    hits: NDArray[np.int32],
+    masks: NDArray[np.uint64],
+    found: int,
+    places: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> None:
+    """Write a block's subscriptions lane by lane; `places` says where each lane starts, and then where it ends."""
+    for i in range(found):
+        mask = masks[i]
+        while mask != NONE:
+            lane = lowest_bit(mask)
+            out[places[lane]] = hits[i]
+            places[lane] += 1
+            mask &= mask - ONE

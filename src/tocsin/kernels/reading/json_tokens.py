@@ -1,0 +1,232 @@
+"""Where does a token of JSON end, and what is its value? On bytes, for lines that are plain.
+
+Whatever is not plain, valid or not, is SLOW: the caller leaves the line to the standard parser.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels import codes
+from tocsin.kernels.jit import kernel
+from tocsin.kernels.programs.terms import key_of_number
+
+SLOW = np.int64(-1)
+KNOWN, ABSENT, LATER = 0, 1, 2
+"""What is known of a scalar: its payload; that it is null; or only where it stands, for Python to convert."""
+
+_PRIME = np.uint64(0x100000001B3)
+_BASIS = np.uint64(0xCBF29CE484222325)
+_EXACT = np.int64(2**53)
+_POWERS = np.array([float(f"1e{k}") for k in range(23)])
+_LONGEST_NUMBER = 64  # bytes; a longer one is left to the standard parser
+_DEEPEST = 60  # levels of a value that nobody wants; deeper ones are left to the standard parser
+
+
+@kernel
+def blanks(text: NDArray[np.uint8], i: int, stop: int) -> int:
+    """The first place from i on that is no white space of JSON."""
+    while i < stop and (text[i] == 32 or text[i] == 9 or text[i] == 13 or text[i] == 10):
+        i += 1
+    return i
+
+
+@kernel
+def string_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int]:
+    """The place of the closing quote and a hash of what stands before it; SLOW at an escape or control character."""
+    value = _BASIS
+    while i < stop:
+        byte = text[i]
+        if byte == 34:
+            return i, value
+        if byte == 92 or byte < 32:
+            break
+        value = (value ^ np.uint64(byte)) * _PRIME
+        i += 1
+    return SLOW, value
+
+
+@kernel
+def has_dot(text: NDArray[np.uint8], i: int, end: int) -> bool:
+    """Whether a name has a dot in it."""
+    for at in range(i, end):
+        if text[at] == 46:
+            return True
+    return False
+
+
+@kernel
+def read_scalar(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, int, int]:
+    """The place behind a scalar (or SLOW), its type and payload, and whether these are known, absent or for later.
+
+    The payload of a string is its hash.
+    """
+    zero = np.int64(0)
+    if i >= stop:
+        return SLOW, zero, zero, zero
+    byte = text[i]
+    if byte == 34:  # "
+        end, key_hash = string_end(text, i + 1, stop)
+        return (end + 1 if end >= 0 else SLOW), np.int64(codes.STRING), np.int64(key_hash), np.int64(KNOWN)
+    if byte == 45 or 48 <= byte <= 57:  # - or a digit
+        end, key, exact = read_number(text, i, stop)
+        return end, np.int64(codes.NUMBER), key, np.int64(KNOWN if exact or end < 0 else LATER)
+    end = literal_end(text, i, stop)
+    if byte == 110:  # null
+        return end, np.int64(codes.UNTYPED), zero, np.int64(ABSENT)
+    return end, np.int64(codes.BOOLEAN), np.int64(byte == 116), np.int64(KNOWN)
+
+
+@kernel
+def literal_end(text: NDArray[np.uint8], i: int, stop: int) -> int:
+    """The place behind `true`, `false` or `null`, or SLOW."""
+    if i + 4 <= stop and text[i] == 116 and text[i + 1] == 114 and text[i + 2] == 117 and text[i + 3] == 101:
+        return i + 4
+    if i + 4 <= stop and text[i] == 110 and text[i + 1] == 117 and text[i + 2] == 108 and text[i + 3] == 108:
+        return i + 4
+    if i + 5 <= stop and text[i] == 102 and text[i + 1] == 97 and text[i + 2] == 108:
+        if text[i + 3] == 115 and text[i + 4] == 101:
+            return i + 5
+    return SLOW
+
+
+@kernel
+def _digits(text: NDArray[np.uint8], i: int, stop: int) -> int:
+    while i < stop and 48 <= text[i] <= 57:
+        i += 1
+    return i
+
+
+@kernel
+def number_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, int]:
+    """The place behind a number (or SLOW), the place behind its whole part, and that behind its fraction."""
+    start = i
+    if text[i] == 45:
+        i += 1
+    whole = i
+    i = _digits(text, i, stop)
+    if i == whole or (text[whole] == 48 and i > whole + 1):  # no digit, or 01
+        return SLOW, SLOW, SLOW
+    point = i
+    if i < stop and text[i] == 46:  # .
+        i = _digits(text, i + 1, stop)
+        if i == point + 1:
+            return SLOW, SLOW, SLOW
+    last = i
+    if i < stop and (text[i] == 101 or text[i] == 69):  # e
+        i += 1
+        if i < stop and (text[i] == 45 or text[i] == 43):
+            i += 1
+        first = i
+        i = _digits(text, i, stop)
+        if i == first:
+            return SLOW, SLOW, SLOW
+    return (i if i - start <= _LONGEST_NUMBER else SLOW), point, last
+
+
+@kernel
+def read_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int, bool]:
+    """The place behind a number (or SLOW), its payload, and whether that is exact.
+
+    A mantissa up to 2**53 times or over a power of ten up to 10**22 is one correctly rounded operation (Clinger 1990).
+    Other fractions are left to Python; an integer beyond 2**53, or what may overflow, makes the line SLOW.
+    """
+    zero = np.int64(0)
+    end, point, last = number_end(text, start, stop)
+    if end < 0:
+        return SLOW, zero, False
+    whole = start + np.int64(text[start] == 45)
+    mantissa = np.int64(0)
+    for k in range(whole, last):
+        if k != point and mantissa <= _EXACT:
+            mantissa = mantissa * 10 + np.int64(text[k]) - 48
+    exponent = _exponent(text, last, end) - max(last - point - 1, 0)
+    if mantissa > _EXACT and end == point:
+        return SLOW, zero, False
+    if mantissa > _EXACT or exponent < -22 or exponent > 22:
+        return (end, zero, False) if exponent + last - whole < 300 else (SLOW, zero, False)
+    number = np.float64(mantissa)
+    number = number / _POWERS[-exponent] if exponent < 0 else number * _POWERS[exponent]
+    return end, key_of_number(-number if text[start] == 45 else number), True
+
+
+@kernel
+def _exponent(text: NDArray[np.uint8], last: int, end: int) -> int:
+    """The exponent written at text[last:end], capped; 0 for none."""
+    value = np.int64(0)
+    for k in range(last + 1, end):
+        if 48 <= text[k] <= 57 and value < 10_000:
+            value = value * 10 + np.int64(text[k]) - 48
+    return -value if end > last and text[last + 1] == 45 else value
+
+
+@kernel
+def skip_value(text: NDArray[np.uint8], i: int, stop: int, any_value: bool) -> int:
+    """The place behind a value that nobody wants, or SLOW where it is not plainly valid.
+
+    Without `any_value` an object or a list is SLOW too: something in it is wanted.
+    """
+    opened = np.uint64(0)  # one bit a level: 1 for an object
+    depth = 0
+    while True:
+        if i >= stop:
+            return SLOW
+        byte = text[i]
+        if byte == 123 or byte == 91:  # { or [
+            if not any_value or depth == _DEEPEST:
+                return SLOW
+            is_object = byte == 123
+            i = blanks(text, i + 1, stop)
+            if i < stop and text[i] == byte + 2:  # closed at once
+                i += 1
+            else:
+                opened = (opened << np.uint64(1)) | np.uint64(is_object)
+                depth += 1
+                if is_object:
+                    i = _skip_key(text, i, stop)
+                if i < 0:
+                    return SLOW
+                continue
+        elif byte == 34:
+            i = string_end(text, i + 1, stop)[0] + 1
+        elif byte == 45 or 48 <= byte <= 57:
+            i = number_end(text, i, stop)[0]
+        else:
+            i = literal_end(text, i, stop)
+        if i <= 0:
+            return SLOW
+        while depth > 0:  # behind a value: close what ends here, then go on to the next one
+            i = blanks(text, i, stop)
+            if i >= stop:
+                return SLOW
+            in_object = opened & np.uint64(1) != 0
+            if text[i] == (125 if in_object else 93):
+                opened >>= np.uint64(1)
+                depth -= 1
+                i += 1
+            elif text[i] == 44:
+                i = blanks(text, i + 1, stop)
+                if in_object:
+                    i = _skip_key(text, i, stop)
+                if i < 0:
+                    return SLOW
+                break
+            else:
+                return SLOW
+        else:
+            return i
+
+
+@kernel
+def _skip_key(text: NDArray[np.uint8], i: int, stop: int) -> int:
+    """The place of the value behind a key and its colon, or SLOW."""
+    if i >= stop or text[i] != 34:
+        return SLOW
+    end = string_end(text, i + 1, stop)[0]
+    if end < 0 or has_dot(text, i + 1, end):  # a dot in a nested name may give an attribute twice
+        return SLOW
+    i = blanks(text, end + 1, stop)
+    if i >= stop or text[i] != 58:
+        return SLOW
+    return blanks(text, i + 1, stop)
