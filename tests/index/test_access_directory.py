@@ -15,13 +15,14 @@ from tests.index.asking import assert_access_is_scan, batch, compiled
 from tocsin.columns.numbers import keys_of
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.directory import make_directory
-from tocsin.index.boolean.access.kernels.directory import BITS, FINE, SPAN, STEPS, Directory, field_code
+from tocsin.index.boolean.access.kernels.directory import BITS, FINE, INDEX, SPAN, STEPS, Directory, Index, field_code
 from tocsin.index.boolean.access.kernels.directory_writing import FEWEST_STEPPED, MOST_STEPPED, ROOMY, SPARSE
 from tocsin.index.boolean.access.kernels.layouts import WIDE, Conjunctions, Lists, Postings, Programs, Runs
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels import codes
 from tocsin.kernels.jit import kernel
+from tocsin.kernels.packing import Packed, view
 
 ODD = [-math.inf, -1e300, -(2.0**63), -0.5, -5e-324, -0.0, 5e-324, 0.1, 63.5, 64.5, 1e17, 2.0**63, 1e300, math.inf]
 NEAR = (-65, -64, -1, -0.25, 0, 0.25, 1, 63, 64, 65)
@@ -29,8 +30,13 @@ INSTANTS = st.integers(-(2**63), 2**63 - 1)
 
 
 @kernel
-def _code(rows: Any, words: Any, starts: Any, operands: Any, payload: int) -> int:
-    return field_code(rows, words, starts, operands, 0, payload)
+def _code(index: Any, payload: int) -> int:
+    return field_code(view(index, INDEX), np.uint64(0), payload)
+
+
+@kernel
+def _searched(operands: Any, payload: int) -> int:
+    return code_of(operands, 0, len(operands), payload)
 
 
 def _lists(kind: int, operands: Iterable[int]) -> Lists:
@@ -56,10 +62,9 @@ def _agreeing(kind: int, operands: Iterable[int], payloads: Iterable[int]) -> Di
     """The directory of one field, once its codes are seen to be those that a search finds."""
     lists = _lists(kind, operands)
     directory = make_directory(lists)
-    fields = lists.fields
+    index = Packed(Index(lists, directory), INDEX)
     for payload in payloads:
-        found = _code(directory.rows, directory.words, fields.operand_starts, fields.operands, payload)
-        assert found == code_of(fields.operands, 0, len(fields.operands), payload), payload
+        assert _code(index.places, payload) == _searched(lists.fields.operands, payload), payload
     return directory
 
 

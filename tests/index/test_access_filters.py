@@ -8,27 +8,46 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tests.index.asking import asked, compiled, pairs
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.kernels.filters import MOST_ASKED, asked_bits, filter_of, is_satisfiable, mark, unmark
-from tocsin.index.boolean.access.kernels.layouts import NARROW, WIDE
+from tocsin.index.boolean.access.kernels.layouts import NARROW, SCRATCH, WIDE, Scratch
 from tocsin.index.boolean.access.layout import predicate_rows
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LATER, LOWEST_CODE
 from tocsin.kernels.jit import kernel
+from tocsin.kernels.packing import Packed, view
 
 
 @kernel
+def _filter(field: int, low: int, high: int, operands: int, bits: int) -> int:
+    return filter_of(field, low, high, operands, bits)
+
+
+@kernel
+def _asked_bits(fields: int) -> int:
+    return asked_bits(fields)
+
+
+@kernel
+def _is_satisfied(memory: NDArray[np.int64], starts: NDArray[np.int64], bits: int, filter_: int) -> bool:
+    room = view(memory, SCRATCH)
+    mark(room, starts, bits, 0, 1)
+    found = is_satisfiable(np.uint64(filter_), room.satisfiable)
+    unmark(room, bits, 0, 1)
+    return found == 1
+
+
 def _satisfies(field: int, code: int, operands: int, bits: int, filter_: int) -> bool:
     """Whether an event of one value may satisfy a filter."""
     starts = np.zeros(field + 2, np.int64)
     starts[field + 1] = operands
-    words = np.zeros(1024, np.uint64)
-    fields, codes = np.array([field], np.int32), np.array([code], np.int32)
-    mark(fields, codes, starts, bits, 0, 1, words)
-    found = is_satisfiable(np.uint64(filter_), words)
-    unmark(fields, bits, 0, 1, words)
-    return found == 1 and not words.any()
+    kinds = dict(zip(Scratch._fields, (kind.dtype.name for kind in SCRATCH.types), strict=True))
+    room = Scratch(**{name: np.zeros(1024 if name == "satisfiable" else 1, kind) for name, kind in kinds.items()})
+    room.fields[0], room.codes[0] = field, code
+    found = _is_satisfied(Packed(room, SCRATCH).places, starts, bits, filter_)
+    return bool(found) and not room.satisfiable.any()
 
 
 @given(st.integers(0, 6), st.integers(1, 400), st.integers(0, 70_000), st.data())
@@ -37,7 +56,7 @@ def test_what_is_satisfied_passes(bits: int, operands: int, field: int, data: An
     low = data.draw(ends | st.just(LOWEST_CODE))
     high = data.draw(ends | st.just(HIGHEST_CODE))
     code = data.draw(st.integers(0, 2 * operands))
-    filter_ = filter_of(field, low, high, operands, bits)
+    filter_ = _filter(field, low, high, operands, bits)
     assert 0 <= filter_ < 2**16
     if low <= code <= high:
         assert _satisfies(field, code, operands, bits, filter_)
@@ -46,7 +65,7 @@ def test_what_is_satisfied_passes(bits: int, operands: int, field: int, data: An
 
 @pytest.mark.parametrize(("fields", "bits"), [(1, 6), (1024, 6), (1025, 5), (32_768, 1), (65_536, 0), (10**6, 0)])
 def test_bits_left_by_fields(fields: int, bits: int) -> None:
-    assert asked_bits(fields) == bits
+    assert _asked_bits(fields) == bits
 
 
 @example(50)
@@ -55,10 +74,10 @@ def test_much_is_ruled_out(operands: int) -> None:
     """Of equalities with another operand, and of ranges that end far away, with six bits."""
     code = operands | 1
     others = [c for c in range(1, 2 * operands, 2) if abs(c - code) > 2 * operands // 20 + 1]
-    passing = [c for c in others if _satisfies(3, code, operands, MOST_ASKED, filter_of(3, c, c, operands, MOST_ASKED))]
+    passing = [c for c in others if _satisfies(3, code, operands, MOST_ASKED, _filter(3, c, c, operands, MOST_ASKED))]
     assert passing == []
-    at_most = [c for c in others if _satisfies(3, code, operands, 6, filter_of(3, LOWEST_CODE, c, operands, 6))]
-    at_least = [c for c in others if _satisfies(3, code, operands, 6, filter_of(3, c, HIGHEST_CODE, operands, 6))]
+    at_most = [c for c in others if _satisfies(3, code, operands, 6, _filter(3, LOWEST_CODE, c, operands, 6))]
+    at_least = [c for c in others if _satisfies(3, code, operands, 6, _filter(3, c, HIGHEST_CODE, operands, 6))]
     assert at_most == [c for c in others if c >= code]
     assert at_least == [c for c in others if c <= code]
 

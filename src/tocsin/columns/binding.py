@@ -18,6 +18,8 @@ from tocsin.columns.expressions.operands import transformed
 from tocsin.columns.expressions.patterns import PatternFinder
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Bound
+from tocsin.kernels.programs.loading import load, parts_of
+from tocsin.kernels.programs.parts import RANGED
 
 
 class Binder:
@@ -41,8 +43,8 @@ class Binder:
             {name: number for number, name in enumerate(compiled.attributes)} if numbers is None else numbers
         )
         self._count = len(compiled.attributes) if count is None else count
-        kinds = compiled.arrays.leaf_kinds
-        self._needs_orders = bool((kinds == codes.COMPARE).any())
+        self._parts = parts_of(compiled.arrays.leaf_kinds)
+        self._needs_orders = bool(self._parts >> codes.COMPARE & 1)
         self._places = places
         self._finder = PatternFinder(compiled) if finder is None else finder
         listed = np.zeros(len(compiled.arrays.pattern_starts) - 1, np.uint8)
@@ -62,6 +64,11 @@ class Binder:
         if not batch.strings:
             return self._without_strings._replace(attributes=numbers)
         return self._bind(batch.strings, numbers)
+
+    def bind_to_walk(self, batch: EventBatch) -> Bound:
+        """The same, for kernels that walk programs: the code for all kinds of leaves is loaded."""
+        load(self._parts | (1 << RANGED if len(batch.arrays.ranges) else 0))
+        return self.bind(batch)
 
     def _bind(self, strings: list[str], numbers: NDArray[np.int32]) -> Bound:
         texts = [[transformed(s, t) for s in strings] if t else strings for t in self._compiled.transforms]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, kernel, pasted
+from tocsin.kernels.sorting import sort_numbers
 
 
 @kernel
@@ -14,7 +15,7 @@ def number_distinct(keys: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDAr
     size = 1024
     table = np.full(size, -1, np.int32)
     distinct = np.empty(size, np.int64)
-    count = 0
+    count = np.int64(0)
     for i in range(len(keys)):
         if 2 * count >= size:
             size *= 4
@@ -33,13 +34,13 @@ def number_distinct(keys: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDAr
     return distinct[:count].copy()
 
 
-@kernel
+@pasted
 def _slot(key: int, size: int) -> int:
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed >> np.uint64(32)) & np.uint64(size - 1))
 
 
-@kernel
+@inner
 def _rehashed(distinct: NDArray[np.int64], count: int, size: int) -> NDArray[np.int32]:
     table = np.full(size, -1, np.int32)
     for number in range(count):
@@ -62,19 +63,23 @@ def sorted_groups(
     for g in range(count):
         starts[g + 1] += starts[g]
     ordered = np.empty(starts[count], np.int64)
-    places = starts[:count].copy()
+    places = np.empty(count, np.int64)
+    for g in range(count):
+        places[g] = starts[g]
     for i in range(len(groups)):
         if groups[i] >= 0:
             ordered[places[groups[i]]] = keys[i]
             places[groups[i]] += 1
     kept = 0
     for g in range(count):
-        part = ordered[starts[g] : starts[g + 1]]
-        part.sort()
+        first, stop = starts[g], starts[g + 1]
+        sort_numbers(ordered, first, stop)
         starts[g] = kept
-        for i in range(len(part)):
-            if i == 0 or part[i] != part[i - 1]:
-                ordered[kept] = part[i]
+        last = np.int64(0)
+        for i in range(first, stop):
+            key = ordered[i]
+            if i == first or key != last:
+                ordered[kept] = last = key
                 kept += 1
     starts[count] = kept
-    return starts, ordered[:kept].copy()
+    return starts, ordered[:kept]

@@ -21,24 +21,54 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # zero divisor, which the terms make themselves. No `parallel` (it aborts or kills under threads and forks) and no
 # `fastmath` (answers are exact).
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
-
-
-def inlined(function: Function) -> Function:
-    """Like `kernel`, but made part of whatever calls it."""
-    return numba.njit(forceinline=True, **_OPTIONS)(function)
+_NO_WAY_IN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Function) -> Function:
-    """Compile with the cache on disk where a cache folder is writable, else without."""
+    """Compile a function that Python calls, with the cache on disk where a cache folder is writable, else without."""
+    return _compiled(function, cache=True, **_OPTIONS)
+
+
+def inner(function: Function) -> Function:
+    """Compile a function that only kernels call: a way in from Python is a fifth of what it takes to compile."""
+    return _closed(_compiled(function, cache=True, **_OPTIONS, **_NO_WAY_IN))
+
+
+def inlined(function: Function) -> Function:
+    """Like `inner`, but made part of the machine code of whatever calls it."""
+    return _closed(_compiled(function, forceinline=True, **_OPTIONS, **_NO_WAY_IN))
+
+
+def pasted(function: Function) -> Function:
+    """Like `inner`, but as if its text stood where it is called: for what is small, or called from one place.
+
+    It takes no compilation of its own; what calls it takes longer to compile, by more than the text where that is long.
+    """
+    return _closed(_compiled(function, inline="always", **_OPTIONS, **_NO_WAY_IN))
+
+
+def _closed(compiled: Any) -> Any:
+    """A compiled function that refuses calls from Python, where it has no way in: Numba would end the process."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise TypeError(f"only kernels call {compiled.py_func.__name__}; call one that is a kernel, or its py_func")
+
+    compiled._insert = lambda *_, **__: None
+    compiled._compile_for_args = refuse
+    return compiled
+
+
+def _compiled(function: Function, *, cache: bool = False, **options: Any) -> Function:
+    if not cache:
+        return numba.njit(**options)(function)
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = _cache_folder(before, Path(function.__code__.co_filename))
     try:
-        compiled: Function = numba.njit(cache=True, **_OPTIONS)(function)
+        return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # Numba found no folder to keep its cache in
-        compiled = numba.njit(**_OPTIONS)(function)
+        return numba.njit(**options)(function)
     finally:
         numba.config.CACHE_DIR = before
-    return compiled
 
 
 def _cache_folder(chosen: str, file: Path) -> str:
@@ -63,6 +93,13 @@ def digest_of(file: Path) -> str:
     for one in sorted(_reached(file)):
         digest.update(one.read_bytes())
     return digest.hexdigest()[:16]
+
+
+@functools.cache
+def digest_of_folder(folder: Path) -> str:
+    """The same of all files of a folder."""
+    texts = "".join(digest_of(file) for file in sorted(folder.glob("*.py")))
+    return hashlib.sha256(texts.encode()).hexdigest()[:16]
 
 
 def _reached(file: Path) -> set[Path]:

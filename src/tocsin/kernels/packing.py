@@ -1,46 +1,109 @@
-"""How does a kernel take a hundred arrays at the cost of one? As a table of where they lie.
+"""How does a kernel take a hundred arrays at the cost of one? As a table of where they lie, and a view of it.
 
-Handing an array to a kernel costs some 200 ns, whatever its size; an index has dozens, and an event takes microseconds.
-Tuples of arrays that are handed over again and again are packed once; the kernel makes them anew out of the table.
+A table is a `NamedTuple` of arrays, of numbers, of such tables, and of views; its class is its layout. Handed over as
+it is, a tuple of arrays is taken apart again in every call that passes it on, which is half of what a kernel takes to
+compile, and references to each array are counted. A *view* is one pointer to the places of all arrays: `view.name`
+reads address and shape where they are needed, `view.part.name` those of a table within.
+
+- `viewed(table)`, at the top of a kernel that Python calls, lays the places out on the stack.
+- `Packed` lays them out once, in Python, where a table is handed over again and again; `view(places, kind)` takes them.
+
+Nobody counts references to what a view leads to: it lives as long as the call, or as the `Packed`. So a kernel never
+makes a view of arrays that it allocated itself. What Python froze is read-only by convention: a view does not tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.core.datamodel import models
+from numba.core.extending import register_model
+from numba.core.imputils import lower_getattr_generic
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import infer_getattr, intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
+from tocsin.kernels.jit import digest_of_folder
+
 Table = TypeVar("Table")
+_WORD = ir.IntType(64)
 
 
-def kind_of(layout: type, *, writeable: bool = False, dimensions: Mapping[str, int] | None = None) -> Any:
-    """The Numba type of a NamedTuple class of arrays, or of such classes, by its annotations.
+def view_of(layout: type, *parts: Any) -> Any:
+    """The Numba type of a view of a layout; where `parts` are given, types of views, it is a table of these."""
+    return View(numba.types.NamedTuple(parts, layout) if parts else kind_of(layout))
 
-    Arrays have one dimension, but for those that `dimensions` names.
+
+def kind_of(layout: type) -> Any:
+    """The Numba type of a layout, by its annotations.
+
+    An array has one dimension, or as many as `Annotated[NDArray[...], dimensions]` says.
     """
-    parts = []
-    for name, hint in get_type_hints(layout).items():
-        if isinstance(hint, type) and issubclass(hint, tuple):
-            parts.append(kind_of(hint, writeable=writeable, dimensions=dimensions))
-        else:
-            scalar = numba.from_dtype(np.dtype(get_args(get_args(hint)[1])[0]))
-            parts.append(numba.types.Array(scalar, (dimensions or {}).get(name, 1), "C", readonly=not writeable))
-    return numba.types.NamedTuple(parts, layout)
+    hints = get_type_hints(layout, include_extras=True)
+    return numba.types.NamedTuple([_part_of(hint) for hint in hints.values()], layout)
+
+
+def _part_of(hint: Any) -> Any:
+    if isinstance(hint, type) and issubclass(hint, tuple):
+        return kind_of(hint)
+    if hint in _NUMBERS:
+        return _NUMBERS[hint]
+    array, dimensions = get_args(hint) if get_origin(hint) is Annotated else (hint, 1)
+    return numba.types.Array(numba.from_dtype(np.dtype(get_args(get_args(array)[1])[0])), dimensions, "C")
+
+
+_NUMBERS = {int: numba.types.int64, float: numba.types.float64, bool: numba.types.boolean}
+
+
+class View(numba.types.Type):  # type: ignore[misc]
+    """A pointer to the places of a table. One type a layout: whether its arrays are frozen makes no other.
+
+    A structure's own kernels are chosen by its layout (`overload`) and made part of a caller in another folder, whose
+    compiled form must not outlive them: so the type names what the layout's folder holds.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = numba.types.NamedTuple([_plain(part) for part in kind.types], kind.instance_class)
+        layout = kind.instance_class
+        file = getattr(sys.modules.get(layout.__module__), "__file__", None)
+        self.digest = digest_of_folder(Path(file).parent) if file else ""
+        super().__init__(name=f"View({layout.__module__}.{layout.__qualname__}, {self.kind}, {self.digest})")
+
+    @property
+    def key(self) -> Any:
+        return self.kind, self.digest
+
+
+def _plain(kind: Any) -> Any:
+    """The type without what makes no difference to a view."""
+    if isinstance(kind, numba.types.BaseNamedTuple):
+        return numba.types.NamedTuple([_plain(part) for part in kind.types], kind.instance_class)
+    if isinstance(kind, numba.types.Array):
+        return numba.types.Array(kind.dtype, kind.ndim, "C")
+    return kind if isinstance(kind, View | numba.types.NoneType) else numba.types.unliteral(kind)
+
+
+@register_model(View)
+class _ViewModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: View) -> None:
+        super().__init__(manager, kind, _WORD.as_pointer())
 
 
 def is_table(kind: Any, layout: type) -> bool:
-    """Whether a Numba type is that of a NamedTuple class: what an `overload` asks to know its own structure by."""
-    return isinstance(kind, numba.types.BaseTuple) and getattr(kind, "instance_class", None) is layout
+    """Whether a Numba type is a view or a tuple of a layout: what an `overload` asks to know its own structure by."""
+    table = kind.kind if isinstance(kind, View) else kind
+    return isinstance(table, numba.types.BaseTuple) and getattr(table, "instance_class", None) is layout
 
 
 class Packed(Generic[Table]):
-    """A (nested) tuple of arrays, kept alive, and `places`: address and shape of each, in order.
+    """A table, kept alive, and `places`: address and shape of each array, and each number, in order.
 
     `kind` is what `kind_of` says of it; raises `TypeError` where an array is of another type.
     """
@@ -49,20 +112,126 @@ class Packed(Generic[Table]):
 
     def __init__(self, table: Table, kind: Any) -> None:
         self.table = table
-        self.places = np.array([number for array in _arrays(table, kind) for number in array], np.int64)
+        self.places = np.array([number for part in _places(table, kind) for number in part], np.int64)
         self.places.flags.writeable = False
 
 
-def _arrays(table: Any, kind: Any) -> Iterator[tuple[int, ...]]:
-    """The place of each array, depth first."""
+def _places(table: Any, kind: Any) -> Iterator[tuple[int, ...]]:
+    """The places of each array, depth first."""
     if isinstance(kind, numba.types.BaseTuple):
         for part, expected in zip(table, kind.types, strict=True):
-            yield from _arrays(part, expected)
-        return
-    same = numba.from_dtype(table.dtype) == kind.dtype and table.ndim == kind.ndim
-    if not (same and table.flags.c_contiguous and table.flags.aligned and (table.flags.writeable or not kind.mutable)):
-        raise TypeError(f"an array of {table.dtype} and {table.ndim} dimensions cannot be packed as {kind}")
-    yield (table.ctypes.data, *table.shape)
+            yield from _places(part, expected)
+    elif isinstance(kind, numba.types.Array):
+        same = numba.from_dtype(table.dtype) == kind.dtype and table.ndim == kind.ndim
+        if not (same and table.flags.c_contiguous and table.flags.aligned):
+            raise TypeError(f"an array of {table.dtype} and {table.ndim} dimensions cannot be packed as {kind}")
+        yield (table.ctypes.data, *table.shape)
+    else:
+        exact = np.float64 if kind == numba.types.float64 else np.int64
+        yield (int(np.array(table, exact).view(np.int64)),)
+
+
+def _slots(kind: Any) -> int:
+    """How many places a part of a table takes."""
+    if isinstance(kind, numba.types.BaseTuple):
+        return sum(_slots(part) for part in kind.types)
+    return 1 + kind.ndim if isinstance(kind, numba.types.Array) else 1
+
+
+@infer_getattr
+class _ViewAttributes(AttributeTemplate):  # type: ignore[misc]
+    key = View
+
+    def generic_resolve(self, view: View, name: str) -> Any:
+        if name not in view.kind.fields:
+            return None
+        part = view.kind.types[view.kind.fields.index(name)]
+        return View(part) if isinstance(part, numba.types.BaseNamedTuple) else part
+
+
+@lower_getattr_generic(View)
+def _read(context: Any, builder: Any, kind: View, pointer: Any, name: str) -> Any:
+    """A part of a table: an array that is borrowed, a number, or the view of a table within."""
+    at = kind.kind.fields.index(name)
+    part = kind.kind.types[at]
+    place = cgutils.gep_inbounds(builder, pointer, sum(_slots(before) for before in kind.kind.types[:at]))
+    if isinstance(part, numba.types.BaseNamedTuple):
+        return place
+    if isinstance(part, View):
+        return builder.inttoptr(builder.load(place), _WORD.as_pointer())
+    if isinstance(part, numba.types.NoneType):
+        return context.get_dummy_value()
+    if not isinstance(part, numba.types.Array):
+        return _number_of(context, builder, part, builder.load(place))
+    array = make_array(part)(context, builder)
+    item = context.get_abi_sizeof(context.get_data_type(part.dtype))
+    data = builder.inttoptr(builder.load(place), array.data.type)
+    shape = [builder.load(cgutils.gep_inbounds(builder, place, 1 + d)) for d in range(part.ndim)]
+    strides = [ir.Constant(_WORD, item)]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    populate_array(array, data, shape, strides, item, None)
+    return array._getvalue()
+
+
+def _number_of(context: Any, builder: Any, kind: Any, word: Any) -> Any:
+    """A number out of 64 bits."""
+    made = context.get_value_type(kind)
+    if isinstance(made, ir.DoubleType):
+        return builder.bitcast(word, made)
+    return word if made == _WORD else builder.trunc(word, made)
+
+
+def _word_of(builder: Any, kind: Any, number: Any) -> Any:
+    """A number in 64 bits."""
+    if isinstance(number.type, ir.DoubleType):
+        return builder.bitcast(number, _WORD)
+    if number.type == _WORD:
+        return number
+    return (builder.sext if getattr(kind, "signed", False) else builder.zext)(number, _WORD)
+
+
+@intrinsic
+def view(typing_context: Any, places: Any, kind: Any) -> Any:
+    """The view of the table that a `Packed` of a kind has the places of."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return make_array(places)(context, builder, arguments[0]).data
+
+    return View(kind.instance_type)(places, kind), generate
+
+
+@intrinsic
+def viewed(typing_context: Any, table: Any) -> Any:
+    """The view of a table that Python handed over. Once, at the top of a kernel."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        out = cgutils.alloca_once(builder, _WORD, size=ir.Constant(_WORD, max(_slots(table), 1)))
+        at = iter(range(_slots(table)))
+
+        def put(number: Any) -> None:
+            builder.store(number, cgutils.gep_inbounds(builder, out, next(at)))
+
+        def lay_out(kind: Any, given: Any) -> None:
+            if isinstance(kind, numba.types.BaseTuple):
+                for part, value in zip(kind.types, cgutils.unpack_tuple(builder, given, len(kind.types)), strict=True):
+                    lay_out(part, value)
+            elif isinstance(kind, numba.types.Array):
+                array = make_array(kind)(context, builder, given)
+                put(builder.ptrtoint(array.data, _WORD))
+                for extent in cgutils.unpack_tuple(builder, array.shape, kind.ndim):
+                    put(extent)
+            elif isinstance(kind, View):
+                put(builder.ptrtoint(given, _WORD))
+            elif isinstance(kind, numba.types.NoneType):
+                put(ir.Constant(_WORD, 0))
+            else:
+                put(_word_of(builder, kind, given))
+
+        lay_out(table, arguments[0])
+        return out
+
+    return View(table)(table), generate
 
 
 @intrinsic
@@ -100,7 +269,7 @@ def unpacked(typing_context: Any, places: Any, kind: Any) -> Any:
 
 @intrinsic
 def borrowed(typing_context: Any, table: Any) -> Any:
-    """The same (nested tuple of) arrays and numbers; nobody counts references: an atomic operation each, in every call.
+    """The same arrays and numbers (a tuple of them); nobody counts references: an atomic operation each, in every call.
 
     For the arguments of a kernel that Python calls: they live as long as the call.
     """

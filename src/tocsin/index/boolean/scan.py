@@ -20,6 +20,9 @@ from tocsin.columns.expressions.stored import restored, stored
 from tocsin.index.found import collect, only_alive
 from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
+from tocsin.kernels.codes import LANES
+from tocsin.kernels.programs.blocks import widest_block
+from tocsin.kernels.programs.memory import new_verifier
 from tocsin.kernels.programs.verify import match_all
 
 
@@ -66,10 +69,13 @@ class Scan:
         return self._compiled
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
-        bound = self._binder.bind(batch)
+        bound = self._binder.bind_to_walk(batch)
         arrays = self._compiled.arrays
+        entries = widest_block(batch.arrays.starts, LANES)
+        verifier = new_verifier(len(arrays.leaf_kinds), len(self.attributes), entries, int(arrays.eager_starts[-1]))
         tested = len(batch) * len(self._compiled)
         starts, subscriptions = collect(
-            len(batch), lambda first, ends, out: match_all(arrays, batch.arrays, bound, first, ends, out)
+            len(batch),
+            lambda first, ends, out: match_all(arrays, verifier, batch.arrays, bound, first, ends, out),
         )
         return only_alive(Found(starts, subscriptions, tested, tested), alive)

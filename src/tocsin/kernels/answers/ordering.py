@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import count_bits, inlined, kernel, lowest_bit
+from tocsin.kernels.jit import count_bits, inlined, inner, kernel, lowest_bit, pasted
+from tocsin.kernels.sorting import sort_numbers
 
 DENSE: Final = 8
 """With more hits than a word in so many, all words are walked."""
@@ -30,7 +31,7 @@ _SIX = np.uint64(6)
 _LOW_SIX = np.uint64(63)
 
 
-@inlined
+@pasted
 def _set_bits(hits: NDArray[np.int32], count: int, words: NDArray[np.uint64]) -> None:
     for i in range(np.uint64(count)):
         number = np.uint64(np.uint32(hits[i]))
@@ -87,7 +88,8 @@ def _sort_few(
     shift = _SIX
     while words > (np.uint64(BUCKETS) << (shift - _SIX)):
         shift += _ONE
-    buckets[:] = 0
+    for bucket in range(np.uint64(BUCKETS)):
+        buckets[bucket] = 0
     for i in range(np.uint64(count)):
         buckets[np.uint64(np.uint32(hits[i])) >> shift] += 1
     before = np.int32(0)
@@ -122,7 +124,7 @@ def _keep_living(alive: NDArray[np.uint64], out: NDArray[np.int32], first: int, 
     return np.int64(written - first)
 
 
-@kernel
+@inner
 def _take_all(alive: NDArray[np.uint64], words: NDArray[np.uint64], out: NDArray[np.int32], at: int) -> int:
     """Write the numbers of all set bits to out[at:] and clear them; returns how many.
 
@@ -147,7 +149,7 @@ def _take_all(alive: NDArray[np.uint64], words: NDArray[np.uint64], out: NDArray
     return written - at
 
 
-@kernel
+@inner
 def put_best(
     hits: NDArray[np.int32],
     count: int,
@@ -184,10 +186,10 @@ def put_best(
             worst = scores[heap[0]]
     for i in range(kept):
         words[heap[i] >> 6] = _NONE
-    chosen = out[at : at + kept]
-    chosen[:] = heap[:kept]
-    chosen.sort()
-    return kept
+    for i in range(kept):
+        out[at + i] = heap[i]
+    sort_numbers(out, np.int64(at), np.int64(at + kept))
+    return np.int64(kept)
 
 
 @kernel
@@ -208,13 +210,13 @@ def best_first(events: NDArray[np.int64], scores: NDArray[np.float64], k: int) -
     return out[:written].copy()
 
 
-@inlined
+@pasted
 def _is_worse(scores: NDArray[np.float64], one: int, other: int) -> bool:
     """Whether one subscription comes after another: a lower score or, of equal ones, a higher number."""
     return scores[one] < scores[other] or (scores[one] == scores[other] and one > other)
 
 
-@kernel
+@pasted
 def _push(heap: NDArray[np.int32], kept: int, scores: NDArray[np.float64], number: int) -> None:
     """Add to a heap of `kept` subscriptions whose first is the worst."""
     at = kept
@@ -224,7 +226,7 @@ def _push(heap: NDArray[np.int32], kept: int, scores: NDArray[np.float64], numbe
     heap[at] = number
 
 
-@kernel
+@pasted
 def _replace_worst(heap: NDArray[np.int32], kept: int, scores: NDArray[np.float64], number: int) -> None:
     """Put a subscription in the place of the worst."""
     at = 0

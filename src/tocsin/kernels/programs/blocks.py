@@ -5,21 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, kernel
 from tocsin.kernels.programs.layouts import Block, Events
-
-
-@kernel
-def new_block(attributes: int, room: int) -> Block:
-    """An empty block for a number of attributes and of entries."""
-    return Block(
-        np.zeros(attributes + 1, np.int32),
-        np.zeros(attributes + 1, np.int32),
-        np.empty(min(attributes, room) + 1, np.int32),
-        np.empty(room + 1, np.uint8),
-        np.empty(room + 1, np.uint8),
-        np.empty(room + 1, np.int64),
-    )
 
 
 @kernel
@@ -32,40 +19,44 @@ def widest_block(starts: NDArray[np.int64], lanes: int) -> int:
     return widest
 
 
-@kernel
+@inner
 def fill_block(block: Block, events: Events, numbers: NDArray[np.int32], first: int, stop: int) -> int:
     """Turn events[first:stop] into an empty block; `numbers` maps the batch's attributes onto the block's.
 
     Returns how many attributes it touched: give that to `clear_block`.
     """
-    touched = 0
-    for i in range(events.starts[first], events.starts[stop]):
-        attribute = numbers[events.attributes[i]]
+    firsts, stops, touched = block.firsts, block.stops, block.touched
+    lanes, types, payloads = block.lanes, block.types, block.payloads
+    starts, attributes = events.starts, events.attributes
+    event_types, event_payloads = events.types, events.payloads
+    count = 0
+    for i in range(starts[first], starts[stop]):
+        attribute = numbers[attributes[i]]
         if attribute >= 0:
-            if block.stops[attribute] == 0:
-                block.touched[touched] = attribute
-                touched += 1
-            block.stops[attribute] += 1
+            if stops[attribute] == 0:
+                touched[count] = attribute
+                count += 1
+            stops[attribute] += 1
     place = np.int32(0)
-    for t in range(touched):
-        attribute = block.touched[t]
-        count = block.stops[attribute]
-        block.firsts[attribute] = place
-        block.stops[attribute] = place
-        place += count
+    for t in range(count):
+        attribute = touched[t]
+        length = stops[attribute]
+        firsts[attribute] = place
+        stops[attribute] = place
+        place += length
     for event in range(first, stop):
-        for i in range(events.starts[event], events.starts[event + 1]):
-            attribute = numbers[events.attributes[i]]
+        for i in range(starts[event], starts[event + 1]):
+            attribute = numbers[attributes[i]]
             if attribute >= 0:
-                to = block.stops[attribute]
-                block.lanes[to] = event - first
-                block.types[to] = events.types[i]
-                block.payloads[to] = events.payloads[i]
-                block.stops[attribute] = to + 1
-    return touched
+                to = stops[attribute]
+                lanes[to] = event - first
+                types[to] = event_types[i]
+                payloads[to] = event_payloads[i]
+                stops[attribute] = to + 1
+    return count
 
 
-@kernel
+@inner
 def clear_block(block: Block, touched: int) -> None:
     """Make a filled block empty again."""
     for t in range(touched):
@@ -73,7 +64,7 @@ def clear_block(block: Block, touched: int) -> None:
         block.stops[block.touched[t]] = 0
 
 
-@kernel
+@inner
 def find_lane(block: Block, attribute: int, lane: int) -> int:
     """The entry of an attribute in one lane, or -1."""
     low = np.int64(block.firsts[attribute])

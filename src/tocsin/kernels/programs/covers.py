@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, pasted
 
 
-@kernel
+@inner
 def choose_cover(
     program: NDArray[np.int32],
     start: int,
@@ -51,7 +51,7 @@ def choose_cover(
             place += 2
 
 
-@kernel
+@pasted
 def _open(levels: NDArray[np.float64], depth: int, place: int, end: int, cost: float) -> None:
     levels[depth, 0] = place
     levels[depth, 1] = end
@@ -59,7 +59,7 @@ def _open(levels: NDArray[np.float64], depth: int, place: int, end: int, cost: f
     levels[depth, 3] = -1.0
 
 
-@kernel
+@pasted
 def _join(program: NDArray[np.int32], levels: NDArray[np.float64], depth: int, child: int, cost: float) -> None:
     """Add a finished child to the group around it."""
     group = np.int64(levels[depth, 0])
@@ -70,7 +70,7 @@ def _join(program: NDArray[np.int32], levels: NDArray[np.float64], depth: int, c
         levels[depth, 3] = child
 
 
-@kernel
+@inner
 def cover_literals(
     program: NDArray[np.int32],
     start: int,

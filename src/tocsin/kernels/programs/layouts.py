@@ -5,12 +5,13 @@ All are C-contiguous and read-only, so that arrays from memory and from a memory
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.packing import kind_of
+from tocsin.kernels.packing import kind_of, view_of
 
 ALWAYS = np.int64(2**62)
 """The stamp of a leaf that is computed ahead of every block."""
@@ -27,8 +28,10 @@ class Events(NamedTuple):
     list_types: NDArray[np.uint8]  # (M,) a list's elements, each once, sorted by (type, payload)
     list_payloads: NDArray[np.int64]  # (M,)
     list_boxes: NDArray[np.int32]  # (L,) the box that a list of 2 or 4 numbers is, else -1
-    boxes: NDArray[np.float64]  # (B, 4) xmin, ymin, xmax, ymax
-    ranges: NDArray[np.int64]  # (R, 2) payloads that an interval [low, high] meets if low <= first and second <= high
+    boxes: Annotated[NDArray[np.float64], 2]  # (B, 4) xmin, ymin, xmax, ymax
+    ranges: Annotated[
+        NDArray[np.int64], 2
+    ]  # (R, 2) payloads that an interval [low, high] meets if low <= first and second <= high
 
 
 class Bound(NamedTuple):
@@ -38,8 +41,10 @@ class Bound(NamedTuple):
     """
 
     attributes: NDArray[np.int32]  # (A,) number among the expressions' attributes, -1 for none of them
-    ranks: NDArray[np.int32]  # (T, U) place among the operands: 2r + 1 is operand r, 2r lies just before it
-    orders: NDArray[np.int32]  # (T, U) place among all strings of the batch, transformed ones included
+    ranks: Annotated[
+        NDArray[np.int32], 2
+    ]  # (T, U) place among the operands: 2r + 1 is operand r, 2r lies just before it
+    orders: Annotated[NDArray[np.int32], 2]  # (T, U) place among all strings of the batch, transformed ones included
     text_starts: NDArray[np.int64]  # (T * U + 1,) the UTF-8 of transform t of string u is text t * U + u
     text_bytes: NDArray[np.uint8]
     fit_starts: NDArray[np.int64]  # (T * U + 1,) the patterns that text t * U + u fits, ascending
@@ -69,7 +74,7 @@ class Expressions(NamedTuple):
     set_payloads: NDArray[np.int64]
     pattern_starts: NDArray[np.int64]  # (Q + 1,)
     pattern_tokens: NDArray[np.int16]  # a byte, ANY_RUN or ANY_ONE
-    boxes: NDArray[np.float64]  # (., 4)
+    boxes: Annotated[NDArray[np.float64], 2]  # (., 4)
     term_starts: NDArray[np.int64]  # (X + 1,)
     term_codes: NDArray[np.uint8]
     term_arguments: NDArray[np.int32]
@@ -80,7 +85,7 @@ class Expressions(NamedTuple):
     truth_arguments: NDArray[np.int32]
 
 
-EXPRESSIONS: Final = kind_of(Expressions, dimensions={"boxes": 2})
+EXPRESSIONS: Final = kind_of(Expressions)
 
 
 class Block(NamedTuple):
@@ -99,12 +104,12 @@ class Memo(NamedTuple):
 
     masks: NDArray[np.uint64]  # (2 F,) lanes where leaf f is TRUE at 2 f, where it is FALSE at 2 f + 1
     stamps: NDArray[np.int64]  # (F,) the block that a leaf was last computed for; beyond any for an eager one
-    levels: NDArray[np.int64]  # (STACK, 4) a program's open levels
-    truths: NDArray[np.uint64]  # (STACK, 2) a truth program's values
-    numbers: NDArray[np.float64]  # (STACK, 64) a term's values by lane
+    levels: Annotated[NDArray[np.int64], 2]  # (STACK, 4) a program's open levels
+    truths: Annotated[NDArray[np.uint64], 2]  # (STACK, 2) a truth program's values
+    numbers: Annotated[NDArray[np.float64], 2]  # (STACK, 64) a term's values by lane
     known: NDArray[np.uint64]  # (STACK,) the lanes where they are no nulls
-    term_types: NDArray[np.uint8]  # (2, 64) the values of the two sides of a comparison
-    term_keys: NDArray[np.int64]  # (2, 64)
+    term_types: Annotated[NDArray[np.uint8], 2]  # (2, 64) the values of the two sides of a comparison
+    term_keys: Annotated[NDArray[np.int64], 2]  # (2, 64)
 
 
 class Verifier(NamedTuple):
@@ -113,10 +118,21 @@ class Verifier(NamedTuple):
     block: Block
     memo: Memo
     clock: NDArray[np.int64]  # (1,)
+    parts: NDArray[np.int64]  # `parts.PARTS`
 
 
-VERIFIER: Final = kind_of(
-    Verifier,
-    writeable=True,
-    dimensions=dict.fromkeys(("levels", "truths", "numbers", "term_types", "term_keys"), 2),
-)
+VERIFIER: Final = kind_of(Verifier)
+
+
+class Walk(NamedTuple):
+    """What evaluating leaves on a block reads and writes: views."""
+
+    leaves: Expressions
+    block: Block
+    memo: Memo
+    events: Events
+    bound: Bound
+    parts: NDArray[np.int64]  # `parts.PARTS`
+
+
+WALK: Final = view_of(Walk, *map(view_of, (Expressions, Block, Memo, Events, Bound)), numba.types.int64[::1])

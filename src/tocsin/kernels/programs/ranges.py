@@ -1,6 +1,6 @@
 """What are the masks of one range, without the rest? Most predicates are ranges, asked for one at a time.
 
-Made part of the caller, and with as few arrays as can be: counting references to one costs 10 ns, as much as the work.
+Events may have ranges for values themselves: their part of the code is compiled when the first such event comes.
 """
 
 from __future__ import annotations
@@ -9,56 +9,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined
+from tocsin.kernels.jit import inlined, inner, pasted
+from tocsin.kernels.programs.layouts import Block, Expressions, Walk
+from tocsin.kernels.programs.parts import RANGED, call_part
 
 NONE = np.uint64(0)
 ONE = np.uint64(1)
 
 
 @inlined
-def range_masks(
-    wanted: int,
-    low: int,
-    high: int,
-    transform: int,
-    lanes: NDArray[np.uint8],
-    types: NDArray[np.uint8],
-    payloads: NDArray[np.int64],
-    ranks: NDArray[np.int32],
-    ranges: NDArray[np.int64],
-    first: int,
-    last: int,
-) -> tuple[int, int]:
-    """The lanes of entries [first, last) whose values lie in a range, and those of that type where they do not.
-
-    `ranges` are the batch's own: values that are ranges themselves.
-    """
+def compute_range(walk: Walk, leaf: int) -> None:
+    """Write the lanes whose values lie in a range, and those of its type where they do not."""
+    leaves, block, masks = walk.leaves, walk.block, walk.memo.masks
+    wanted, low, high = leaves.leaf_types[leaf], leaves.leaf_lows[leaf], leaves.leaf_highs[leaf]
+    attribute = leaves.leaf_attributes[leaf]
+    first, last = block.firsts[attribute], block.stops[attribute]
+    lanes, types, payloads = block.lanes, block.types, block.payloads
     held = NONE
     known = NONE
     if wanted == codes.STRING:
+        ranks, transform = walk.bound.ranks, leaves.leaf_transforms[leaf]
         for i in range(first, last):
             if types[i] == wanted:
                 key = np.int64(ranks[transform, payloads[i]])
                 known |= ONE << np.uint64(lanes[i])
                 held |= np.uint64((key >= low) & (key <= high)) << np.uint64(lanes[i])
-        return held, known & ~held
-    for i in range(first, last):
-        known |= np.uint64(types[i] == wanted) << np.uint64(lanes[i])
-        held |= np.uint64((payloads[i] >= low) & (payloads[i] <= high)) << np.uint64(lanes[i])
-    held, failed = held & known, known & ~held
-    if len(ranges) > 0:
-        return add_ranges(wanted, low, high, lanes, types, payloads, ranges, first, last, held, failed)
-    return held, failed
+    else:
+        for i in range(first, last):
+            known |= np.uint64(types[i] == wanted) << np.uint64(lanes[i])
+            held |= np.uint64((payloads[i] >= low) & (payloads[i] <= high)) << np.uint64(lanes[i])
+    masks[2 * leaf], masks[2 * leaf + 1] = held & known, known & ~held
+    if len(walk.events.ranges) > 0:
+        call_part(walk.parts, np.int64(RANGED), walk, np.int64(leaf), np.int64(leaf) + 1, ~NONE)
 
 
-@inlined
-def add_ranges(
+@pasted
+def _add_ranges(
     wanted: int,
     low: int,
     high: int,
-    lanes: NDArray[np.uint8],
-    types: NDArray[np.uint8],
-    payloads: NDArray[np.int64],
+    block: Block,
     ranges: NDArray[np.int64],
     first: int,
     last: int,
@@ -71,8 +61,48 @@ def add_ranges(
     """
     kind = codes.RANGED + wanted
     for i in range(first, last):
-        if types[i] == kind:
-            upper, lower = ranges[payloads[i], 0], ranges[payloads[i], 1]
-            held |= np.uint64((low <= upper) & (lower <= high) & (low <= high)) << np.uint64(lanes[i])
-            failed |= np.uint64((lower < low) | (upper > high) | (low > high)) << np.uint64(lanes[i])
+        if block.types[i] == kind:
+            lane = np.uint64(block.lanes[i])
+            upper, lower = ranges[block.payloads[i], 0], ranges[block.payloads[i], 1]
+            held |= np.uint64((low <= upper) & (lower <= high) & (low <= high)) << lane
+            failed |= np.uint64((lower < low) | (upper > high) | (low > high)) << lane
     return held, failed
+
+
+@inner
+def ranged_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
+    """Add to the masks of ranges or sets on one attribute where the value is a range: they can be TRUE, and FALSE."""
+    leaves, block, masks, ranges = walk.leaves, walk.block, walk.memo.masks, walk.events.ranges
+    attribute, wanted = leaves.leaf_attributes[leaf], leaves.leaf_types[leaf]
+    first, last = block.firsts[attribute], block.stops[attribute]
+    for f in range(leaf, stop):
+        held, failed = masks[2 * f], masks[2 * f + 1]
+        if leaves.leaf_kinds[f] == codes.RANGE:
+            low, high = leaves.leaf_lows[f], leaves.leaf_highs[f]
+            held, failed = _add_ranges(wanted, low, high, block, ranges, first, last, held, failed)
+        else:
+            for i in range(first, last):
+                if block.types[i] == codes.RANGED + wanted:
+                    payload = block.payloads[i]
+                    holds, fails = _ranged_set(leaves, f, ranges[payload, 1], ranges[payload, 0])
+                    held |= np.uint64(holds) << np.uint64(block.lanes[i])
+                    failed |= np.uint64(fails) << np.uint64(block.lanes[i])
+        masks[2 * f], masks[2 * f + 1] = held, failed
+
+
+@pasted
+def _ranged_set(leaves: Expressions, leaf: int, lower: int, upper: int) -> tuple[bool, bool]:
+    """Whether IN can be TRUE of a range, and whether it can be FALSE. Where `upper` is below, all must agree."""
+    start, end = leaves.set_starts[leaves.leaf_others[leaf]], leaves.set_starts[leaves.leaf_others[leaf] + 1]
+    low, high = min(lower, upper), max(lower, upper)
+    first, stop = start, end
+    while first < stop:
+        middle = (first + stop) >> 1
+        if leaves.set_payloads[middle] < low:
+            first = middle + 1
+        else:
+            stop = middle
+    has_any = first < end and leaves.set_payloads[first] <= high
+    if upper < lower:
+        return False, not has_any
+    return has_any, not (has_any and low == high)

@@ -10,32 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import bits_of_float, float_of_bits, kernel, lowest_bit
-from tocsin.kernels.programs.layouts import Block, Bound, Expressions, Memo
+from tocsin.kernels.jit import inner, lowest_bit, pasted
+from tocsin.kernels.numbers import key_of_number, number_of_key
+from tocsin.kernels.programs.layouts import Walk
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
-_FLIP = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
-@kernel
-def number_of_key(key: int) -> float:
-    """The float64 that a sortable integer stands for."""
-    return float_of_bits(key if key >= 0 else key ^ _FLIP)
-
-
-@kernel
-def key_of_number(number: float) -> int:
-    """The sortable integer of a float64; both zeros are 0."""
-    bits = bits_of_float(number + 0.0)
-    return bits if bits >= 0 else bits ^ _FLIP
-
-
-@kernel
-def compare_masks(leaves: Expressions, leaf: int, block: Block, bound: Bound, memo: Memo) -> tuple[int, int]:
+@inner
+def compare_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """A comparison of two terms."""
-    left_known = evaluate_term(leaves, leaves.leaf_attributes[leaf], block, bound, memo, 0)
-    right_known = evaluate_term(leaves, leaves.leaf_others[leaf], block, bound, memo, 1)
+    leaves, memo = walk.leaves, walk.memo
+    left_known = evaluate_term(walk, leaves.leaf_attributes[leaf], 0)
+    right_known = evaluate_term(walk, leaves.leaf_others[leaf], 1)
     operation = leaves.leaf_operations[leaf]
     types = memo.term_types
     keys = memo.term_keys
@@ -48,19 +36,17 @@ def compare_masks(leaves: Expressions, leaf: int, block: Block, bound: Bound, me
         if types[0, lane] == types[1, lane] and types[0, lane] <= codes.INSTANT:
             known |= ONE << np.uint64(lane)
             held |= np.uint64(compares(operation, keys[0, lane], keys[1, lane])) << np.uint64(lane)
-    return held, known & ~held
+    walk.memo.masks[2 * leaf], walk.memo.masks[2 * leaf + 1] = held, known & ~held
 
 
-@kernel
-def term_null_masks(
-    leaves: Expressions, leaf: int, block: Block, bound: Bound, memo: Memo, lanes: int
-) -> tuple[int, int]:
+@inner
+def term_null_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """Lanes where a term is null hold, the others fail."""
-    known = evaluate_term(leaves, leaves.leaf_attributes[leaf], block, bound, memo, 0)
-    return lanes & ~known, lanes & known
+    known = evaluate_term(walk, walk.leaves.leaf_attributes[leaf], 0)
+    walk.memo.masks[2 * leaf], walk.memo.masks[2 * leaf + 1] = lanes & ~known, lanes & known
 
 
-@kernel
+@pasted
 def compares(operation: int, left: int, right: int) -> bool:
     """A comparison of two payloads of one type."""
     if operation == codes.EQUAL:
@@ -76,12 +62,13 @@ def compares(operation: int, left: int, right: int) -> bool:
     return left >= right
 
 
-@kernel
-def evaluate_term(leaves: Expressions, term: int, block: Block, bound: Bound, memo: Memo, side: int) -> int:
+@inner
+def evaluate_term(walk: Walk, term: int, side: int) -> int:
     """Write a term's types and payloads for all lanes to one side of the memo; returns the lanes where it is known.
 
     A single attribute may have any type, the rest are numbers. One instruction works on all lanes before the next.
     """
+    leaves, block, bound, memo = walk.leaves, walk.block, walk.bound, walk.memo
     start = leaves.term_starts[term]
     stop = leaves.term_starts[term + 1]
     types = memo.term_types[side]
@@ -126,7 +113,7 @@ def evaluate_term(leaves: Expressions, term: int, block: Block, bound: Bound, me
     return known[0]
 
 
-@kernel
+@pasted
 def load_attribute(
     transform: int,
     orders: NDArray[np.int32],
@@ -151,7 +138,7 @@ def load_attribute(
     return known
 
 
-@kernel
+@pasted
 def combine_lanes(code: int, left: NDArray[np.float64], right: NDArray[np.float64], known: int) -> int:
     """One operation on all lanes, in place; returns the lanes where the result is a finite number."""
     finite = NONE
@@ -164,7 +151,7 @@ def combine_lanes(code: int, left: NDArray[np.float64], right: NDArray[np.float6
     return finite
 
 
-@kernel
+@pasted
 def arithmetic(code: int, left: float, right: float) -> float:
     """One operation; what has no finite result gives infinity or NaN, which the caller takes as null."""
     if code == codes.TERM_ADD:

@@ -11,49 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel, lowest_bit
-from tocsin.kernels.packing import borrowed
-from tocsin.kernels.programs.blocks import clear_block, fill_block, new_block, widest_block
+from tocsin.kernels.jit import inlined, inner, kernel, lowest_bit
+from tocsin.kernels.packing import viewed
+from tocsin.kernels.programs.blocks import clear_block, fill_block
 from tocsin.kernels.programs.eager import clear_eager, compute_eager
-from tocsin.kernels.programs.layouts import ALWAYS, Block, Bound, Events, Expressions, Memo
+from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk
 from tocsin.kernels.programs.lazy import compute_leaf
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
 
 
-@kernel
-def new_memo(leaves: int, eager: int) -> Memo:
-    """Room for a number of leaves. The eager ones count as computed: nothing holds on an untouched attribute."""
-    stamps = np.zeros(leaves, np.int64)
-    stamps[:eager] = ALWAYS
-    return Memo(
-        np.zeros(2 * leaves, np.uint64),
-        stamps,
-        np.empty((codes.STACK, 4), np.int64),
-        np.empty((codes.STACK, 2), np.uint64),
-        np.zeros((codes.STACK, codes.LANES), np.float64),
-        np.empty(codes.STACK, np.uint64),
-        np.zeros((2, codes.LANES), np.uint8),
-        np.zeros((2, codes.LANES), np.int64),
-    )
-
-
 @inlined
-def program_mask(
-    program: NDArray[np.int32],
-    place: int,
-    end: int,
-    lanes: int,
-    masks: NDArray[np.uint64],
-    stamps: NDArray[np.int64],
-    stamp: int,
-    levels: NDArray[np.int64],
-) -> tuple[int, int]:
+def program_mask(walk: Walk, place: int, end: int, lanes: int, stamp: int) -> tuple[int, int]:
     """The lanes whose events satisfy program[place:end], and -1; or else the leaf that must be computed first.
 
-    A leaf's masks are good when its stamp is at least `stamp`. `levels` is the stack of open levels.
+    A leaf's masks are good when its stamp is at least `stamp`.
     """
+    program, masks, stamps, levels = walk.leaves.program, walk.memo.masks, walk.memo.stamps, walk.memo.levels
     depth = 0
     is_and = True
     live = lanes  # lanes not decided yet at this level
@@ -95,24 +70,11 @@ def program_mask(
             place = end
 
 
-@kernel
-def find_hits(
-    leaves: Expressions,
-    stamp: int,
-    block: Block,
-    events: Events,
-    bound: Bound,
-    memo: Memo,
-    lanes: int,
-    hits: NDArray[np.int32],
-    found_lanes: NDArray[np.uint64],
-) -> int:
+@inlined
+def _find_hits(walk: Walk, stamp: int, lanes: int, hits: NDArray[np.int32], found_lanes: NDArray[np.uint64]) -> int:
     """Write the subscriptions that any event of the block satisfies, and their lanes; returns how many."""
-    starts = leaves.program_starts
-    program = leaves.program
-    masks = memo.masks
-    stamps = memo.stamps
-    levels = memo.levels
+    starts, program = walk.leaves.program_starts, walk.leaves.program
+    masks, stamps = walk.memo.masks, walk.memo.stamps
     found = 0
     for subscription in range(len(starts) - 1):
         place = starts[subscription]
@@ -122,11 +84,11 @@ def find_hits(
             mask &= masks[program[place]]
             place += 1
         while place < end and mask != NONE:
-            rest, wanted = program_mask(program, place, end, mask, masks, stamps, stamp, levels)
+            rest, wanted = program_mask(walk, place, end, mask, stamp)
             if wanted < 0:
                 mask = rest
                 break
-            compute_leaf(leaves, wanted, block, events, bound, memo, lanes)
+            compute_leaf(walk, wanted, lanes)
             stamps[wanted] = stamp
         hits[found] = subscription
         found_lanes[found] = mask
@@ -137,6 +99,7 @@ def find_hits(
 @kernel
 def match_all(
     leaves: Expressions,
+    verifier: Verifier,
     events: Events,
     bound: Bound,
     first: int,
@@ -149,10 +112,10 @@ def match_all(
     to go on from and the number written. When not one block of 64 events fits, that is 0 and the next event is
     `-1 - room needed`.
     """
-    leaves, events, bound = borrowed((leaves, events, bound))
+    held = viewed(verifier)
+    walk = viewed(Walk(viewed(leaves), held.block, held.memo, viewed(events), viewed(bound), held.parts))
+    clock, block, starts = held.clock, walk.block, walk.leaves.eager_starts
     total = len(events.starts) - 1
-    block = new_block(len(leaves.eager_starts) - 1, widest_block(events.starts[first:], codes.LANES))
-    memo = new_memo(len(leaves.leaf_kinds), leaves.eager_starts[-1])
     hits = np.empty(len(leaves.program_starts) - 1, np.int32)
     found_lanes = np.empty(len(hits), np.uint64)
     places = np.empty(codes.LANES, np.int64)
@@ -161,25 +124,28 @@ def match_all(
     while first < total:
         stop = min(first + codes.LANES, total)
         lanes = ~NONE >> np.uint64(codes.LANES - (stop - first))
-        touched = fill_block(block, events, bound.attributes, first, stop)
-        compute_eager(leaves, block, touched, events, bound, memo.masks)
-        found = find_hits(leaves, first + 1, block, events, bound, memo, lanes, hits, found_lanes)
-        clear_eager(leaves.eager_starts, block.touched, touched, memo.masks)
+        clock[0] += 1
+        touched = fill_block(block, walk.events, bound.attributes, first, stop)
+        compute_eager(walk, touched)
+        found = _find_hits(walk, clock[0], lanes, hits, found_lanes)
+        clear_eager(starts, block.touched, touched, walk.memo.masks)
         clear_block(block, touched)
         needed = count_lanes(found_lanes, found, places)
         if written + needed > len(out):
             return (first, written) if first > begun else (-1 - needed, np.int64(0))
         write_hits(hits, found_lanes, found, places, out[written:])
-        ends[first:stop] = written + places[: stop - first]
+        for event in range(first, stop):
+            ends[event] = written + places[event - first]
         written += needed
         first = stop
     return first, written
 
 
-@kernel
+@inner
 def count_lanes(masks: NDArray[np.uint64], found: int, places: NDArray[np.int64]) -> int:
     """Count the set bits of each lane; write the running sum to `places` and return the total."""
-    places[:] = 0
+    for lane in range(codes.LANES):
+        places[lane] = 0
     for i in range(found):
         mask = masks[i]
         while mask != NONE:
@@ -193,7 +159,7 @@ def count_lanes(masks: NDArray[np.uint64], found: int, places: NDArray[np.int64]
     return total
 
 
-@kernel
+@inner
 def write_hits(
     hits: NDArray[np.int32],
     masks: NDArray[np.uint64],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.jit import kernel
-from tocsin.kernels.programs.terms import key_of_number
+from tocsin.kernels.numbers import key_of_number
 
 SLOW = np.int64(-1)
 KNOWN, ABSENT, LATER = 0, 1, 2

@@ -50,7 +50,7 @@ def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -
     compiled = replace(compiled, arrays=leaves)
     known = _costs(compiled, statistics)
     lists = placing.place_all(leaves, known.literals)
-    keyed = placing.program_keys(leaves, lists, known.literals, known.keys, known.shares)
+    keyed = _program_keys(leaves, lists, known)
     singles, conjunctions = _singles(leaves, lists, known), _conjunctions(leaves, lists, known)
     runs, postings, programs = _programs(lists, keyed, len(known.fields.kinds))
     whole = Lists(known.fields, *singles, *conjunctions, runs, postings, programs)
@@ -100,6 +100,17 @@ def _conjunctions(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) 
     bounds = np.where(by_highest, ends[2], ends[1])[order]
     table = Conjunctions(bounds, filters, tails, owners, predicates, np.array([stride]))
     return frozen_table(runs), frozen_table(table)
+
+
+def _program_keys(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> NDArray[np.int32]:
+    """Owner, field, lowest and highest code of each key of the programs."""
+    room = 1024
+    while True:
+        out = np.empty((room, 4), np.int32)
+        count = placing.program_keys(leaves, lists, known.literals, known.keys, known.shares, out)
+        if count <= room:
+            return out[:count]
+        room = count
 
 
 def _programs(lists: NDArray[np.uint8], keyed: NDArray[np.int32], fields: int) -> tuple[Runs, Postings, Programs]:

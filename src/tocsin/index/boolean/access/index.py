@@ -24,7 +24,7 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.sizes import expression_sizes
 from tocsin.index.alive import everyone
-from tocsin.index.boolean.access.best_first import LONG, BestFirst, Chosen, mean_length, told_best
+from tocsin.index.boolean.access.best_first import LONG, BestFirst, mean_length, told_best
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.decoding import decoded
@@ -32,7 +32,7 @@ from tocsin.index.boolean.access.directory import make_directory
 from tocsin.index.boolean.access.kernels.activation import widest_activation
 from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.events import match_access
-from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch
+from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.boolean.access.telling import told
 from tocsin.index.fields.kernels.layouts import ABSENT
@@ -42,12 +42,13 @@ from tocsin.index.statistics import Statistics
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.codes import LANES
 from tocsin.kernels.packing import Packed
-from tocsin.kernels.programs.blocks import new_block, widest_block
+from tocsin.kernels.programs.blocks import widest_block
 from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Verifier
-from tocsin.kernels.programs.verify import new_memo
+from tocsin.kernels.programs.memory import new_block, new_verifier
 
-_ALL = Best(0, frozen(np.empty(0), np.float64), frozen(np.empty(0), np.float64))
-_NOT_CHOSEN = Chosen(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0), 0)
+_NONE = frozen(np.empty(0), np.float64)
+_ALL = (0, _NONE, _NONE, np.zeros(1, np.int64), np.empty(0, np.int32), _NONE, _NONE)
+"""`Wants` of all matches, but for who is alive."""
 
 _FEW = 1024
 """Room for the entries of a small batch, which is so made without counting them."""
@@ -120,40 +121,33 @@ class Access:
         return decoded(self._layout)
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
-        index = self._index.places
-        expressions = None if self._expressions is None else self._expressions.places
-        bound = self._binder.bind(batch)
+        bound = self._binder.bind_to_walk(batch)
         scratch, verifier = self._memory(batch, bound)
-        walking = None if expressions is None else verifier.places
-        living = self._everyone if alive is None else alive
-        k, scores, maxima, *_ = _ALL if best is None else best
-        ordered = None if best is None else self._in_order(best)
-        chosen = _NOT_CHOSEN if best is None or ordered is None else ordered.choose(batch, bound, living, best)
+        expressions = walking = None
+        if self._expressions is not None:
+            expressions, walking = self._expressions.places, verifier.places
+        wants, examined = self._wants(batch, bound, alive, best)
         counts = np.zeros(2, np.int64)
+        index, memory, events = self._index.places, scratch.places, batch.arrays
         starts, found = collect(
             len(batch),
             lambda first, ends, out: match_access(
-                index,
-                expressions,
-                batch.arrays,
-                bound,
-                living,
-                scratch.places,
-                walking,
-                first,
-                k,
-                scores,
-                maxima,
-                chosen.starts,
-                chosen.subscriptions,
-                chosen.floors,
-                chosen.list_maxima,
-                ends,
-                out,
-                counts,
+                index, memory, expressions, walking, events, bound, wants, first, ends, out, counts
             ),
         )
-        return Found(starts, found, int(counts[0]) + chosen.examined, int(counts[1]))
+        return Found(starts, found, int(counts[0]) + examined, int(counts[1]))
+
+    def _wants(self, batch: EventBatch, bound: Bound, alive: Alive, best: Best | None) -> tuple[Wants, int]:
+        """What is wanted of a batch's matches, and how many intervals were looked at to know."""
+        living = self._everyone if alive is None else alive
+        if best is None:
+            return Wants(living, *_ALL), 0
+        ordered = self._in_order(best)
+        if ordered is None:
+            return Wants(living, best.k, best.scores, best.maxima, *_ALL[3:]), 0
+        chosen = ordered.choose(batch, bound, living, best)
+        floors = chosen.starts, chosen.subscriptions, chosen.floors, chosen.list_maxima
+        return Wants(living, best.k, best.scores, best.maxima, *floors), chosen.examined
 
     def _in_order(self, best: Best) -> BestFirst | None:
         """The singles in the order of the base of the scores, where that pays; made anew when there is another base."""
@@ -203,6 +197,7 @@ class Access:
         entries = len(lists.singles.owners) + conjunctions + programs
         words = self._layout.subscriptions // 64 + 1
         return Scratch(
+            np.zeros(LANES + 2, np.int64),
             np.empty(pairs, np.int32),
             np.empty(pairs, np.int32),
             np.empty(pairs, np.int64),
@@ -218,8 +213,9 @@ class Access:
             np.zeros(words, np.uint64),
             np.zeros(words // 64 + 1, np.uint64),
             np.empty(BUCKETS, np.int32),
+            np.zeros(LANES + 1, np.int64),
+            np.zeros(LANES, np.int64),
         )
 
     def _new_verifier(self, entries: int) -> Verifier:
-        memo = new_memo(len(self._layout.programs_of.arrays.leaf_kinds), 0)
-        return Verifier(new_block(len(self.attributes), entries), memo, np.zeros(1, np.int64))
+        return new_verifier(len(self._layout.programs_of.arrays.leaf_kinds), len(self.attributes), entries)

@@ -31,9 +31,9 @@ from tocsin.index.found import collect
 from tocsin.index.protocols import Found
 from tocsin.kernels import codes
 from tocsin.kernels.codes import LANES
-from tocsin.kernels.programs.blocks import new_block, widest_block
+from tocsin.kernels.programs.blocks import widest_block
 from tocsin.kernels.programs.layouts import Verifier
-from tocsin.kernels.programs.verify import new_memo
+from tocsin.kernels.programs.memory import new_block, new_verifier
 from tocsin.language import Instance
 from tocsin.model.expression import Expression
 
@@ -177,13 +177,13 @@ class ChainedView:
         leaves, chains = self._compiled.arrays, self._chains
         if not len(self):
             return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0)
-        bound = self._binder.bind(batch)
+        bound = self._binder.bind_to_walk(batch)
         verifier = self._verifier(2 * widest_block(batch.arrays.starts, LANES))
         counts = np.zeros(2, np.int64)
         starts, found = collect(
             len(batch),
             lambda first, ends, out: match_chains(
-                leaves, chains, batch.arrays, bound, alive, verifier, first, ends, out, counts
+                leaves, chains, verifier, batch.arrays, bound, alive, first, ends, out, counts
             ),
         )
         return Found(starts, found, int(counts[0]), int(counts[1]))
@@ -200,8 +200,7 @@ class ChainedView:
         leaves, attributes = len(self._compiled.arrays.leaf_kinds), len(self._chains.heads)
         kept: Verifier | None = getattr(_THREADS, "verifier", None)
         if kept is None or len(kept.memo.stamps) < leaves:
-            memo = new_memo(2 * leaves, 0)
-            kept = Verifier(new_block(2 * attributes, 2 * entries), memo, np.zeros(1, np.int64))
+            kept = new_verifier(2 * leaves, 2 * attributes, 2 * entries)
         if len(kept.block.firsts) <= attributes or len(kept.block.lanes) <= entries:
             kept = kept._replace(block=new_block(2 * attributes, 2 * entries))
         _THREADS.verifier = kept

@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import NEVER
 from tocsin.kernels import codes
-from tocsin.kernels.jit import count_bits, kernel
-from tocsin.kernels.packing import borrowed
+from tocsin.kernels.jit import count_bits, inner, kernel, pasted
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.blocks import clear_block, fill_block
 from tocsin.kernels.programs.covers import choose_cover, cover_literals
-from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier
+from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk
 from tocsin.kernels.programs.lazy import compute_leaf
-from tocsin.kernels.programs.ranges import range_masks
+from tocsin.kernels.programs.ranges import compute_range
 from tocsin.kernels.programs.verify import count_lanes, write_hits
 from tocsin.kernels.programs.walking import verify_programs
+from tocsin.kernels.sorting import sort_numbers
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
@@ -75,10 +76,10 @@ def cover_all(
 def match_chains(
     leaves: Expressions,
     chains: Chains,
+    verifier: Verifier,
     events: Events,
     bound: Bound,
     alive: NDArray[np.uint64],
-    verifier: Verifier,
     first: int,
     ends: NDArray[np.int64],
     out: NDArray[np.int32],
@@ -88,7 +89,9 @@ def match_chains(
 
     Adds to `counts`: candidates examined, and verified.
     """
-    leaves, chains, events, bound, verifier = borrowed((leaves, chains, events, bound, verifier))
+    held = viewed(verifier)
+    walk = viewed(Walk(viewed(leaves), held.block, held.memo, viewed(events), viewed(bound), held.parts))
+    hung, block, clock = viewed(chains), walk.block, held.clock
     total = len(events.starts) - 1
     room = len(leaves.program_starts)
     candidates, lanes_of, masks = np.empty(room, np.int32), np.zeros(room, np.uint64), np.empty(room, np.uint64)
@@ -98,34 +101,34 @@ def match_chains(
     while first < total:
         stop = min(first + codes.LANES, total)
         lanes = ~_NONE >> np.uint64(codes.LANES - (stop - first))
-        verifier.clock[0] += 1
-        touched = fill_block(verifier.block, events, bound.attributes, first, stop)
-        number = walk_chains(leaves, chains, verifier, touched, events, bound, alive, lanes, candidates, lanes_of)
-        candidates[:number].sort()
+        clock[0] += 1
+        touched = fill_block(block, walk.events, bound.attributes, first, stop)
+        number = walk_chains(walk, hung, clock[0], touched, alive, lanes, candidates, lanes_of)
+        sort_numbers(candidates, np.int64(0), np.int64(number))
         examined = np.uint64(0)
         for i in range(number):
             examined += count_bits(lanes_of[candidates[i]])
-        found = verify_programs(leaves, candidates, lanes_of, masks, number, verifier, events, bound)
-        clear_block(verifier.block, touched)
+        found = verify_programs(walk, clock[0], candidates, number, lanes_of, masks)
+        clear_block(block, touched)
         needed = count_lanes(masks, found, places)
         if written + needed > len(out):
             return (first, written) if first > begun else (-1 - needed, np.int64(0))
         write_hits(candidates, masks, found, places, out[written:])
-        ends[first:stop] = written + places[: stop - first]
-        counts += np.int64(examined)
+        for event in range(first, stop):
+            ends[event] = written + places[event - first]
+        counts[0] += np.int64(examined)
+        counts[1] += np.int64(examined)
         written += needed
         first = stop
     return total, written
 
 
-@kernel
+@inner
 def walk_chains(
-    leaves: Expressions,
+    walk: Walk,
     chains: Chains,
-    verifier: Verifier,
+    stamp: int,
     touched: int,
-    events: Events,
-    bound: Bound,
     alive: NDArray[np.uint64],
     lanes: int,
     candidates: NDArray[np.int32],
@@ -135,17 +138,10 @@ def walk_chains(
 
     `lanes_of` gets, by expression, the events that it is to be verified for.
     """
-    block, memo, clock = verifier
-    stamp = clock[0]
-    heads, following, literals, owners, uncovered = chains
-    touched_attributes = block.touched
-    kinds, types, transforms = leaves.leaf_kinds, leaves.leaf_types, leaves.leaf_transforms
-    attributes, lows, highs = leaves.leaf_attributes, leaves.leaf_lows, leaves.leaf_highs
-    firsts, stops, ranks = block.firsts, block.stops, bound.ranks
-    block_lanes, block_types, payloads = block.lanes, block.types, block.payloads
-    stamps, masks = memo.stamps, memo.masks
-    spans = events.ranges
-    number = 0
+    heads, following, literals, owners = chains.heads, chains.following, chains.literals, chains.owners
+    kinds, stamps, masks = walk.leaves.leaf_kinds, walk.memo.stamps, walk.memo.masks
+    touched_attributes = walk.block.touched
+    number = np.int64(0)
     for t in range(touched):
         entry = heads[touched_attributes[t]]
         while entry >= 0:
@@ -156,33 +152,27 @@ def walk_chains(
             if stamps[leaf] < stamp:
                 stamps[leaf] = stamp
                 if kinds[leaf] == codes.RANGE:
-                    first, last = firsts[attributes[leaf]], stops[attributes[leaf]]
-                    held, failed = range_masks(
-                        types[leaf],
-                        lows[leaf],
-                        highs[leaf],
-                        transforms[leaf],
-                        block_lanes,
-                        block_types,
-                        payloads,
-                        ranks,
-                        spans,
-                        first,
-                        last,
-                    )
-                    masks[2 * leaf] = held
-                    masks[2 * leaf + 1] = failed
+                    compute_range(walk, leaf)
                 else:
-                    compute_leaf(leaves, leaf, block, events, bound, memo, ~_NONE)
-            mask = masks[literal] & lanes
-            if mask != _NONE and alive[owner >> 6] >> np.uint64(owner & 63) & _ONE:
-                candidates[number] = owner
-                number += lanes_of[owner] == _NONE
-                lanes_of[owner] |= mask
-    for u in range(len(uncovered)):
-        owner = uncovered[u]
-        if alive[owner >> 6] >> np.uint64(owner & 63) & _ONE:
-            candidates[number] = owner
-            number += lanes_of[owner] == _NONE
-            lanes_of[owner] |= lanes
+                    compute_leaf(walk, leaf, ~_NONE)
+            number = _lead_to(owner, masks[literal] & lanes, alive, candidates, lanes_of, number)
+    for u in range(len(chains.uncovered)):
+        number = _lead_to(chains.uncovered[u], lanes, alive, candidates, lanes_of, number)
+    return number
+
+
+@pasted
+def _lead_to(
+    owner: int,
+    lanes: int,
+    alive: NDArray[np.uint64],
+    candidates: NDArray[np.int32],
+    lanes_of: NDArray[np.uint64],
+    number: int,
+) -> int:
+    """Make an expression that is alive a candidate for some events, if there are any; how many candidates there are."""
+    if lanes != _NONE and alive[owner >> 6] >> np.uint64(owner & 63) & _ONE:
+        candidates[number] = owner
+        number += lanes_of[owner] == _NONE
+        lanes_of[owner] |= lanes
     return number

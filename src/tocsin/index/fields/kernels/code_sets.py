@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from tocsin.index.fields.kernels.keys import Keys, code_of
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner, kernel, pasted
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Bound, Events
 
 
@@ -45,6 +46,7 @@ def merge_literals(
     Every literal must have a key and a field that it needs present. Cost: linear in the literals' ranges, beside
     sorting each conjunction's literals by field.
     """
+    keys = viewed(keys)
     most, widest = _room(starts, literals, keys)
     kept = np.empty(len(starts) - 1, np.int64)
     out = CodeSets(
@@ -77,7 +79,7 @@ def merge_literals(
     )
 
 
-@kernel
+@inner
 def _merge_one(
     literals: NDArray[np.int32],
     keys: Keys,
@@ -107,14 +109,14 @@ def _merge_one(
         ranges = out.range_starts[at]
         out.fields[at] = field
         out.negated[at] = negated
-        out.lows[ranges : ranges + size] = one.lows[:size]
-        out.highs[ranges : ranges + size] = one.highs[:size]
+        for i in range(size):
+            out.lows[ranges + i], out.highs[ranges + i] = one.lows[i], one.highs[i]
         at += 1
         out.range_starts[at] = ranges + size
     return at
 
 
-@kernel
+@pasted
 def _room(starts: NDArray[np.int64], literals: NDArray[np.int32], keys: Keys) -> tuple[int, int]:
     """The most ranges that all sets have together, and that one has while it is made."""
     most, widest = 0, 1
@@ -127,7 +129,7 @@ def _room(starts: NDArray[np.int64], literals: NDArray[np.int32], keys: Keys) ->
     return most, widest
 
 
-@kernel
+@pasted
 def _allowed(literal: int, keys: Keys, last: int, out: _Ranges) -> int:
     """Write the ranges of codes for which a literal holds; returns how many. A leaf's own keys ascend."""
     leaf = literal >> 1
@@ -150,7 +152,7 @@ def _allowed(literal: int, keys: Keys, last: int, out: _Ranges) -> int:
     return count
 
 
-@kernel
+@pasted
 def _intersect(one: _Ranges, size: int, other: _Ranges, others: int, out: _Ranges) -> int:
     """Write the ranges that two sets have in common; returns how many."""
     i, j, count = 0, 0, 0
@@ -167,7 +169,7 @@ def _intersect(one: _Ranges, size: int, other: _Ranges, others: int, out: _Range
     return count
 
 
-@kernel
+@inlined
 def predicate_on(sets: CodeSets, conjunction: int, field: int) -> int:
     """A conjunction's predicate on a field, -1 for none."""
     for predicate in range(sets.starts[conjunction], sets.starts[conjunction + 1]):
@@ -205,7 +207,7 @@ def is_met(
     return at < stop and lows[at] <= value
 
 
-@kernel
+@inner
 def scalar_values(
     fields: Fields,
     events: Events,
@@ -264,8 +266,9 @@ def read_codes(
     fields: Fields, events: Events, bound: Bound, dropped: NDArray[np.uint8], ranks: NDArray[np.int32]
 ) -> EventCodes:
     """The scalar fields and ranges of all events, each event's in the order of `ranks`; none that is dropped."""
-    count = len(events.starts) - 1
     room = most_scalar_values(fields, events, bound.attributes)
+    fields, events, bound = viewed(fields), viewed(events), viewed(bound)
+    count = len(events.starts) - 1
     own_fields, own_codes, payloads = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
     own_uppers = np.empty(room, np.int32)
     out = EventCodes(
@@ -277,7 +280,8 @@ def read_codes(
     written = np.int64(0)
     for event in range(count):
         found = scalar_values(fields, events, bound, event, own_fields, own_codes, payloads)
-        own_uppers[:found] = own_codes[:found]
+        for i in range(found):
+            own_uppers[i] = own_codes[i]
         if len(events.ranges) > 0:
             found = _range_values(fields, events, bound, event, found, own_fields, own_codes, own_uppers)
         first = written
@@ -296,7 +300,7 @@ def read_codes(
     return out
 
 
-@kernel
+@inner
 def _range_values(
     fields: Fields,
     events: Events,

@@ -8,13 +8,15 @@ from numpy.typing import NDArray
 from tocsin.index.fields.kernels.keys import count_keys, needed_field, packed_field, pattern_key
 from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions
 
 
 @kernel
 def named_attributes(leaves: Expressions, attributes: int) -> NDArray[np.int64]:
     """How many literals of the programs name each attribute."""
+    leaves = viewed(leaves)
     counts = np.zeros(attributes, np.int64)
     program = leaves.program
     kinds = leaves.leaf_kinds
@@ -38,7 +40,7 @@ def named_attributes(leaves: Expressions, attributes: int) -> NDArray[np.int64]:
     return counts
 
 
-@kernel
+@pasted
 def _count_in_term(leaves: Expressions, term: int, counts: NDArray[np.int64]) -> None:
     for i in range(leaves.term_starts[term], leaves.term_starts[term + 1]):
         if leaves.term_codes[i] == codes.TERM_ATTRIBUTE:
@@ -48,6 +50,7 @@ def _count_in_term(leaves: Expressions, term: int, counts: NDArray[np.int64]) ->
 @kernel
 def count_all_keys(leaves: Expressions) -> NDArray[np.int64]:
     """How many keys of its own each leaf has."""
+    leaves = viewed(leaves)
     counts = np.empty(len(leaves.leaf_kinds), np.int64)
     for leaf in range(len(counts)):
         counts[leaf] = count_keys(leaves, leaf)
@@ -57,6 +60,7 @@ def count_all_keys(leaves: Expressions) -> NDArray[np.int64]:
 @kernel
 def needed_fields(leaves: Expressions, shares: NDArray[np.float64]) -> NDArray[np.int64]:
     """The packed field whose presence each leaf needs."""
+    leaves = viewed(leaves)
     kinds = leaves.leaf_kinds
     types = leaves.leaf_types
     transforms = leaves.leaf_transforms
@@ -79,6 +83,7 @@ def raw_keys(
     highs: NDArray[np.int64],
 ) -> None:
     """Write the keys of all leaves: packed fields, and payloads."""
+    leaves = viewed(leaves)
     for leaf in range(len(starts) - 1):
         at = starts[leaf]
         if leaves.leaf_kinds[leaf] == codes.RANGE:

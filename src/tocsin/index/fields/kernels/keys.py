@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LIST_PRESENT, LOWEST_CODE, PATTERN, PRESENT
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel, pasted
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions
 from tocsin.kernels.searching import first_at_least
 from tocsin.kernels.text.literals import has_piece
@@ -44,13 +45,13 @@ class Shares(NamedTuple):
     least: NDArray[np.float64]  # (D,) no range of values is taken to be rarer
 
 
-@kernel
+@pasted
 def packed_field(attribute: int, kind: int, transform: int) -> int:
     """A field as one number that sorts by attribute first."""
     return (np.int64(attribute) << 24) | (np.int64(kind) << 16) | np.int64(transform)
 
 
-@kernel
+@pasted
 def needed_field(leaves: Expressions, leaf: int, shares: NDArray[np.float64]) -> int:
     """The packed field whose presence a leaf needs, whether it is to be TRUE or FALSE; NEEDS_NOTHING where none."""
     kind = leaves.leaf_kinds[leaf]
@@ -75,7 +76,7 @@ def needed_field(leaves: Expressions, leaf: int, shares: NDArray[np.float64]) ->
     return NEEDS_NOTHING
 
 
-@kernel
+@pasted
 def _rarest_in_term(leaves: Expressions, term: int, shares: NDArray[np.float64], rarest: int) -> int:
     for i in range(leaves.term_starts[term], leaves.term_starts[term + 1]):
         if leaves.term_codes[i] == codes.TERM_ATTRIBUTE:
@@ -85,7 +86,7 @@ def _rarest_in_term(leaves: Expressions, term: int, shares: NDArray[np.float64],
     return rarest
 
 
-@kernel
+@pasted
 def count_keys(leaves: Expressions, leaf: int) -> int:
     """How many keys of its own a leaf has."""
     kind = leaves.leaf_kinds[leaf]
@@ -99,7 +100,7 @@ def count_keys(leaves: Expressions, leaf: int) -> int:
     return 0
 
 
-@kernel
+@pasted
 def is_listed(leaves: Expressions, leaf: int) -> bool:
     """Whether a LIKE or a regular expression is among the patterns that a batch's strings are known to fit."""
     if leaves.leaf_kinds[leaf] == codes.REGEX:
@@ -108,7 +109,7 @@ def is_listed(leaves: Expressions, leaf: int) -> bool:
     return has_piece(leaves.pattern_tokens, leaves.pattern_starts[pattern], leaves.pattern_starts[pattern + 1])
 
 
-@kernel
+@pasted
 def pattern_key(leaves: Expressions, leaf: int) -> tuple[int, int]:
     """The packed field and the payload of a pattern."""
     field = packed_field(leaves.leaf_attributes[leaf], PATTERN, leaves.leaf_transforms[leaf])
@@ -116,7 +117,7 @@ def pattern_key(leaves: Expressions, leaf: int) -> tuple[int, int]:
     return field, 2 * np.int64(leaves.leaf_others[leaf]) + np.int64(by_regex)
 
 
-@kernel
+@inlined
 def code_of(operands: NDArray[np.int64], first: int, stop: int, payload: int) -> int:
     """The rank code of a payload among operands[first:stop]."""
     at = np.int64(first_at_least(operands, first, stop, payload))
@@ -166,7 +167,7 @@ def guessed_shares(
     return below
 
 
-@kernel
+@pasted
 def key_cost(field: int, low: int, high: int, shares: Shares) -> float:
     """The expected share of events that have a key: the field's share, times that of its values in the range."""
     at = 2 * (shares.operand_starts[field] + field)
@@ -178,11 +179,8 @@ def key_cost(field: int, low: int, high: int, shares: Shares) -> float:
 @kernel
 def literal_costs(leaves: Expressions, keys: Keys, shares: Shares) -> NDArray[np.float64]:
     """What each literal costs as an access predicate: NEVER if no event makes it hold, ALWAYS if it has no key."""
-    kinds = leaves.leaf_kinds
-    starts = keys.starts
-    fields = keys.fields
-    lows = keys.lows
-    highs = keys.highs
+    leaves, keys, shares = viewed(leaves), viewed(keys), viewed(shares)
+    kinds, starts, fields, lows, highs = leaves.leaf_kinds, keys.starts, keys.fields, keys.lows, keys.highs
     needed = keys.present
     costs = np.empty(2 * len(kinds), np.float64)
     for leaf in range(len(kinds)):
@@ -208,14 +206,14 @@ def literal_costs(leaves: Expressions, keys: Keys, shares: Shares) -> NDArray[np
     return costs
 
 
-@kernel
+@pasted
 def needs_all(leaves: Expressions, leaf: int) -> bool:
     """Whether an event must have all of a leaf's keys, so that any one of them will do as access key."""
     kind = leaves.leaf_kinds[leaf]
     return kind == codes.ARRAY_SET and leaves.leaf_operations[leaf] != codes.OVERLAPS
 
 
-@kernel
+@pasted
 def _own_cost(leaves: Expressions, leaf: int, keys: Keys, shares: Shares) -> float:
     total = 0.0
     least = ALWAYS
@@ -226,7 +224,7 @@ def _own_cost(leaves: Expressions, leaf: int, keys: Keys, shares: Shares) -> flo
     return least if needs_all(leaves, leaf) else total
 
 
-@kernel
+@pasted
 def cheapest_key(leaf: int, keys: Keys, shares: Shares) -> int:
     """The key of a leaf that fewest events will have."""
     best = keys.starts[leaf]

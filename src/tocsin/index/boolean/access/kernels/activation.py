@@ -11,7 +11,7 @@ from tocsin.index.boolean.access.kernels.directory import (
     TRANSFORM_MASK,
     TRANSFORM_SHIFT,
     WIDTH,
-    Directory,
+    Index,
     field_code,
     row_of,
 )
@@ -19,7 +19,8 @@ from tocsin.index.boolean.access.kernels.layouts import Scratch
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.fields.kernels.layouts import ABSENT, ELEMENT, LATER, LIST_PRESENT, PATTERN, PRESENT, Fields
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel, prefetch
+from tocsin.kernels.jit import inlined, inner, kernel, pasted, prefetch
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Bound, Events
 
 _ONE = np.uint64(1)
@@ -28,6 +29,7 @@ _ONE = np.uint64(1)
 @kernel
 def widest_activation(fields: Fields, events: Events, bound: Bound, together: int) -> int:
     """The most (field, code) pairs that so many neighbouring events can activate, counted from the first on."""
+    fields, events, bound = viewed(fields), viewed(events), viewed(bound)
     widest = np.int64(0)
     count = np.int64(0)
     for event in range(len(events.starts) - 1):
@@ -47,7 +49,7 @@ def widest_activation(fields: Fields, events: Events, bound: Bound, together: in
     return widest
 
 
-@kernel
+@pasted
 def _most_fits(bound: Bound, string: int) -> int:
     """The most patterns that a string fits, under any transform."""
     most = np.int64(0)
@@ -57,31 +59,15 @@ def _most_fits(bound: Bound, string: int) -> int:
     return most
 
 
-@kernel
-def activate(
-    fields: Fields,
-    directory: Directory,
-    events: Events,
-    bound: Bound,
-    first: int,
-    stop: int,
-    scratch: Scratch,
-    ends: NDArray[np.int64],
-) -> None:
-    """Write what each event of [first, stop) activates, one after the other; event e's pairs end at ends[e - first]."""
-    out_fields, out_codes, out_payloads = scratch.fields, scratch.codes, scratch.payloads
-    starts = fields.starts
-    numbers = bound.attributes
-    attributes = events.attributes
-    types = events.types
-    payloads = events.payloads
-    event_starts = events.starts
-    operand_starts = fields.operand_starts
-    operands = fields.operands
-    ranks = bound.ranks
-    rows, words = directory.rows, directory.words
-    _prefetch_rows(fields, rows, attributes[events.starts[first] : events.starts[stop]], numbers)
-    count = 0
+@inner
+def activate(index: Index, memory: Scratch, events: Events, bound: Bound, first: int, stop: int) -> None:
+    """Write what each event of [first, stop) activates, one after the other, and where its pairs end."""
+    fields, rows, ends = index.lists.fields, index.directory.rows, memory.pair_ends
+    out_fields, out_codes, out_payloads = memory.fields, memory.codes, memory.payloads
+    starts, numbers, ranks = fields.starts, bound.attributes, bound.ranks
+    event_starts, attributes, types, payloads = events.starts, events.attributes, events.types, events.payloads
+    _prefetch_rows(starts, rows, attributes[event_starts[first] : event_starts[stop]], numbers)
+    count = np.int64(0)
     for event in range(first, stop):
         for i in range(event_starts[event], event_starts[event + 1]):
             attribute = numbers[attributes[i]]
@@ -97,10 +83,9 @@ def activate(
                         payload = np.int64(ranks[(about >> TRANSFORM_SHIFT) & TRANSFORM_MASK, payload])
                     out_fields[count] = field
                     out_payloads[count] = payload
-                    if about & CODED:
-                        out_codes[count] = field_code(rows, words, operand_starts, operands, field, payload)
-                    else:
-                        out_codes[count] = LATER
+                    out_codes[count] = (
+                        field_code(index, np.uint64(field), payload) if about & CODED else np.int64(LATER)
+                    )
                     count += 1
                 elif wanted == PRESENT or (wanted == LIST_PRESENT and kind == codes.LIST):
                     out_fields[count] = field
@@ -108,35 +93,35 @@ def activate(
                     count += 1
                 elif wanted == PATTERN and kind == codes.STRING:
                     transform = (about >> TRANSFORM_SHIFT) & TRANSFORM_MASK
-                    count = _activate_patterns(fields, field, transform, bound, payloads[i], scratch, count)
+                    count = _activate_patterns(fields, field, transform, bound, payloads[i], memory, count)
                 elif wanted >= ELEMENT and kind == codes.LIST:
-                    count = _activate_elements(fields, field, events, bound, payloads[i], out_fields, out_codes, count)
-        ends[event - first] = count
+                    count = _activate_elements(fields, field, events, bound, payloads[i], memory, count)
+        ends[event - first + 1] = count
+    ends[stop - first + 1] = count
 
 
-@kernel
+@pasted
 def _prefetch_rows(
-    fields: Fields, rows: NDArray[np.int64], attributes: NDArray[np.int32], numbers: NDArray[np.int32]
+    starts: NDArray[np.int32], rows: NDArray[np.int64], attributes: NDArray[np.int32], numbers: NDArray[np.int32]
 ) -> None:
     """Ask for the rows of the attributes' first fields."""
-    starts = fields.starts
     for i in range(len(attributes)):
         attribute = numbers[attributes[i]]
         if attribute >= 0 and starts[attribute] < starts[attribute + 1]:
             prefetch(rows, WIDTH * np.int64(starts[attribute]))
 
 
-@kernel
+@inlined
 def _activate_elements(
     fields: Fields,
     field: int,
     events: Events,
     bound: Bound,
     number: int,
-    out_fields: NDArray[np.int32],
-    out_codes: NDArray[np.int32],
+    memory: Scratch,
     count: int,
 ) -> int:
+    """Write the operands of a field that are among the elements of a list."""
     wanted = fields.kinds[field] - ELEMENT
     for j in range(events.list_starts[number], events.list_starts[number + 1]):
         if events.list_types[j] != wanted:
@@ -146,15 +131,15 @@ def _activate_elements(
             payload = np.int64(bound.ranks[fields.transforms[field], payload])
         code = code_of(fields.operands, fields.operand_starts[field], fields.operand_starts[field + 1], payload)
         if code & 1:  # only an operand's own code is under any key
-            out_fields[count] = field
-            out_codes[count] = code
+            memory.fields[count] = field
+            memory.codes[count] = code
             count += 1
     return count
 
 
-@kernel
+@inlined
 def _activate_patterns(
-    fields: Fields, field: int, transform: int, bound: Bound, string: int, scratch: Scratch, count: int
+    fields: Fields, field: int, transform: int, bound: Bound, string: int, memory: Scratch, count: int
 ) -> int:
     """Write the operands of a field that are among the patterns that a string fits."""
     text = np.int64(transform) * bound.ranks.shape[1] + string
@@ -162,36 +147,25 @@ def _activate_patterns(
     for j in range(bound.fit_starts[text], bound.fit_starts[text + 1]):
         code = code_of(fields.operands, first, stop, np.int64(bound.fits[j]))
         if code & 1:
-            scratch.fields[count] = field
-            scratch.codes[count] = code
+            memory.fields[count] = field
+            memory.codes[count] = code
             count += 1
     return count
 
 
 @inlined
-def show(
-    fields: NDArray[np.int32],
-    pair_codes: NDArray[np.int32],
-    payloads: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    words: NDArray[np.uint64],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    first: int,
-    stop: int,
-    values: NDArray[np.int32],
-) -> None:
+def show(index: Index, memory: Scratch, first: int, stop: int) -> None:
     """Lay the codes of pairs [first, stop) out by field, for an event's predicates to be tested on."""
+    fields, pair_codes, payloads, values = memory.fields, memory.codes, memory.payloads, memory.values
     for pair in range(np.uint64(first), np.uint64(stop)):
         field = np.uint64(fields[pair])
         code = pair_codes[pair]
-        if code == LATER:
-            code = field_code(rows, words, operand_starts, operands, field, payloads[pair])
-        values[field] = code
+        values[field] = field_code(index, field, payloads[pair]) if code == LATER else np.int64(code)
 
 
-@inlined
-def hide(fields: NDArray[np.int32], first: int, stop: int, values: NDArray[np.int32]) -> None:
+@pasted
+def hide(memory: Scratch, first: int, stop: int) -> None:
     """Clear them again."""
+    fields, values = memory.fields, memory.values
     for pair in range(np.uint64(first), np.uint64(stop)):
         values[np.uint64(fields[pair])] = ABSENT

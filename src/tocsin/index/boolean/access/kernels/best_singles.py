@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tocsin.index.fields.kernels.code_sets import EventCodes
 from tocsin.index.scored.kernels.cursors import next_place, open_cursor
 from tocsin.index.scored.kernels.layouts import Ranges
-from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import borrowed
+from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.packing import viewed
 
 _UNOPENED = np.int64(-1)
 _DONE = np.int64(-2)
@@ -70,12 +70,9 @@ def best_singles(
     there are fewer. `out` has room for k of each event, and the changes of its fields. Returns how many intervals were
     looked at.
     """
-    structure, singles, changes, raised, events, alive, scores, states, ends, floors, out = borrowed(
-        (structure, singles, changes, raised, events, alive, scores, states, ends, floors, out)
-    )
-    (starts, lows, highs, _), known, owners, _ = singles
-    heads_of, _, bests_of, changed_places, following = changes
-    own_starts, own_fields, own_codes, _ = events
+    tree, held, noted, batch = viewed(structure), viewed(singles), viewed(changes), viewed(events)
+    starts, known, owners = held.ranges.starts, held.scores, held.owners
+    own_starts, own_fields, own_codes = batch.starts, batch.fields, batch.codes
     heads, bests = np.empty(len(states), np.int64), np.empty(len(states), np.float64)
     written, examined = np.int64(0), np.int64(0)
     for event in range(len(ends)):
@@ -100,7 +97,7 @@ def best_singles(
                 break
             code = own_codes[first + chosen]
             if heads[chosen] == _UNOPENED:
-                open_cursor(structure, np.int64(own_fields[first + chosen]), code, states[chosen])
+                open_cursor(tree, np.int64(own_fields[first + chosen]), code, states[chosen])
             else:
                 number = owners[heads[chosen]]
                 is_alive = (alive[number >> 6] >> np.uint64(number & 63)) & np.uint64(1)
@@ -109,7 +106,7 @@ def best_singles(
                     written += 1
                     left -= 1
                     floor = bests[chosen]
-            heads[chosen] = next_place(structure, code, states[chosen])
+            heads[chosen] = next_place(tree, code, states[chosen])
             examined += 1
             if heads[chosen] < 0:
                 heads[chosen] = _DONE
@@ -117,20 +114,39 @@ def best_singles(
                 bests[chosen] = known[heads[chosen]]
         floors[event] = -np.inf if left > 0 else floor
         for i in range(size):
-            field, code = own_fields[first + i], own_codes[first + i]
-            change = heads_of[field] if bests_of[field] >= floors[event] else np.int32(-1)
-            while change >= 0:
-                if change < len(raised) and raised[change] >= floors[event]:
-                    place = changed_places[change]
-                    if lows[place] <= code <= highs[place]:
-                        out[written] = owners[place]
-                        written += 1
-                change = following[change]
+            written = _take_changed(
+                held, noted, raised, floors[event], own_fields[first + i], own_codes[first + i], out, written
+            )
         ends[event] = written
     return examined
 
 
-@kernel
+@pasted
+def _take_changed(
+    singles: Singles,
+    changes: Changes,
+    raised: NDArray[np.float64],
+    floor: float,
+    field: int,
+    code: int,
+    out: NDArray[np.int32],
+    written: int,
+) -> int:
+    """Append the changed singles of a field that a code stabs and score may reach a floor; the new count."""
+    lows, highs, owners = singles.ranges.lows, singles.ranges.highs, singles.owners
+    places, following = changes.places, changes.following
+    change = changes.heads[field] if changes.bests[field] >= floor else np.int32(-1)
+    while change >= 0:
+        if change < len(raised) and raised[change] >= floor:
+            place = places[change]
+            if lows[place] <= code <= highs[place]:
+                out[written] = owners[place]
+                written += 1
+        change = following[change]
+    return written
+
+
+@pasted
 def _comes_first(heads: NDArray[np.int64], owners: NDArray[np.int32], one: int, other: int) -> bool:
     """Of two cursors of one score: one that is not open may have a lower number, and is opened first."""
     if heads[one] < 0 or heads[other] < 0:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.layouts import ANY, Runs
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.sorting import sort_numbers
 
 _LOCAL_BITS = np.int64(27)
 _LOCAL_MASK = np.int64(2**27 - 1)
@@ -19,7 +20,7 @@ _CLASS_SHIFT = np.int64(58)
 _EQUALITY = 3
 
 
-@kernel
+@pasted
 def range_class(low: int, high: int) -> int:
     """0 for ANY, 1 for AT_MOST, 2 for AT_LEAST, 3 for equality, and 3 + k for a width below 4**k."""
     if high == HIGHEST_CODE:
@@ -45,7 +46,9 @@ def cluster(
     for d in range(fields):
         starts[d + 1] += starts[d]
     by_field = np.empty(len(entry_fields), np.int64)
-    places = starts[:fields].copy()
+    places = np.empty(fields, np.int64)
+    for d in range(fields):
+        places[d] = starts[d]
     for i in range(len(entry_fields)):
         by_field[places[entry_fields[i]]] = i
         places[entry_fields[i]] += 1
@@ -53,7 +56,7 @@ def cluster(
     return order, _runs_of(starts, order, classes, lows, highs)
 
 
-@kernel
+@pasted
 def _sorted_by_class(
     starts: NDArray[np.int64], by_field: NDArray[np.int64], lows: NDArray[np.int32], highs: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -68,14 +71,14 @@ def _sorted_by_class(
             number = np.int64(range_class(lows[i], highs[i]))
             end = np.int64(highs[i] if number == 1 else max(lows[i], LOWEST_CODE))
             keys[first + local] = (number << _CLASS_SHIFT) | (end << _LOCAL_BITS) | local
-        keys[first : starts[d + 1]].sort()
+        sort_numbers(keys, first, starts[d + 1])
         for place in range(first, starts[d + 1]):
             order[place] = by_field[first + (keys[place] & _LOCAL_MASK)]
             classes[place] = keys[place] >> _CLASS_SHIFT
     return order, classes
 
 
-@kernel
+@pasted
 def _runs_of(
     starts: NDArray[np.int64],
     order: NDArray[np.int64],

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from tocsin.index.boolean.access.kernels.layouts import Lists
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.kernels import codes
-from tocsin.kernels.jit import count_bits, inlined
+from tocsin.kernels.jit import count_bits, inlined, pasted
+from tocsin.kernels.numbers import key_of_number, number_of_key
 from tocsin.kernels.packing import kind_of
-from tocsin.kernels.programs.terms import key_of_number, number_of_key
 
 # A field's row: WIDTH numbers, 64 bytes. Ranges of entries are `first | behind the last << 32`.
 WIDTH: Final = 8
@@ -68,19 +68,19 @@ class Index(NamedTuple):
 INDEX: Final = kind_of(Index)
 
 
-@inlined
+@pasted
 def row_of(field: int) -> int:
     """Where a field's row begins."""
     return np.uint64(field) * np.uint64(WIDTH)
 
 
-@inlined
+@pasted
 def column(rows: NDArray[np.int64], row: int, number: int) -> int:
     """A number of a row."""
     return rows[row + np.uint64(number)]
 
 
-@inlined
+@pasted
 def entries(rows: NDArray[np.int64], row: int, number: int) -> tuple[int, int]:
     """A range of entries of a row."""
     both = np.uint64(rows[row + np.uint64(number)])
@@ -88,21 +88,15 @@ def entries(rows: NDArray[np.int64], row: int, number: int) -> tuple[int, int]:
 
 
 @inlined
-def field_code(
-    rows: NDArray[np.int64],
-    words: NDArray[np.uint64],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    field: int,
-    payload: int,
-) -> int:
+def field_code(index: Index, field: int, payload: int) -> int:
     """The rank code of a value of a field."""
+    rows = index.directory.rows
     row = row_of(field)
     about = rows[row]
     if about & BITS:
-        return _code_by_bits(rows, words, row, about, payload)
-    at = np.uint64(field)
-    return code_of(operands, operand_starts[at], operand_starts[at + _ONE], payload)
+        return _code_by_bits(rows, index.directory.words, row, about, payload)
+    fields, at = index.lists.fields, np.uint64(field)
+    return code_of(fields.operands, fields.operand_starts[at], fields.operand_starts[at + _ONE], payload)
 
 
 @inlined
@@ -124,7 +118,7 @@ def _code_by_bits(rows: NDArray[np.int64], words: NDArray[np.uint64], row: int, 
     return np.int64((lower << _ONE) + ((word >> bit) & exact))
 
 
-@inlined
+@pasted
 def bit_place(kind: int, fine: int, low: int, payload: int) -> tuple[int, int]:
     """The bit of a payload, and 1 if it would be its own; 0 if it lies between that bit and the one before.
 

@@ -28,8 +28,9 @@ from tocsin.index.boolean.access.kernels.directory import (
 from tocsin.index.boolean.access.kernels.layouts import Lists, Runs
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels import codes
-from tocsin.kernels.jit import count_bits, kernel
-from tocsin.kernels.programs.terms import number_of_key
+from tocsin.kernels.jit import count_bits, kernel, pasted
+from tocsin.kernels.numbers import number_of_key
+from tocsin.kernels.packing import viewed
 
 FEWEST_STEPPED: Final = 8
 """A run of fewer equalities is walked: it lies in a cache line."""
@@ -54,6 +55,7 @@ def measure_rows(lists: Lists, short: int, rows: NDArray[np.int64]) -> tuple[int
 
     Lists of at most `short` entries, equalities with steps apart, are walked and need no code.
     """
+    lists = viewed(lists)
     fields = lists.fields
     words = np.int64(0)
     steps = np.int64(0)
@@ -78,6 +80,7 @@ def measure_rows(lists: Lists, short: int, rows: NDArray[np.int64]) -> tuple[int
 @kernel
 def write_tables(lists: Lists, rows: NDArray[np.int64], words: NDArray[np.uint64], steps: NDArray[np.uint16]) -> None:
     """Write what the rows lead to; `words` are 0 before."""
+    lists = viewed(lists)
     fields = lists.fields
     for field in range(len(fields.kinds)):
         row = rows[WIDTH * field : WIDTH * (field + 1)]
@@ -90,17 +93,17 @@ def write_tables(lists: Lists, rows: NDArray[np.int64], words: NDArray[np.uint64
             _write_steps(lists.conjunctions.bounds[first:stop], out)
 
 
-@kernel
+@pasted
 def _range(first: int, stop: int) -> int:
     return np.int64(first) | (np.int64(stop) << 32)
 
 
-@kernel
+@pasted
 def _operands(fields: Fields, field: int) -> int:
     return fields.operand_starts[field + 1] - fields.operand_starts[field]
 
 
-@kernel
+@pasted
 def _is_searched(lists: Lists, short: int, field: int) -> bool:
     """Whether a list is looked up by the field's code, but for equalities with steps."""
     singles, programs, conjunctions = lists.single_runs.starts, lists.program_runs.starts, lists.conjunction_runs.starts
@@ -111,7 +114,7 @@ def _is_searched(lists: Lists, short: int, field: int) -> bool:
     )
 
 
-@kernel
+@pasted
 def _stepped(fields: Fields, runs: Runs, field: int) -> tuple[int, int]:
     """The field's run of equalities, if it is to have steps; else nothing, behind its conjunctions."""
     start = runs.starts[field]
@@ -125,7 +128,7 @@ def _stepped(fields: Fields, runs: Runs, field: int) -> tuple[int, int]:
     return runs.starts[field + 1], runs.starts[field + 1]
 
 
-@kernel
+@pasted
 def _measure_bits(fields: Fields, field: int, words: int, row: NDArray[np.int64]) -> int:
     """Write how a field's operands are bits, if they can be; returns how many words they need beyond the row."""
     operands = fields.operands[fields.operand_starts[field] : fields.operand_starts[field + 1]]
@@ -150,7 +153,7 @@ def _measure_bits(fields: Fields, field: int, words: int, row: NDArray[np.int64]
     return np.int64(0)
 
 
-@kernel
+@pasted
 def _last_bit(operands: NDArray[np.int64], kind: int, fine: int, low: int) -> int:
     """The bit of the last operand, or -1 where one has none of its own, or they do not ascend (in a damaged file)."""
     if kind == codes.NUMBER and not abs(number_of_key(operands[-1])) < _EXACT:
@@ -164,7 +167,7 @@ def _last_bit(operands: NDArray[np.int64], kind: int, fine: int, low: int) -> in
     return place
 
 
-@kernel
+@pasted
 def _write_bits(operands: NDArray[np.int64], row: NDArray[np.int64], words: NDArray[np.uint64]) -> None:
     about, low, first, count = row[ABOUT], row[LOWEST], row[WORD], row[SPAN] & 0xFFFFFFFF
     table = np.zeros(2 * count, np.uint64)
@@ -176,10 +179,11 @@ def _write_bits(operands: NDArray[np.int64], row: NDArray[np.int64], words: NDAr
     if count == 1:
         row[WORD] = np.int64(table[0])
     else:
-        words[2 * first : 2 * (first + count)] = table
+        for w in range(2 * count):
+            words[2 * first + w] = table[w]
 
 
-@kernel
+@pasted
 def _write_steps(bounds: NDArray[np.int32], out: NDArray[np.uint16]) -> None:
     """Of operand o, the entries with its own code, 2 o + 1, are [out[o], out[o + 1])."""
     place = 0

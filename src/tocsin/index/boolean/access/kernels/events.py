@@ -1,6 +1,6 @@
 """How does an access index answer a batch? A block of events is activated; then each takes, verifies and sorts.
 
-Expressions that are no conjunctions are verified for a whole block at once, by `access_programs`.
+Expressions that are no conjunctions are verified for a whole block at once, by `programs`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.activation import activate
-from tocsin.index.boolean.access.kernels.directory import INDEX
-from tocsin.index.boolean.access.kernels.filters import asked_bits
-from tocsin.index.boolean.access.kernels.layouts import SCRATCH
+from tocsin.index.boolean.access.kernels.directory import INDEX, Index
+from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.kernels.lists import NO_FLOOR, prefetch_lists, take_conjunctions, take_postings
 from tocsin.index.boolean.access.kernels.programs import match_programs
 from tocsin.kernels import codes
 from tocsin.kernels.answers.ordering import SPARE, put_best, put_in_order
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import borrowed, unpacked
+from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.packing import view, viewed
 from tocsin.kernels.programs.blocks import clear_block, fill_block
-from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Events
+from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Events, Walk
 
 CACHED: Final = 1 << 16
 """Lists of so many conjunctions lie in the processor's cache as they are, and are not asked for ahead."""
@@ -30,177 +29,98 @@ CACHED: Final = 1 << 16
 @kernel
 def match_access(
     index: NDArray[np.int64],
+    memory: NDArray[np.int64],
     expressions: NDArray[np.int64] | None,
+    walking: NDArray[np.int64] | None,
     events: Events,
     bound: Bound,
-    alive: NDArray[np.uint64],
-    memory: NDArray[np.int64],
-    walking: NDArray[np.int64] | None,
+    wants: Wants,
     first: int,
-    k: int,
-    scores: NDArray[np.float64],
-    maxima: NDArray[np.float64],
-    chosen_starts: NDArray[np.int64],
-    chosen: NDArray[np.int32],
-    floors: NDArray[np.float64],
-    list_maxima: NDArray[np.float64],
     ends: NDArray[np.int64],
     out: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
     """Match events from `first` on. Returns like `match_all`; adds to `counts`: candidates examined, and verified.
 
-    `index`, `expressions`, `memory` and `walking` are packed: an `Index`, its `Expressions`, a `Scratch` and a
-    `Verifier`. The second and the last are None where every expression is a conjunction of ranges: the code for others
-    is left out. With k above 0, of an event's matches only the k best are written. Where `chosen_starts` has offsets,
-    event e's singles are chosen[chosen_starts[e] : chosen_starts[e + 1]], and their lists are not looked at; what else
-    has a score below floors[e] may be left out; of conjunctions `list_maxima` tells it of blocks of their lists.
+    The first four are packed: an `Index`, a `Scratch`, the index's `Expressions` and a `Verifier`. The last two are
+    None where every expression is a conjunction of ranges: the code for others is left out.
     """
-    lists, directory = unpacked(index, INDEX)
-    rows, words, steps = directory
-    scratch = unpacked(memory, SCRATCH)
-    events, bound, alive, scores, maxima, out = borrowed((events, bound, alive, scores, maxima, out))
-    chosen_starts, chosen, floors, list_maxima = borrowed((chosen_starts, chosen, floors, list_maxima))
-    heap = np.empty(min(k, len(scores)), np.int32)
-    total = len(events.starts) - 1
-    program_ends = np.zeros(codes.LANES + 1, np.int64)
+    held, room, batch, names, wanted = (
+        view(index, INDEX),
+        view(memory, SCRATCH),
+        viewed(events),
+        viewed(bound),
+        viewed(wants),
+    )
+    heap = np.empty(min(wanted.k, len(wanted.scores)), np.int32)
     program_hits = np.empty(0, np.int32)
-    program_counts = np.zeros(codes.LANES, np.int64)
-    pair_ends = np.zeros(codes.LANES + 2, np.int64)
-    (
-        fields,
-        pair_codes,
-        payloads,
-        values,
-        satisfiable,
-        survivors,
-        others,
-        hits,
-        _,
-        _,
-        _,
-        _,
-        found_words,
-        summary,
-        buckets,
-    ) = scratch
-    operand_starts, operands = lists.fields.operand_starts, lists.fields.operands
-    single_starts, single_run_starts, single_run_stops, single_run_widths = lists.single_runs
-    single_lows, single_highs, single_owners = lists.singles
-    _, run_starts, run_stops, run_widths = lists.conjunction_runs
-    bounds, filters, tails, owners, predicates, strides = lists.conjunctions
-    stride = np.uint64(strides[0])
-    bits = asked_bits(len(operand_starts) - 1)
+    pair_ends, program_ends, program_counts = room.pair_ends, room.program_ends, room.program_counts
+    hits, is_large = room.hits, len(held.lists.conjunctions.owners) > CACHED
+    total = len(events.starts) - 1
     written = np.int64(0)
     begun = first
+    pair_ends[0] = 0
+    for lane in range(codes.LANES):
+        program_ends[lane] = program_ends[lane + 1] = program_counts[lane] = 0
     while first < total:
         stop = min(first + codes.LANES, total)
-        activate(lists.fields, directory, events, bound, first, stop, scratch, pair_ends[1:])
-        pair_ends[stop - first + 1] = pair_ends[stop - first]
+        activate(held, room, batch, names, first, stop)
         if expressions is not None and walking is not None:
-            leaves = unpacked(expressions, EXPRESSIONS)
-            verifier = unpacked(walking, VERIFIER)
-            verifier.clock[0] += 1
-            touched = fill_block(verifier.block, events, bound.attributes, first, stop)
-            program_hits = match_programs(
-                lists,
-                leaves,
-                scratch,
-                verifier,
-                events,
-                bound,
-                touched,
-                pair_ends,
-                stop - first,
-                floors[first:stop],
-                scores,
-                program_ends,
-                program_counts,
-            )
-            clear_block(verifier.block, touched)
-        for lane in range(stop - first):
-            begin, end, following = pair_ends[lane], pair_ends[lane + 1], pair_ends[lane + 2]
-            if len(owners) > CACHED:
-                prefetch_lists(
-                    rows,
-                    steps,
-                    single_lows,
-                    single_highs,
-                    single_owners,
-                    filters,
-                    fields,
-                    pair_codes,
-                    end,
-                    following,
-                )
-            floor = NO_FLOOR
-            if len(chosen_starts) > 1:
-                floor = floors[first + lane]
-                singles = _copy(chosen, chosen_starts[first + lane], chosen_starts[first + lane + 1], hits)
-            else:
-                singles = take_postings(
-                    single_starts,
-                    single_run_starts,
-                    single_run_stops,
-                    single_run_widths,
-                    single_lows,
-                    single_highs,
-                    single_owners,
-                    fields,
-                    pair_codes,
-                    begin,
-                    end,
-                    hits,
-                )
-            found, verified = take_conjunctions(
-                run_starts,
-                run_stops,
-                run_widths,
-                bounds,
-                filters,
-                tails,
-                owners,
-                predicates,
-                stride,
-                bits,
-                rows,
-                words,
-                steps,
-                operand_starts,
-                operands,
-                fields,
-                pair_codes,
-                payloads,
-                begin,
-                end,
-                list_maxima,
-                floor,
-                values,
-                satisfiable,
-                survivors,
-                others,
-                hits,
-                singles,
-            )
+            verifier = view(walking, VERIFIER)
+            block, clock = verifier.block, verifier.clock
+            walk = viewed(Walk(view(expressions, EXPRESSIONS), block, verifier.memo, batch, names, verifier.parts))
+            clock[0] += 1
+            touched = fill_block(block, batch, names.attributes, first, stop)
+            program_hits = match_programs(held, room, wanted, walk, clock[0], touched, first, stop - first)
+            clear_block(block, touched)
+        for event in range(first, stop):
+            lane = event - first
+            if is_large:
+                prefetch_lists(held, room, pair_ends[lane + 1], pair_ends[lane + 2])
+            singles, found, verified = _take(held, room, wanted, event, pair_ends[lane], pair_ends[lane + 1])
             for i in range(program_ends[lane], program_ends[lane + 1]):
                 hits[found] = program_hits[i]
                 found += 1
             verified += program_counts[lane]
-            room = SPARE + (found if k == 0 else min(found, k))
-            if written + room > len(out):
-                return (first + lane, written) if first + lane > begun else (-1 - room, np.int64(0))
-            counts[0] += np.int64(singles) + verified
+            needed = SPARE + (found if wanted.k == 0 else min(found, wanted.k))
+            if written + needed > len(out):
+                return (event, written) if event > begun else (-1 - needed, np.int64(0))
+            counts[0] += singles + verified
             counts[1] += verified
-            if k == 0 or found <= k:
-                written += put_in_order(hits, found, alive, found_words, summary, buckets, out, written)
-            else:
-                written += put_best(hits, found, alive, found_words, scores, maxima, heap, out, written)
-            ends[first + lane] = written
+            written += _put(room, wanted, heap, found, out, written)
+            ends[event] = written
         first = stop
     return total, written
 
 
-@inlined
+@pasted
+def _take(
+    index: Index, memory: Scratch, wants: Wants, event: int, first_pair: int, last_pair: int
+) -> tuple[int, int, int]:
+    """Write an event's hits from its lists: how many are singles, how many there are, and how many were verified."""
+    floor = NO_FLOOR
+    if len(wants.chosen_starts) > 1:
+        floor = wants.floors[event]
+        singles = _copy(wants.chosen, wants.chosen_starts[event], wants.chosen_starts[event + 1], memory.hits)
+    else:
+        lists = index.lists
+        singles = take_postings(lists.single_runs, lists.singles, memory, first_pair, last_pair, memory.hits)
+    found, verified = take_conjunctions(index, memory, wants.list_maxima, floor, first_pair, last_pair, singles)
+    return np.int64(singles), found, verified
+
+
+@pasted
+def _put(
+    memory: Scratch, wants: Wants, heap: NDArray[np.int32], found: int, out: NDArray[np.int32], written: int
+) -> int:
+    """Write the distinct hits that are alive, or the best of them, to out[written:]; how many."""
+    hits, words = memory.hits, memory.words
+    if wants.k == 0 or found <= wants.k:
+        return put_in_order(hits, found, wants.alive, words, memory.summary, memory.buckets, out, written)
+    return put_best(hits, found, wants.alive, words, wants.scores, wants.maxima, heap, out, written)
+
+
+@pasted
 def _copy(numbers: NDArray[np.int32], first: int, stop: int, out: NDArray[np.int32]) -> int:
     """Write numbers[first:stop]; how many, as a uint64."""
     for i in range(stop - first):

@@ -12,8 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.boolean.access.kernels.layouts import Scratch
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LATER, LOWEST_CODE
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import pasted
 
 BITS: Final = 16
 MOST_ASKED: Final = 6
@@ -25,7 +26,7 @@ _LOW_SIX = np.uint64(63)
 _LOW_SIXTEEN = np.uint64(0xFFFF)
 
 
-@kernel
+@pasted
 def asked_bits(fields: int) -> int:
     """How many bits are left to say what is asked, with so many fields."""
     bits = np.int64(MOST_ASKED)
@@ -34,19 +35,19 @@ def asked_bits(fields: int) -> int:
     return bits
 
 
-@inlined
+@pasted
 def level_count(bits: int) -> int:
     """How many levels so many bits tell apart: three kinds of each, and one bit for anything else."""
     return ((np.int64(1) << bits) - 1) // 3
 
 
-@inlined
+@pasted
 def level_of(code: int, operands: int, levels: int) -> int:
     """The level of a code of a field with so many operands, whose codes are 0 to twice as many."""
     return np.int64(code) * levels // (2 * operands + 1)
 
 
-@kernel
+@pasted
 def filter_of(field: int, low: int, high: int, operands: int, bits: int) -> int:
     """The filter of a predicate: a range of codes of a field; from LOWEST_CODE to HIGHEST_CODE for any."""
     levels = level_count(bits)
@@ -61,7 +62,7 @@ def filter_of(field: int, low: int, high: int, operands: int, bits: int) -> int:
     return ((np.int64(field) << bits) | asked) & 0xFFFF
 
 
-@inlined
+@pasted
 def satisfied(code: int, operands: int, bits: int, levels: int) -> int:
     """The bits of what a code may satisfy."""
     if levels <= 1 or code == LATER:
@@ -74,17 +75,10 @@ def satisfied(code: int, operands: int, bits: int, levels: int) -> int:
     return _ONE | at_most | at_least | within
 
 
-@inlined
-def mark(
-    fields: NDArray[np.int32],
-    pair_codes: NDArray[np.int32],
-    operand_starts: NDArray[np.int64],
-    bits: int,
-    first: int,
-    stop: int,
-    satisfiable: NDArray[np.uint64],
-) -> None:
+@pasted
+def mark(memory: Scratch, operand_starts: NDArray[np.int64], bits: int, first: int, stop: int) -> None:
     """Set what the values of an event's pairs [first, stop) may satisfy."""
+    fields, pair_codes, satisfiable = memory.fields, memory.codes, memory.satisfiable
     levels = level_count(bits)
     for pair in range(np.uint64(first), np.uint64(stop)):
         field = np.uint64(fields[pair])
@@ -94,15 +88,16 @@ def mark(
         satisfiable[place >> _SIX] |= found << (place & _LOW_SIX)
 
 
-@inlined
-def unmark(fields: NDArray[np.int32], bits: int, first: int, stop: int, satisfiable: NDArray[np.uint64]) -> None:
+@pasted
+def unmark(memory: Scratch, bits: int, first: int, stop: int) -> None:
     """Clear them again."""
+    fields, satisfiable = memory.fields, memory.satisfiable
     for pair in range(np.uint64(first), np.uint64(stop)):
         place = (np.uint64(fields[pair]) << np.uint64(bits)) & _LOW_SIXTEEN
         satisfiable[place >> _SIX] = np.uint64(0)
 
 
-@inlined
+@pasted
 def is_satisfiable(asked: int, satisfiable: NDArray[np.uint64]) -> int:
     """1 where an event may satisfy a filter, else 0."""
     return (satisfiable[asked >> _SIX] >> (asked & _LOW_SIX)) & _ONE

@@ -71,8 +71,23 @@ class Lists(NamedTuple):
     programs: Programs
 
 
+class Wants(NamedTuple):
+    """Which matches are wanted. E events, S subscriptions, M singles; with k above 0, only each event's k best."""
+
+    alive: NDArray[np.uint64]  # (S // 64 + 1,)
+    k: int
+    scores: NDArray[np.float64]  # (S,), or none
+    maxima: NDArray[np.float64]  # (S // 64 + 1,) the best of each 64
+    chosen_starts: NDArray[np.int64]  # (E + 1,) event e's singles are chosen[chosen_starts[e]:chosen_starts[e + 1]];
+    chosen: NDArray[np.int32]  # (M,) where there are no starts, lists of singles are looked up
+    floors: NDArray[np.float64]  # (E,) what has a lower score may be left out, as far as
+    list_maxima: NDArray[np.float64]  # the best score of each block of the lists of conjunctions tells
+
+
 class Scratch(NamedTuple):
     """A thread's memory between calls. D fields, N pairs that 64 events can activate, E entries, S subscriptions."""
+
+    pair_ends: NDArray[np.int64]  # (LANES + 2,) an event's pairs are [pair_ends[lane], pair_ends[lane + 1])
 
     fields: NDArray[np.int32]  # (N,) what a block of events activates
     codes: NDArray[np.int32]  # (N,) or LATER
@@ -89,6 +104,8 @@ class Scratch(NamedTuple):
     words: NDArray[np.uint64]  # (S / 64 + 1,) a bit for each subscription found; 0 between events
     summary: NDArray[np.uint64]  # (S / 4096 + 1,) a bit for each word that is not 0
     buckets: NDArray[np.int32]  # (BUCKETS,) to sort few hits by
+    program_ends: NDArray[np.int64]  # (LANES + 1,) like `pair_ends`, of the programs that hold
+    program_counts: NDArray[np.int64]  # (LANES,) how many each event's keys lead to
 
 
-SCRATCH: Final = kind_of(Scratch, writeable=True)
+SCRATCH: Final = kind_of(Scratch)

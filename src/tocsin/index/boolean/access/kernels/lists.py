@@ -4,7 +4,7 @@ After `boolean` indexes over access predicates (Fabret et al. 2001) and OpIndex'
 al. 2014, section 4.2). Masks come first and compaction second: a test writes where the next survivor goes and moves on
 by 0 or 1, without a branch.
 
-Every array is a parameter of its own: counting references to those of a tuple cost 2 us an event, a third of the whole.
+Arrays are read from their tables before the loops that use them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,25 @@ from tocsin.index.boolean.access.kernels.directory import (
     EQUALITIES,
     SINGLES,
     STEPS,
+    Index,
     column,
     entries,
     row_of,
 )
-from tocsin.index.boolean.access.kernels.filters import is_satisfiable, mark, unmark
-from tocsin.index.boolean.access.kernels.layouts import ANY, AT_LEAST, AT_MOST, NARROW, NARROW_HIGHEST
+from tocsin.index.boolean.access.kernels.filters import asked_bits, is_satisfiable, mark, unmark
+from tocsin.index.boolean.access.kernels.layouts import (
+    ANY,
+    AT_LEAST,
+    AT_MOST,
+    NARROW,
+    NARROW_HIGHEST,
+    Conjunctions,
+    Postings,
+    Runs,
+    Scratch,
+)
 from tocsin.index.fields.kernels.layouts import LATER
-from tocsin.kernels.jit import inlined, prefetch
+from tocsin.kernels.jit import inlined, pasted, prefetch
 from tocsin.kernels.searching import first_at_least
 
 SHORT: Final = 48
@@ -48,33 +59,25 @@ _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 
 
-@inlined
+@pasted
 def run_range(ends: NDArray[np.int32], width: int, start: int, stop: int, code: int) -> tuple[int, int]:
     """The entries of a run whose ranges can hold a code; they do, unless the width is above 0."""
     if width == ANY:
         return start, stop
     if width == AT_MOST:
-        return first_at_least(ends, start, stop, code), stop
+        return first_at_least(ends, start, stop, np.int64(code)), stop
     if width == AT_LEAST:
-        return start, first_at_least(ends, start, stop, code + 1)
-    first = first_at_least(ends, start, stop, code - width)
-    return first, first_at_least(ends, first, stop, code + 1)
+        return start, first_at_least(ends, start, stop, np.int64(code) + 1)
+    first = first_at_least(ends, start, stop, np.int64(code) - width)
+    return first, first_at_least(ends, first, stop, np.int64(code) + 1)
 
 
-@inlined
-def prefetch_lists(
-    rows: NDArray[np.int64],
-    steps: NDArray[np.uint16],
-    lows: NDArray[np.int32],
-    highs: NDArray[np.int32],
-    owners: NDArray[np.int32],
-    filters: NDArray[np.uint16],
-    fields: NDArray[np.int32],
-    codes: NDArray[np.int32],
-    first_pair: int,
-    last_pair: int,
-) -> None:
+@pasted
+def prefetch_lists(index: Index, memory: Scratch, first_pair: int, last_pair: int) -> None:
     """Ask for the beginnings of the lists that the pairs [first_pair, last_pair) will look at: the next event's."""
+    rows, steps, filters = index.directory.rows, index.directory.steps, index.lists.conjunctions.filters
+    lows, highs, owners = index.lists.singles.lows, index.lists.singles.highs, index.lists.singles.owners
+    fields, codes = memory.fields, memory.codes
     for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
         row = row_of(fields[pair])
         start, stop = entries(rows, row, SINGLES)
@@ -89,7 +92,7 @@ def prefetch_lists(
             prefetch(filters, first)
 
 
-@inlined
+@pasted
 def equal_range(rows: NDArray[np.int64], row: int, steps: NDArray[np.uint16], code: int) -> tuple[int, int]:
     """The entries under the equality with a code, of a field whose equalities have steps; else none."""
     at = column(rows, row, STEPS)
@@ -102,20 +105,12 @@ def equal_range(rows: NDArray[np.int64], row: int, steps: NDArray[np.uint16], co
 
 @inlined
 def take_postings(
-    starts: NDArray[np.int64],
-    run_starts: NDArray[np.int32],
-    run_stops: NDArray[np.int64],
-    run_widths: NDArray[np.int32],
-    lows: NDArray[np.int32],
-    highs: NDArray[np.int32],
-    owners: NDArray[np.int32],
-    fields: NDArray[np.int32],
-    codes: NDArray[np.int32],
-    first_pair: int,
-    last_pair: int,
-    out: NDArray[np.int32],
+    runs: Runs, postings: Postings, memory: Scratch, first_pair: int, last_pair: int, out: NDArray[np.int32]
 ) -> int:
     """Write the owners of the postings that hold the codes of an event's pairs [first_pair, last_pair); how many."""
+    starts, run_starts, run_stops, run_widths = runs.starts, runs.run_starts, runs.run_stops, runs.run_widths
+    lows, highs, owners = postings.lows, postings.highs, postings.owners
+    fields, codes = memory.fields, memory.codes
     to = _ZERO
     for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
         code = codes[pair]
@@ -147,91 +142,40 @@ def take_postings(
 
 @inlined
 def take_conjunctions(
-    run_starts: NDArray[np.int32],
-    run_stops: NDArray[np.int64],
-    run_widths: NDArray[np.int32],
-    bounds: NDArray[np.int32],
-    filters: NDArray[np.uint16],
-    tails: NDArray[np.uint32],
-    owners: NDArray[np.int32],
-    predicates: NDArray[np.int32],
-    stride: int,
-    bits: int,
-    rows: NDArray[np.int64],
-    words: NDArray[np.uint64],
-    steps: NDArray[np.uint16],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    fields: NDArray[np.int32],
-    codes: NDArray[np.int32],
-    payloads: NDArray[np.int64],
-    first_pair: int,
-    last_pair: int,
-    maxima: NDArray[np.float64],
-    floor: float,
-    values: NDArray[np.int32],
-    satisfiable: NDArray[np.uint64],
-    survivors: NDArray[np.uint32],
-    others: NDArray[np.uint32],
-    out: NDArray[np.int32],
-    to: int,
+    index: Index, memory: Scratch, maxima: NDArray[np.float64], floor: float, first_pair: int, last_pair: int, to: int
 ) -> tuple[int, int]:
-    """Append the owners of an event's conjunctions that hold; the new count, and how many were verified.
+    """Append the owners of an event's conjunctions that hold to the hits; the new count, and how many were verified.
 
-    Those whose block of the list has no score of `floor` may be left out.
+    Those whose block of the list has no score of `floor`, as `maxima` has them, may be left out.
     """
-    mark(fields, codes, operand_starts, bits, first_pair, last_pair, satisfiable)
-    sure, doubtful = select_conjunctions(
-        run_starts,
-        run_stops,
-        run_widths,
-        bounds,
-        filters,
-        rows,
-        steps,
-        satisfiable,
-        fields,
-        codes,
-        first_pair,
-        last_pair,
-        maxima,
-        floor,
-        survivors,
-        others,
-    )
-    unmark(fields, bits, first_pair, last_pair, satisfiable)
+    operand_starts, conjunctions = index.lists.fields.operand_starts, index.lists.conjunctions
+    bits = asked_bits(len(operand_starts) - 1)
+    mark(memory, operand_starts, bits, first_pair, last_pair)
+    sure, doubtful = select_conjunctions(index, memory, maxima, floor, first_pair, last_pair)
+    unmark(memory, bits, first_pair, last_pair)
     if sure + doubtful == _ZERO:
         return np.int64(to), np.int64(0)
-    show(fields, codes, payloads, rows, words, operand_starts, operands, first_pair, last_pair, values)
-    to = verify_by_level(tails, owners, predicates, stride, others, doubtful, _ZERO, values, out, to)
-    to = verify_by_level(tails, owners, predicates, stride, survivors, sure, _ONE, values, out, to)
-    hide(fields, first_pair, last_pair, values)
+    show(index, memory, first_pair, last_pair)
+    to = verify_by_level(conjunctions, memory, memory.doubtful, doubtful, _ZERO, to)
+    to = verify_by_level(conjunctions, memory, memory.survivors, sure, _ONE, to)
+    hide(memory, first_pair, last_pair)
     return np.int64(to), np.int64(sure + doubtful)
 
 
 @inlined
 def select_conjunctions(
-    run_starts: NDArray[np.int32],
-    run_stops: NDArray[np.int64],
-    run_widths: NDArray[np.int32],
-    bounds: NDArray[np.int32],
-    filters: NDArray[np.uint16],
-    rows: NDArray[np.int64],
-    steps: NDArray[np.uint16],
-    satisfiable: NDArray[np.uint64],
-    fields: NDArray[np.int32],
-    codes: NDArray[np.int32],
-    first_pair: int,
-    last_pair: int,
-    maxima: NDArray[np.float64],
-    floor: float,
-    survivors: NDArray[np.uint32],
-    others: NDArray[np.uint32],
+    index: Index, memory: Scratch, maxima: NDArray[np.float64], floor: float, first_pair: int, last_pair: int
 ) -> tuple[int, int]:
-    """Write the places of an event's conjunctions that are in question; how many survivors, and how many others.
+    """Write the places of an event's conjunctions that are in question; how many survivors, and how many doubtful ones.
 
     Of the survivors the first predicate is known to hold; of the others nothing is.
     """
+    runs, conjunctions = index.lists.conjunction_runs, index.lists.conjunctions
+    run_starts, run_stops, run_widths = runs.run_starts, runs.run_stops, runs.run_widths
+    bounds, filters = conjunctions.bounds, conjunctions.filters
+    rows, steps = index.directory.rows, index.directory.steps
+    fields, codes, satisfiable = memory.fields, memory.codes, memory.satisfiable
+    survivors, others = memory.survivors, memory.doubtful
     sure = _ZERO
     doubtful = _ZERO
     for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
@@ -285,18 +229,11 @@ def select_by_filter(
 
 @inlined
 def verify_by_level(
-    tails: NDArray[np.uint32],
-    owners: NDArray[np.int32],
-    predicates: NDArray[np.int32],
-    stride: int,
-    survivors: NDArray[np.uint32],
-    found: int,
-    level: int,
-    values: NDArray[np.int32],
-    out: NDArray[np.int32],
-    to: int,
+    conjunctions: Conjunctions, memory: Scratch, survivors: NDArray[np.uint32], found: int, level: int, to: int
 ) -> int:
     """Test predicate after predicate of all survivors at once, from a level on; appends those whose last one holds."""
+    tails, owners, predicates = conjunctions.tails, conjunctions.owners, conjunctions.predicates
+    stride, values, out = np.uint64(conjunctions.stride[0]), memory.values, memory.hits
     while found > _ZERO:
         kept = _ZERO
         for j in range(found):

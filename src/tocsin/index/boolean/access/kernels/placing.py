@@ -17,7 +17,8 @@ from tocsin.index.boolean.access.kernels.layouts import NARROW_HIGHEST, WIDE
 from tocsin.index.fields.kernels.keys import ALWAYS, NEVER, Keys, Shares, cheapest_key, needs_all
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.covers import choose_cover, cover_literals
 from tocsin.kernels.programs.layouts import Expressions
 
@@ -31,9 +32,8 @@ UNCOVERED: Final = 4
 @kernel
 def place_all(leaves: Expressions, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
     """The list that each subscription goes in."""
-    starts = leaves.program_starts
-    program = leaves.program
-    kinds = leaves.leaf_kinds
+    leaves = viewed(leaves)
+    starts, program, kinds = leaves.program_starts, leaves.program, leaves.leaf_kinds
     lists = np.empty(len(starts) - 1, np.uint8)
     for s in range(len(lists)):
         chosen = CONJUNCTION
@@ -50,7 +50,7 @@ def place_all(leaves: Expressions, costs: NDArray[np.float64]) -> NDArray[np.uin
     return lists
 
 
-@kernel
+@pasted
 def order_conjunction(
     program: NDArray[np.int32],
     start: int,
@@ -68,7 +68,7 @@ def order_conjunction(
         literals[at] = literal
 
 
-@kernel
+@pasted
 def filter_literal(
     literals: NDArray[np.int32], count: int, keys: Keys, shares: NDArray[np.float64], by_range: bool
 ) -> int:
@@ -85,7 +85,7 @@ def filter_literal(
     return second
 
 
-@kernel
+@pasted
 def literal_range(literal: int, keys: Keys) -> tuple[int, int, int]:
     """The key of a range literal: its field, and its range or, negated, every value."""
     at = keys.starts[literal >> 1]
@@ -103,6 +103,7 @@ def single_keys(
     out: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
 ) -> None:
     """Write the field, lowest and highest code of each single."""
+    keys = viewed(keys)
     for i in range(len(owners)):
         field, low, high = literal_range(program[starts[owners[i]]], keys)
         out[0][i] = field
@@ -120,6 +121,7 @@ def conjunction_keys(
     out: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
 ) -> None:
     """Write the field, lowest and highest code of each conjunction's access predicate."""
+    keys = viewed(keys)
     longest = 0
     for i in range(len(owners)):
         longest = max(longest, starts[owners[i] + 1] - starts[owners[i]])
@@ -148,6 +150,7 @@ def write_conjunctions(
     stride: int,
 ) -> None:
     """Write the predicates of conjunctions, in the order of `owners`, the access predicate of each first."""
+    keys = viewed(keys)
     literals = np.empty(len(predicates) // stride + 1, np.int32)
     bits = asked_bits(len(operand_starts) - 1)
     by_range = level_count(bits) > 1
@@ -180,10 +183,14 @@ def program_keys(
     costs: NDArray[np.float64],
     keys: Keys,
     shares: Shares,
-) -> NDArray[np.int32]:
-    """The keys (owner, field, lowest code, highest code) of all programs; marks those without a cover, and the dead."""
-    starts = leaves.program_starts
-    program = leaves.program
+    out: NDArray[np.int32],
+) -> int:
+    """Write the keys (owner, field, lowest code, highest code) of all programs; marks those without a cover or dead.
+
+    Returns how many there are: where that is more than there is room, `out` is to be made larger.
+    """
+    leaves, keys, shares = viewed(leaves), viewed(keys), viewed(shares)
+    starts, program = leaves.program_starts, leaves.program
     room = 1
     for s in range(len(lists)):
         room = max(room, starts[s + 1] - starts[s])
@@ -191,8 +198,7 @@ def program_keys(
     stack = np.empty(room, np.int64)
     literals = np.empty(room, np.int32)
     levels = np.empty((codes.STACK, 4), np.float64)
-    out = np.empty((1024, 4), np.int32)
-    count = 0
+    count = np.int64(0)
     for s in range(len(lists)):
         if lists[s] != PROGRAM:
             continue
@@ -203,20 +209,14 @@ def program_keys(
         found = cover_literals(program, starts[s], root, picks, stack, literals)
         for i in range(found):
             needed = max(1, keys.starts[(literals[i] >> 1) + 1] - keys.starts[literals[i] >> 1])
-            while count + needed > len(out):
-                out = _doubled(out)
-            count += _write_keys(leaves, literals[i], s, costs, keys, shares, out[count:])
-    return out[:count].copy()
+            if count + needed > len(out):
+                count += needed
+            else:
+                count += _write_keys(leaves, literals[i], s, costs, keys, shares, out[count:])
+    return count
 
 
-@kernel
-def _doubled(rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    larger = np.empty((2 * len(rows), 4), np.int32)
-    larger[: len(rows)] = rows
-    return larger
-
-
-@kernel
+@pasted
 def _write_keys(
     leaves: Expressions,
     literal: int,

@@ -15,7 +15,7 @@ from tocsin.index.fields.kernels.code_sets import CodeSets
 from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.programs.terms import key_of_number, number_of_key
+from tocsin.kernels.numbers import key_of_number, number_of_key
 from tocsin.kernels.searching import place_of
 
 # A field's pairs: these, and then one a value.

@@ -31,7 +31,7 @@ from tocsin.kernels.answers.ordering import SPARE, put_in_order
 from tocsin.kernels.jit import inlined, kernel, prefetch
 from tocsin.kernels.packing import borrowed
 from tocsin.kernels.programs.layouts import Bound, Events, Expressions
-from tocsin.kernels.programs.leaves import fits_pattern
+from tocsin.kernels.programs.patterns import fits_pattern
 from tocsin.kernels.searching import first_at_least
 
 _NONE = np.uint64(0)

@@ -68,7 +68,7 @@ class ChangingTrees(NamedTuple):
     state: NDArray[np.int64]  # (STATE,)
 
 
-CHANGING: Final = kind_of(ChangingTrees, writeable=True)
+CHANGING: Final = kind_of(ChangingTrees)
 
 
 @inlined

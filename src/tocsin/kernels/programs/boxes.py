@@ -1,0 +1,89 @@
+"""Of which of a block's events does a box meet another? S_INTERSECTS of points and boxes, whose edges are closed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels import codes
+from tocsin.kernels.jit import inner, pasted
+from tocsin.kernels.programs.blocks import find_lane
+from tocsin.kernels.programs.layouts import Walk
+
+ONE = np.uint64(1)
+NONE = np.uint64(0)
+
+
+@inner
+def box_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
+    """Write the masks of S_INTERSECTS with constants, all on one attribute; its boxes are laid side by side first."""
+    leaves, block, events, masks = walk.leaves, walk.block, walk.events, walk.memo.masks
+    edges = np.empty((4, codes.LANES), np.float64)
+    owners = np.empty(codes.LANES, np.uint64)
+    attribute = leaves.leaf_attributes[leaf]
+    known = NONE
+    count = 0
+    for i in range(block.firsts[attribute], block.stops[attribute]):
+        box = box_number(block.types[i], block.payloads[i], events.list_boxes)
+        if box >= 0:
+            for edge in range(4):
+                edges[edge, count] = events.boxes[box, edge]
+            owners[count] = np.uint64(block.lanes[i])
+            known |= ONE << np.uint64(block.lanes[i])
+            count += 1
+    left, lower, right, upper = edges[0], edges[1], edges[2], edges[3]
+    operands = leaves.boxes
+    for f in range(leaf, stop):
+        number = leaves.leaf_others[f]
+        xmin, ymin = operands[number, 0], operands[number, 1]
+        xmax, ymax = operands[number, 2], operands[number, 3]
+        held = NONE
+        for i in range(count):
+            meets = (left[i] <= xmax) & (right[i] >= xmin) & (lower[i] <= ymax) & (upper[i] >= ymin)
+            held |= np.uint64(meets) << owners[i]
+        masks[2 * f] = held
+        masks[2 * f + 1] = known & ~held
+
+
+@inner
+def box_pair_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
+    """S_INTERSECTS of two attributes."""
+    leaves, block, events = walk.leaves, walk.block, walk.events
+    attribute = leaves.leaf_attributes[leaf]
+    other = leaves.leaf_others[leaf]
+    held = NONE
+    known = NONE
+    for i in range(block.firsts[attribute], block.stops[attribute]):
+        left = box_number(block.types[i], block.payloads[i], events.list_boxes)
+        j = find_lane(block, other, block.lanes[i])
+        if left < 0 or j < 0:
+            continue
+        right = box_number(block.types[j], block.payloads[j], events.list_boxes)
+        if right < 0:
+            continue
+        bit = ONE << np.uint64(block.lanes[i])
+        known |= bit
+        if boxes_meet(events.boxes, left, events.boxes, right):
+            held |= bit
+    walk.memo.masks[2 * leaf], walk.memo.masks[2 * leaf + 1] = held, known & ~held
+
+
+@pasted
+def box_number(kind: int, payload: int, list_boxes: NDArray[np.int32]) -> int:
+    """The box that a value is to a spatial function, or -1."""
+    if kind == codes.GEOMETRY:
+        return payload
+    if kind == codes.LIST:
+        return np.int64(list_boxes[payload])
+    return np.int64(-1)
+
+
+@pasted
+def boxes_meet(left: NDArray[np.float64], i: int, right: NDArray[np.float64], j: int) -> bool:
+    """Whether two boxes with closed edges share a point."""
+    return (
+        left[i, 0] <= right[j, 2]
+        and right[j, 0] <= left[i, 2]
+        and left[i, 1] <= right[j, 3]
+        and right[j, 1] <= left[i, 3]
+    )

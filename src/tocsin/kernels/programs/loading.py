@@ -1,0 +1,55 @@
+"""Which parts of the code for leaves must be there? Those of the kinds that subscriptions have."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels import codes
+from tocsin.kernels.programs.arrays import array_pair_part, array_set_part
+from tocsin.kernels.programs.boxes import box_pair_part, box_part
+from tocsin.kernels.programs.layouts import WALK
+from tocsin.kernels.programs.parts import PARTS, RANGED, signature
+from tocsin.kernels.programs.patterns import pattern_part
+from tocsin.kernels.programs.ranges import ranged_part
+from tocsin.kernels.programs.terms import compare_part, term_null_part
+from tocsin.kernels.programs.truths import truth_part
+
+_FUNCTIONS: Final[Mapping[int, Any]] = {
+    codes.INTERSECTS: box_part,
+    codes.INTERSECTS_PAIR: box_pair_part,
+    codes.LIKE: pattern_part,
+    codes.REGEX: pattern_part,
+    codes.ARRAY_SET: array_set_part,
+    codes.ARRAY_PAIR: array_pair_part,
+    codes.COMPARE: compare_part,
+    codes.TERM_IS_NULL: term_null_part,
+    codes.TRUTH: truth_part,
+    RANGED: ranged_part,
+}
+_ALL: Final = sum(1 << kind for kind in _FUNCTIONS)
+_LOCK: Final = threading.Lock()
+
+
+def parts_of(leaf_kinds: NDArray[np.uint8]) -> int:
+    """The parts that leaves of these kinds need, a bit each. Cost: linear."""
+    return int((1 << np.flatnonzero(np.bincount(leaf_kinds, minlength=1))).sum()) & _ALL
+
+
+def load(parts: int) -> None:
+    """Compile parts that are not yet there. Cost: a second each, once in an environment; after that nothing."""
+    for kind, function in _FUNCTIONS.items() if parts else ():
+        if parts >> kind & 1 and not PARTS[kind]:
+            with _LOCK:
+                PARTS[kind] = _address(function)
+
+
+def _address(function: Any) -> int:
+    taken = signature(WALK)
+    function.compile(taken)
+    compiled = function.overloads[taken]
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

@@ -1,0 +1,42 @@
+"""What does walking programs need of memory? Blocks of events turned, and what is known of leaves; made in Python."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import ALWAYS, Block, Memo, Verifier
+from tocsin.kernels.programs.parts import PARTS
+
+
+def new_verifier(leaves: int, attributes: int, entries: int, eager: int = 0) -> Verifier:
+    """Room for so many leaves, attributes, and entries of a block; `eager` leaves are computed ahead of every block."""
+    return Verifier(new_block(attributes, entries), new_memo(leaves, eager), np.zeros(1, np.int64), PARTS)
+
+
+def new_block(attributes: int, room: int) -> Block:
+    """An empty block for a number of attributes and of entries."""
+    return Block(
+        np.zeros(attributes + 1, np.int32),
+        np.zeros(attributes + 1, np.int32),
+        np.empty(min(attributes, room) + 1, np.int32),
+        np.empty(room + 1, np.uint8),
+        np.empty(room + 1, np.uint8),
+        np.empty(room + 1, np.int64),
+    )
+
+
+def new_memo(leaves: int, eager: int) -> Memo:
+    """Room for a number of leaves. The eager ones count as computed: nothing holds on an untouched attribute."""
+    stamps = np.zeros(leaves, np.int64)
+    stamps[:eager] = ALWAYS
+    return Memo(
+        np.zeros(2 * leaves, np.uint64),
+        stamps,
+        np.empty((codes.STACK, 4), np.int64),
+        np.empty((codes.STACK, 2), np.uint64),
+        np.zeros((codes.STACK, codes.LANES), np.float64),
+        np.empty(codes.STACK, np.uint64),
+        np.zeros((2, codes.LANES), np.uint8),
+        np.zeros((2, codes.LANES), np.int64),
+    )

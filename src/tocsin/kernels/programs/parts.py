@@ -1,0 +1,41 @@
+"""Where lies the code that computes leaves which few subscriptions have? In a table by kind, called by its address.
+
+Patterns, arrays, terms, boxes, conditions used as values, and events with ranges are most of what evaluating leaves
+takes to compile. So each is compiled by itself, when a subscription has it: `loading` fills the table.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+RANGED: Final = 15
+"""The part for events that have ranges, beside one for each kind of leaf."""
+
+PARTS: Final[NDArray[np.int64]] = np.zeros(RANGED + 1, np.int64)
+"""Addresses, 0 for what nothing has asked for yet: the same for all of a process."""
+
+
+def signature(walk: Any) -> tuple[Any, ...]:
+    """What a part takes: a view of the walk, leaves [first, stop) of one kind, and lanes. It writes their masks."""
+    return walk, types.int64, types.int64, types.uint64
+
+
+@intrinsic
+def call_part(typing_context: Any, parts: Any, kind: Any, walk: Any, first: Any, stop: Any, lanes: Any) -> Any:
+    """Let the part of a kind write the masks of leaves [first, stop)."""
+    given = signature(walk)
+
+    def generate(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
+        table, at, *rest = arguments
+        data = context.make_array(made.args[0])(context, builder, table).data
+        function = context.call_conv.get_function_type(types.none, given)
+        address = builder.inttoptr(builder.load(builder.gep(data, [at])), function.as_pointer())
+        context.call_conv.call_function(builder, address, types.none, given, rest)
+        return context.get_dummy_value()
+
+    return types.none(parts, types.int64, *given), generate
