@@ -104,3 +104,12 @@ class Texts:
 
     def text(self, number: int) -> str:
         return bytes(self.data[self.starts[number] : self.starts[number + 1]]).decode()
+
+
+def numbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The distinct keys, ascending, and the number of each given one among them. Expected cost: linear."""
+    encoded = pa.array(keys).dictionary_encode()
+    distinct = encoded.dictionary.to_numpy()
+    order = np.argsort(distinct)
+    numbers: NDArray[np.int32] = inverse(order).astype(np.int32)[encoded.indices.to_numpy()]
+    return distinct[order], numbers

@@ -26,7 +26,7 @@ _NO_WAY_IN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": Tr
 
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls, with the cache on disk where a cache folder is writable, else without."""
-    return _compiled(function, cache=True, **_OPTIONS)
+    return _compiled(function, cache=True, **_OPTIONS, no_cfunc_wrapper=True)
 
 
 def inner(function: Function) -> Function:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, inverse, starts_of
+from tocsin.columns.arrays import frozen, numbered, starts_of
 from tocsin.columns.expressions.checks import check_below, check_starts, require
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.fields.kernels.key_tables import count_all_keys, needed_fields, raw_keys
 from tocsin.index.fields.kernels.keys import Keys, key_codes
 from tocsin.index.fields.kernels.layouts import ELEMENT, Fields
 from tocsin.kernels import codes
-from tocsin.kernels.distinct import number_distinct, sorted_groups
+from tocsin.kernels.distinct import sorted_groups
 
 
 def fields_and_keys(compiled: CompiledExpressions, shares: NDArray[np.float64]) -> tuple[Fields, Keys]:
@@ -31,7 +31,7 @@ def fields_and_keys(compiled: CompiledExpressions, shares: NDArray[np.float64]) 
     lows, highs = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.int64)
     raw_keys(leaves, starts, packed, lows, highs)
     present = needed_fields(leaves, shares)
-    distinct, numbers = _numbered(np.concatenate([packed, present[present >= 0]]))
+    distinct, numbers = numbered(np.concatenate([packed, present[present >= 0]]))
     key_fields = numbers[: len(packed)]
     present_fields = np.full(len(present), -1, np.int32)
     present_fields[present >= 0] = numbers[len(packed) :]
@@ -60,14 +60,6 @@ def check_fields(fields: Fields, attributes: int, transforms: int) -> None:
     check_below("transform of a field", fields.transforms, transforms)
     check_starts("operands", fields.operand_starts, len(fields.operands))
     require(len(fields.operand_starts) == count + 1, "the operands do not fit the fields")
-
-
-def _numbered(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The distinct packed fields in order, and the number of each given one."""
-    numbers = np.empty(len(packed), np.int32)
-    distinct = number_distinct(packed, numbers)
-    order = np.argsort(distinct)
-    return distinct[order], inverse(order).astype(np.int32)[numbers]
 
 
 def _operands(

@@ -75,17 +75,17 @@ def _costs(compiled: CompiledExpressions, statistics: Statistics | None) -> _Cos
 
 def _singles(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tuple[Runs, Postings]:
     owners = np.flatnonzero(lists == placing.SINGLE).astype(np.int32)
-    ends = _ends(len(owners))
-    placing.single_keys(leaves.program, leaves.program_starts, owners, known.keys, ends)
-    order, runs = cluster(len(known.fields.kinds), *ends)
-    return frozen_table(runs), Postings(*(frozen(a[order], np.int32) for a in (ends[1], ends[2], owners)))
+    fields, lows, highs = _ranges(known.keys, leaves.program[leaves.program_starts[owners]])
+    order, runs = cluster(len(known.fields.kinds), fields, lows, highs)
+    return frozen_table(runs), Postings(*(frozen(a[order], np.int32) for a in (lows, highs, owners)))
 
 
 def _conjunctions(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tuple[Runs, Conjunctions]:
     owners = np.flatnonzero(lists == placing.CONJUNCTION).astype(np.int32)
-    ends = _ends(len(owners))
-    placing.conjunction_keys(leaves.program, leaves.program_starts, owners, known.literals, known.keys, ends)
-    order, runs = cluster(len(known.fields.kinds), *ends)
+    literals = np.empty(len(owners), np.int32)
+    placing.cheapest_literals(leaves.program, leaves.program_starts, owners, known.literals, literals)
+    fields, lows, highs = _ranges(known.keys, literals)
+    order, runs = cluster(len(known.fields.kinds), fields, lows, highs)
     owners = owners[order]
     lengths = leaves.program_starts[owners + 1] - leaves.program_starts[owners]
     filters, tails = np.empty(len(owners), np.uint16), np.empty(len(owners), np.uint32)
@@ -96,8 +96,8 @@ def _conjunctions(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) 
     placing.write_conjunctions(
         leaves.program, leaves.program_starts, owners, *about, filters, tails, predicates, stride
     )
-    by_highest = (ends[1] <= LOWEST_CODE) & (ends[2] != HIGHEST_CODE)  # as `cluster` sorts them
-    bounds = np.where(by_highest, ends[2], ends[1])[order]
+    by_highest = (lows <= LOWEST_CODE) & (highs != HIGHEST_CODE)  # as `cluster` sorts them
+    bounds = np.where(by_highest, highs, lows)[order]
     table = Conjunctions(bounds, filters, tails, owners, predicates, np.array([stride]))
     return frozen_table(runs), frozen_table(table)
 
@@ -124,6 +124,10 @@ def _programs(lists: NDArray[np.uint8], keyed: NDArray[np.int32], fields: int) -
     return frozen_table(runs), frozen_table(postings), frozen_table(Programs(owners, uncovered))
 
 
-def _ends(count: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Room for fields, lowest and highest codes."""
-    return np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
+def _ranges(keys: Keys, literals: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """The keys of literals of ranges: fields, lowest and highest codes; negated ones have every value."""
+    places = keys.starts[literals >> 1]
+    negated = (literals & 1).astype(bool)
+    lows, highs = keys.lows[places], keys.highs[places]
+    lows[negated], highs[negated] = LOWEST_CODE, HIGHEST_CODE
+    return keys.fields[places], lows, highs

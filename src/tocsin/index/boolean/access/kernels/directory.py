@@ -118,7 +118,7 @@ def _code_by_bits(rows: NDArray[np.int64], words: NDArray[np.uint64], row: int, 
     return np.int64((lower << _ONE) + ((word >> bit) & exact))
 
 
-@pasted
+@inlined
 def bit_place(kind: int, fine: int, low: int, payload: int) -> tuple[int, int]:
     """The bit of a payload, and 1 if it would be its own; 0 if it lies between that bit and the one before.
 

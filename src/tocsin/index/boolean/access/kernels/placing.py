@@ -95,44 +95,20 @@ def literal_range(literal: int, keys: Keys) -> tuple[int, int, int]:
 
 
 @kernel
-def single_keys(
-    program: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    owners: NDArray[np.int32],
-    keys: Keys,
-    out: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
-) -> None:
-    """Write the field, lowest and highest code of each single."""
-    keys = viewed(keys)
-    for i in range(len(owners)):
-        field, low, high = literal_range(program[starts[owners[i]]], keys)
-        out[0][i] = field
-        out[1][i] = low
-        out[2][i] = high
-
-
-@kernel
-def conjunction_keys(
+def cheapest_literals(
     program: NDArray[np.int32],
     starts: NDArray[np.int64],
     owners: NDArray[np.int32],
     costs: NDArray[np.float64],
-    keys: Keys,
-    out: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
+    out: NDArray[np.int32],
 ) -> None:
-    """Write the field, lowest and highest code of each conjunction's access predicate."""
-    keys = viewed(keys)
-    longest = 0
+    """Write each conjunction's access predicate: of its literals the first that fewest events satisfy."""
     for i in range(len(owners)):
-        longest = max(longest, starts[owners[i] + 1] - starts[owners[i]])
-    literals = np.empty(longest + 1, np.int32)
-    for i in range(len(owners)):
-        s = owners[i]
-        order_conjunction(program, starts[s], starts[s + 1], costs, literals)
-        field, low, high = literal_range(literals[0], keys)
-        out[0][i] = field
-        out[1][i] = low
-        out[2][i] = high
+        cheapest = program[starts[owners[i]]]
+        for place in range(starts[owners[i]] + 1, starts[owners[i] + 1]):
+            if costs[program[place]] < costs[cheapest]:
+                cheapest = program[place]
+        out[i] = cheapest
 
 
 @kernel
