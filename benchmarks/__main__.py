@@ -6,8 +6,9 @@ import argparse
 import platform
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from benchmarks import b1, b1_ranked, bulk, changes, ir_tree, patterns, ranked, threads
+from benchmarks import b1, b1_ranked, bulk, changes, cold, ir_tree, patterns, ranked, threads
 from benchmarks.calibration import calibrate
 from benchmarks.rows import HEADER, Row
 
@@ -20,6 +21,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "b1_ranked": lambda given: b1_ranked.rows(given.subscriptions),
     "ir_tree": lambda given: ir_tree.rows(given.subscriptions),
     "bulk": lambda given: bulk.rows(given.subscriptions),
+    "cold": lambda given: cold.rows(given.against, given.times),
 }
 
 
@@ -28,6 +30,8 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all")
     parser.add_argument("--subscriptions", type=int, default=1_000_000, metavar="N", help="default: 1000000")
     parser.add_argument("--events", type=int, default=16_384, metavar="N", help="in a batch; default: 16384")
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="cold: a checkout of another version")
+    parser.add_argument("--times", type=int, default=1, metavar="N", help="cold: turns; default: 1")
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown or not 64 <= given.events <= 16_384:

@@ -18,7 +18,7 @@ from tocsin.index.boolean.access.kernels.layouts import NARROW, WIDE
 from tocsin.segment import SegmentSet, open_segment
 from tocsin.segment.storage import ARRAYS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 LARGE = 10**6
 TABLES = ("fields", "single_runs", "singles", "conjunction_runs", "conjunctions", "program_runs", "program_postings")
 CLASSES = "index.fields.kinds,index.conjunction_runs.run_widths,index.program_runs.run_widths"

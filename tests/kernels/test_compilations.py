@@ -1,0 +1,62 @@
+"""Nothing is compiled twice, or without need: what a first answer compiles where nothing is compiled yet."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+MOST = 110
+"""Functions that README's first example compiles, Numba's own included; 97 when this was written, 292 once."""
+
+OF_TWO_TYPES = {"sort_numbers", "first_at_least"}
+"""What sorts or searches int32 in one place and int64 in another."""
+
+RARE = {"box_part", "box_pair_part", "pattern_part", "array_set_part", "array_pair_part", "compare_part", "truth_part"}
+
+SCRIPT = """
+import json
+from numba.core import event
+
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        compiled.append((function.__module__, function.__qualname__))
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
+
+import tocsin
+plain = [{"id": "p", "where": "price <= 5 AND size > 2"}, {"id": "q", "where": "price < 3 OR size = 1"}]
+tocsin.match(plain, [{"price": 4, "size": 3}])
+print(json.dumps(compiled))
+subscriptions = [
+    {"id": "s1", "where": "model = 'iphone5s' AND color IN ('silver', 'gold') AND price <= 580"},
+    {"id": "s2", "where": "S_INTERSECTS(location, BBOX(-74.3, 40.5, -73.7, 40.9)) AND A_CONTAINS(words, ('y', 'x'))"},
+    {"id": "s3", "where": "price < 100 OR seller.rating IS NULL"},
+]
+tocsin.match(subscriptions, [{"model": "iphone5s", "price": 5}, {"location": [-74.0, 40.7], "words": ["x"]}])
+print(json.dumps(compiled))
+"""
+
+
+@pytest.mark.slow
+def test_a_first_answer_compiles_each_function_once_and_rare_ones_when_they_are_needed(tmp_path: Path) -> None:
+    """With an empty cache: subscriptions of plain comparisons, then README's first example."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    environment.pop("NUMBA_CACHE_DIR", None)
+
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+
+    plain, everything = (json.loads(line) for line in done.stdout.splitlines())
+    assert not RARE & {name for _, name in plain}
+    assert {"box_part", "array_set_part"} <= {name for _, name in everything}
+    assert not {"pattern_part", "compare_part", "truth_part"} & {name for _, name in everything}
+    own = Counter((module, name) for module, name in everything if module.startswith("tocsin"))
+    assert {name for (_, name), times in own.items() if times > 1} <= OF_TWO_TYPES
+    assert len(everything) <= MOST
