@@ -1,6 +1,8 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both set up all they need in .venv by themselves.
 #   make demo     the pipeline on local Spark over a year of real flights (about two minutes)
-#   make test     every test          make unit    the tests that need no Spark
+#   make test     every test; the slowest are named at the end
+#   make unit     few examples of the tests that are quick and need no Spark: a minute, once kernels are compiled
+#   make thorough every test, thirty times as many examples (hours)
 #   make check    format, lint, types, imports, doctests, links
 #   make bench    benchmarks          make format  let ruff rewrite files
 #   make reproduce  the papers' figures (minutes)
@@ -16,16 +18,19 @@ SETUP  := pyproject.toml constraints.txt scripts/setup.sh
 # One thread for every library that would start its own: tests run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test unit check lint format bench reproduce clean
+.PHONY: demo test unit thorough check lint format bench reproduce clean
 
 demo: $(DEMO)
 	$(BIN)/tocsin demo $(ARGS)
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 $(ARGS)
 
 unit: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not spark" $(ARGS)
+	HYPOTHESIS_PROFILE=unit $(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not spark and not slow" $(ARGS)
+
+thorough: $(DEV)
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 $(ARGS)
 
 check: $(DEV)
 	$(BIN)/ruff format --check
