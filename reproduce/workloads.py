@@ -23,8 +23,8 @@ from reproduce.intervals import short_intervals, zipfian_intervals
 from reproduce.loads import Expressions, Load, ranges
 from reproduce.zipfian import draw_places, zipfian
 from tocsin.columns.arrays import frozen
-from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.kernels import codes
 
 Random = np.random.Generator

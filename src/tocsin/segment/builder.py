@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
-from tocsin.columns.expressions.instances import RecipeBook, compile_instances
+from tocsin.columns.expressions.instances import compile_instances
+from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.errors import InvalidInput
 from tocsin.index import Plan
 from tocsin.language import Templates

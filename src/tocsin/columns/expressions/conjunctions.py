@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import empty_runs, frozen
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
-from tocsin.columns.expressions.pools import HIGHEST, LOWEST
+from tocsin.columns.arrays import frozen
+from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, leaf_arrays
+from tocsin.columns.expressions.payloads import HIGHEST, LOWEST
 from tocsin.columns.numbers import keys_of
 from tocsin.kernels import codes
 
@@ -28,22 +28,14 @@ class Comparisons(NamedTuple):
 def compile_conjunctions(names: Sequence[str], given: Comparisons) -> CompiledExpressions:
     """Compile them; number i of the result is the i-th conjunction, which must not be empty. Cost: linear."""
     count = len(given.values)
-    keys = keys_of(given.values)
-    op = given.operations
+    keys, op = keys_of(given.values), given.operations
     lows = np.where((op == codes.LESS) | (op == codes.LESS_OR_EQUAL), LOWEST, keys + (op == codes.GREATER))
     highs = np.where((op == codes.GREATER) | (op == codes.GREATER_OR_EQUAL), HIGHEST, keys - (op == codes.LESS))
-    nothing = compile_expressions([])
-    arrays = nothing.arrays._replace(
+    arrays = NOTHING.arrays._replace(
         program_starts=frozen(given.starts, np.int64),
         program=frozen(2 * np.arange(count, dtype=np.int32) + (op == codes.DIFFERENT), np.int32),
-        eager_starts=empty_runs(len(names)),
-        leaf_kinds=frozen(np.full(count, codes.RANGE), np.uint8),
-        leaf_types=frozen(np.full(count, codes.NUMBER), np.uint8),
-        leaf_operations=frozen(np.zeros(count), np.uint8),
-        leaf_transforms=frozen(np.zeros(count), np.uint16),
-        leaf_attributes=frozen(given.attributes, np.int32),
-        leaf_others=frozen(np.zeros(count), np.int32),
-        leaf_lows=frozen(lows, np.int64),
-        leaf_highs=frozen(highs, np.int64),
+        **leaf_arrays(
+            count, kinds=codes.RANGE, types=codes.NUMBER, attributes=given.attributes, lows=lows, highs=highs
+        ),
     )
-    return replace(nothing, arrays=arrays, attributes=list(names))
+    return replace(NOTHING, arrays=arrays, attributes=list(names)).with_attributes(len(names))

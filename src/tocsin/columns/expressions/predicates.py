@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
-from tocsin.columns.expressions.pools import AT, HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST, Leaf, Pools
+from tocsin.columns.expressions.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
+from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.kernels import codes
 from tocsin.language import evaluate
 from tocsin.model.expression import (
@@ -350,7 +351,7 @@ class PredicateCompiler:
             scalars: list[Scalar] = [item.value for item in right.items if not isinstance(item.value, Point | Box)]
             if len(scalars) < len(right.items):
                 return self._unknown()
-            number = self.pools.sets.number(tuple(sorted({self.pools.key(s, AT) for s in scalars})))
+            number = self.pools.sets.number(tuple(sorted({self.pools.key(s) for s in scalars})))
             return self._leaf(codes.ARRAY_SET, **on, type=codes.LIST, other=number)
         second = classify(right)
         if not isinstance(second, Path) or second.transform:

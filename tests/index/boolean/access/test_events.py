@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tests.index.asking import Event, assert_access_is_scan, assert_alike, batch, compiled, pairs
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import found as found_module
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.access.kernels.lists import SHORT
