@@ -33,15 +33,22 @@ def compile_instances(given: Sequence[Expression | Instance], book: RecipeBook) 
 
     What has a recipe is compiled in columns, the rest one by one.
     """
-    pairs = [(book.recipe(one.template) if isinstance(one, Instance) else None, one) for one in given]
-    in_columns = np.fromiter((recipe is not None for recipe, _ in pairs), bool, len(pairs))
-    trees = [one.tree() if isinstance(one, Instance) else one for recipe, one in pairs if recipe is None]
-    if not in_columns.any():
+    by_recipe: list[tuple[Recipe, Instance]] = []
+    trees: list[Expression] = []
+    has_recipe = np.zeros(len(given), bool)
+    for number, one in enumerate(given):
+        recipe = book.recipe(one.template) if isinstance(one, Instance) else None
+        if isinstance(one, Instance) and recipe is not None:
+            by_recipe.append((recipe, one))
+            has_recipe[number] = True
+        else:
+            trees.append(one.tree() if isinstance(one, Instance) else one)
+    if not by_recipe:
         return compile_expressions(trees)
-    columns = _compile([(recipe, one) for recipe, one in pairs if recipe is not None and isinstance(one, Instance)])
     if not trees:
-        return columns
-    return joined([columns, compile_expressions(trees)], inverse(np.argsort(~in_columns, kind="stable")))
+        return _compile(by_recipe)
+    places = inverse(np.argsort(~has_recipe, kind="stable"))
+    return joined([_compile(by_recipe), compile_expressions(trees)], places)
 
 
 def _compile(given: Sequence[tuple[Recipe, Instance]]) -> CompiledExpressions:
@@ -100,7 +107,7 @@ class _Slots:
         self, owners: NDArray[np.int64], operands: Sequence[Operand], which: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """The payload of operand `which[i]` for instance `owners[i]`."""
-        sources, values, sides = np.array(operands, np.int64).reshape(-1, 3).T[:, which]
+        sources, values, sides = _gathered(operands, 3, which)
         slots = np.where(sources == recipes.FIXED, 0, values) + self.starts[owners]
         slots = np.minimum(slots, len(self.numbers) - 1)
         numbers = np.where(sources == recipes.NEGATED_SLOT, -self.numbers[slots], self.numbers[slots])
@@ -115,7 +122,7 @@ def _leaves(
 ) -> dict[str, NDArray[Any]]:
     """The leaves, and the boxes and sets that they refer to: leaf i is row `which[i]` for instance `owners[i]`."""
     table = [(row.kind, row.type, row.operation, transforms.numbers[row.transform], row.attribute) for row in rows]
-    kinds, types, operations, of_transforms, attributes = np.array(table, np.int64).reshape(-1, 5).T[:, which]
+    kinds, types, operations, of_transforms, attributes = _gathered(table, 5, which)
     with_box = np.flatnonzero(kinds == codes.INTERSECTS)
     with_set = np.flatnonzero((kinds == codes.IN_SET) | (kinds == codes.ARRAY_SET))
     others = np.zeros(len(which), np.int64)
@@ -133,6 +140,11 @@ def _leaves(
     )
     boxes = _boxes(rows, which[with_box], owners[with_box], slots)
     return {**leaves, **boxes, **_sets(rows, which[with_set], owners[with_set], slots)}
+
+
+def _gathered(rows: Sequence[Sequence[int]], width: int, which: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Some rows of a table, as columns."""
+    return np.ascontiguousarray(np.array(rows, np.int64).reshape(-1, width).T)[:, which]
 
 
 def _boxes(

@@ -147,16 +147,16 @@ class RecipeBook:
         return self._recipes[template]
 
 
-def program_of(recipe: Recipe, values: Values, pools: Pools) -> NDArray[np.int32]:
+def program_of(recipe: Recipe, values: Values, pools: Pools) -> list[int]:
     """The program of one instance, over leaves of pools. Cost: some microseconds a leaf."""
     literals = [2 * pools.leaves.number(_leaf(row, values, pools)) for row in recipe.rows]
-    program = recipe.program.copy()
-    if len(literals) == len(program):  # a conjunction
-        program[:] = [literals[code >> 1] + (code & 1) for code in recipe.program.tolist()]
-    else:
-        places = recipe.program[recipe.is_leaf]
-        program[recipe.is_leaf] = np.array(literals)[places >> 1] + (places & 1)
-    return program
+    own: list[int] = recipe.program.tolist()
+    if len(literals) == len(own):  # a conjunction
+        return [literals[place >> 1] + (place & 1) for place in own]
+    return [
+        literals[place >> 1] + (place & 1) if is_leaf else place
+        for place, is_leaf in zip(own, recipe.is_leaf.tolist(), strict=True)
+    ]
 
 
 def _leaf(row: Row, values: Any, pools: Pools) -> Leaf:

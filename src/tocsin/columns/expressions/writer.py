@@ -55,23 +55,23 @@ class ExpressionWriter:
         self._book = book
         self._compiler = ProgramCompiler(self.pools)
         self._arrays = {name: _growing(array) for name, array in NOTHING.arrays._asdict().items()}
+        self._programs: list[list[int]] = []  # that the arrays do not have yet
         self._in_order: list[int] = []  # the operand strings by their numbers
         self._vocabulary = NOTHING.vocabulary
         self._compiled: CompiledExpressions | None = None
 
     def __len__(self) -> int:
-        return len(self._arrays["program_starts"]) - 1
+        return len(self._arrays["program_starts"]) - 1 + len(self._programs)
 
-    def add(self, where: Expression | Instance) -> NDArray[np.int32]:
+    def add(self, where: Expression | Instance) -> list[int]:
         """Compile one more expression; returns its program. Cost: some microseconds a predicate."""
         recipe = self._book.recipe(where.template) if isinstance(where, Instance) else None
         if isinstance(where, Instance) and recipe is not None:
             program = program_of(recipe, where.values, self.pools)
         else:
             tree = where.tree() if isinstance(where, Instance) else where
-            program = np.array(self._compiler.program(tree), np.int32)
-        self._arrays["program"].extend(program)
-        self._arrays["program_starts"].append(len(self._arrays["program"]))
+            program = self._compiler.program(tree)
+        self._programs.append(program)
         self._compiled = None
         return program
 
@@ -93,23 +93,28 @@ class ExpressionWriter:
         return self._compiled
 
     def _keep_up(self) -> None:
-        """Append to the arrays what the pools have got since the last time."""
+        """Append to the arrays what came since the last time."""
         pools, arrays = self.pools, self._arrays
+        self._extend_runs("program_starts", ["program"], self._programs)
+        self._programs = []
         self._extend(_LEAVES, pools.leaves.items[len(arrays["leaf_kinds"]) :])
         for name, (starts, *columns) in _RUNS.items():
-            new = getattr(pools, name).items[len(arrays[starts]) - 1 :]
-            if new:
-                arrays[starts].extend(len(arrays[columns[0]]) + np.cumsum([len(item) for item in new]))
-                self._extend(columns, [element for item in new for element in item])
+            self._extend_runs(starts, columns, getattr(pools, name).items[len(arrays[starts]) - 1 :])
         arrays["boxes"].extend(np.array(pools.boxes.items[len(arrays["boxes"]) :], np.float64).reshape(-1, 4))
         arrays["constants"].extend(pools.constants.items[len(arrays["constants"]) :])
         self._order_strings()
 
-    def _extend(self, names: Sequence[str], rows: Sequence[Any]) -> None:
+    def _extend_runs(self, starts: str, columns: Sequence[str], runs: Sequence[Sequence[Any]]) -> None:
+        if runs:
+            ends = len(self._arrays[columns[0]]) + np.cumsum([len(run) for run in runs])
+            self._arrays[starts].extend(ends)
+            self._extend(columns, [row for run in runs for row in run])
+
+    def _extend(self, columns: Sequence[str], rows: Sequence[Any]) -> None:
         if rows:
-            table = np.array(rows, np.int64).reshape(-1, len(names))
-            for name, column in zip(names, table.T, strict=True):
-                self._arrays[name].extend(column)
+            table = np.array(rows, np.int64).reshape(-1, len(columns))
+            for name, values in zip(columns, table.T, strict=True):
+                self._arrays[name].extend(values)
 
     def _order_strings(self) -> None:
         strings = self.pools.strings.items

@@ -107,15 +107,14 @@ class ChainedExpressions:
         self._owners.append(number)
         self._heads.put(attribute, len(self._owners) - 1)
 
-    def _cover(self, program: NDArray[np.int32]) -> list[int]:
+    def _cover(self, program: list[int]) -> list[int]:
         """The literals to hang an expression on; none where it never holds. Notes those without a cover."""
-        places = program.tolist()
-        if all(code >= 0 for code in places):
-            costs = [self._cost(code) for code in places]
+        if all(code >= 0 for code in program):
+            costs = [self._cost(code) for code in program]
             least = min(costs)
             if least < _UNCOVERED:
-                return [] if least == _NEVER else [places[costs.index(least)]]
-        elif (chosen := self._cover_of_tree(program)) is not None:
+                return [] if least == _NEVER else [program[costs.index(least)]]
+        elif (chosen := self._cover_of_tree(np.array(program, np.int32))) is not None:
             return chosen
         self._uncovered.append(len(self._writer) - 1)
         return []
