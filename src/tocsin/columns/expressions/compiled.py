@@ -1,7 +1,7 @@
 """What are compiled expressions? Programs over shared leaves, as arrays, and the names that their numbers stand for.
 
 Three write them: `writer` one expression after the other, `instances` all instances of templates in a chunk,
-`comparisons` conjunctions that come in columns. `joining` lays several of them end to end, `subsets` takes some out.
+`conjunctions` those that come in columns. `joining` lays several of them end to end, `subsets` takes some out.
 """
 
 from __future__ import annotations
