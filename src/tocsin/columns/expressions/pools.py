@@ -65,7 +65,7 @@ class Pools:
     def __post_init__(self) -> None:
         self.transforms.number("")
 
-    def key(self, value: Scalar, side: int = AT) -> tuple[int, int]:
+    def payload(self, value: Scalar, side: int = AT) -> tuple[int, int]:
         """The type of a constant, and its payload or the payload just below or above it."""
         if isinstance(value, str):
             return codes.STRING, string_payload(self.strings.number(value), side)
