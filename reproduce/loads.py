@@ -16,7 +16,7 @@ from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.tables import encode_table
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
+from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.columns.numbers import keys_of
 from tocsin.index import Matcher, Ranker, Registration, ranker_builder
 from tocsin.index.plan import RANKER
@@ -162,7 +162,7 @@ def ranges(
 ) -> CompiledExpressions:
     """Conjunctions of `attribute BETWEEN low AND high`."""
     operations = np.full(len(chosen), codes.EQUAL, np.uint8)
-    compiled = compile_conjunctions(names, Comparisons(starts, chosen, operations, lows))
+    compiled = compile_conjunctions(names, starts, chosen, operations, lows)
     arrays = compiled.arrays._replace(leaf_highs=frozen(keys_of(highs), np.int64))
     return replace(compiled, arrays=arrays)
 

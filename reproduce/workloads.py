@@ -23,8 +23,8 @@ from reproduce.intervals import short_intervals, zipfian_intervals
 from reproduce.loads import Expressions, Load, ranges
 from reproduce.zipfian import draw_places, zipfian
 from tocsin.columns.arrays import frozen
-from tocsin.columns.expressions.compiled import compile_expressions
-from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
+from tocsin.columns.expressions.conjunctions import compile_conjunctions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.kernels import codes
 
 Random = np.random.Generator
@@ -73,7 +73,7 @@ def _synthetic(
     operations = np.array([codes.EQUAL, codes.LESS_OR_EQUAL, codes.GREATER_OR_EQUAL], np.uint8)
     drawn = operations[random.choice(3, len(chosen), p=shares)]
     operands = zipfian(random, len(chosen), values, zipf) + 1
-    compiled = compile_conjunctions(names_of(attributes), Comparisons(starts, chosen, drawn, operands.astype(float)))
+    compiled = compile_conjunctions(names_of(attributes), starts, chosen, drawn, operands.astype(float))
     sizes = random.integers(min(10, event_size), event_size + 1, events)
     return Expressions(compiled, _events(random, sizes, attributes, values, zipf))
 
@@ -150,8 +150,7 @@ def _normal_form(
     operations = np.array([codes.EQUAL, codes.LESS_OR_EQUAL, codes.GREATER_OR_EQUAL], np.uint8)
     drawn = operations[random.choice(3, leaf, p=(0.4, 0.3, 0.3))]
     operands = random.integers(1, values + 1, leaf).astype(float)
-    flat = Comparisons(np.arange(leaf + 1), chosen, drawn, operands)
-    compiled = compile_conjunctions(names_of(attributes), flat)
+    compiled = compile_conjunctions(names_of(attributes), np.arange(leaf + 1), chosen, drawn, operands)
     arrays = compiled.arrays._replace(program_starts=frozen(starts, np.int64), program=frozen(programs, np.int32))
     whole = replace(compiled, arrays=arrays)
     rows = _events(random, random.integers(10, event_size + 1, events), attributes, values, 0.0)

@@ -13,7 +13,7 @@ from tests.naive import match as naive
 from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.expressions.compiled import compile_expressions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Best, Registration, registrations
 from tocsin.index.alive import everyone
 from tocsin.kernels.answers.scores import block_maxima

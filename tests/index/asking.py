@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 import tocsin
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Found, Matcher
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan

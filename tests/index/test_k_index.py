@@ -14,7 +14,7 @@ from tests import strategies as own
 from tests.index.asking import Event, assert_alike, batch, compiled, pairs
 from tests.index.damaging import assert_refused, assert_refused_or_harmless
 from tests.naive import match as naive
-from tocsin.columns.expressions.compiled import compile_expressions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.columns.numbers import numbers_of
 from tocsin.index import Found
 from tocsin.index.alive import everyone

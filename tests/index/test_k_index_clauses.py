@@ -16,7 +16,7 @@ from tests.index.asking import Event, assert_alike, batch, compiled, pairs
 from tests.index.damaging import assert_refused, assert_refused_or_harmless
 from tests.index.test_k_index import TO_15, asked
 from tests.naive import match as naive
-from tocsin.columns.expressions.compiled import compile_expressions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.columns.numbers import numbers_of
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.be_tree import BETreeBuilder

@@ -12,7 +12,8 @@ import tocsin
 from tests import strategies as own
 from tests.index.asking import batch, compiled
 from tocsin.columns.arrays import frozen
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.boolean.normal_forms.normal_forms import Clauses, conjunctive, disjunctive
 from tocsin.index.boolean.scan import Scan
 

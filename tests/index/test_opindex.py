@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tocsin
 from tests.index.asking import assert_alike, batch, compiled, pairs
 from tests.naive import match as naive
-from tocsin.columns.expressions.compiled import compile_expressions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Found, parse_index
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.opindex import OpIndex, OpIndexBuilder

@@ -7,7 +7,7 @@ import pytest
 import tocsin
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.expressions.compiled import compile_expressions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Registration, find_index, parse_index, registrations
 from tocsin.planner import choose
 

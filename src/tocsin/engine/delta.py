@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.expressions.growing import Growing
-from tocsin.columns.expressions.instances import RecipeBook
+from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.columns.expressions.subsets import subset
 from tocsin.index import Plan
 from tocsin.index.alive import are_alive, bitmap

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
 from tocsin.columns.events.batch import Wanted
-from tocsin.columns.expressions.instances import RecipeBook
+from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.engine.delta import Delta
 from tocsin.engine.ordering import ranks_of
 from tocsin.engine.sources import Root, Snapshot, Source, snapshot

@@ -25,6 +25,7 @@ from tocsin.language.truths import (
     truth_of,
 )
 from tocsin.model.expression import (
+    MIRRORED,
     And,
     Arithmetic,
     Array,
@@ -32,6 +33,7 @@ from tocsin.model.expression import (
     Between,
     Call,
     Comparison,
+    ComparisonOperator,
     Constant,
     Expression,
     In,
@@ -86,15 +88,13 @@ def _value(node: Expression, parts: Sequence[Any], values: Values) -> Value | Tr
 
 # ---- predicates
 
-_MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-
-def _compare(op: str, left: Expression, right: Expression, of_left: Any, of_right: Any) -> Truth:
+def _compare(op: ComparisonOperator, left: Expression, right: Expression, of_left: Any, of_right: Any) -> Truth:
     """A comparison of two nodes by their values. A range is compared with constants alone."""
     if isinstance(of_left, Range):
         return compare_range(op, of_left, of_right) if isinstance(right, Constant) else None
     if isinstance(of_right, Range):
-        return compare_range(_MIRRORED[op], of_right, of_left) if isinstance(left, Constant) else None
+        return compare_range(MIRRORED[op], of_right, of_left) if isinstance(left, Constant) else None
     return compare(op, of_left, of_right)
 
 

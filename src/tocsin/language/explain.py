@@ -75,16 +75,16 @@ def explain(expression: Expression, values: Mapping[str, Value]) -> Explanation:
         holds    model = 'iphone5s': model = 'iphone5s'
         fails    price <= 580: price = 600; needed: price <= 580
     """
-    story = _Story(values, values_of_parts(expression, values))
-    story.visit(expression, True, 1)
-    truth = story.truth(expression, True)
-    return Explanation(truth, tuple(story.held), tuple(story.failed), (_HEADLINES[truth], *story.lines))
+    findings = _Findings(values, values_of_parts(expression, values))
+    findings.visit(expression, True, 1)
+    truth = findings.truth(expression, True)
+    return Explanation(truth, tuple(findings.held), tuple(findings.failed), (_HEADLINES[truth], *findings.lines))
 
 
 _HEADLINES: Final = {True: "matches", False: "does not match", None: "does not match (UNKNOWN)"}
 
 
-class _Story:
+class _Findings:
     """The findings and lines of one explanation, gathered from the root downwards."""
 
     def __init__(self, values: Mapping[str, Value], results: Mapping[int, Value | Truth]) -> None:
@@ -104,7 +104,7 @@ class _Story:
         while isinstance(node, Not):
             node, wanted = node.operand, not wanted
         if not isinstance(node, And | Or):
-            self._tell(node, wanted, level)
+            self._add_predicate(node, wanted, level)
             return
         any_will_do = isinstance(node, Or) is wanted
         satisfied = self.truth(node, wanted) is True
@@ -114,10 +114,10 @@ class _Story:
             if not (any_will_do and satisfied) or self.truth(operand, wanted) is True:
                 self.visit(operand, wanted, level + 1)
 
-    def _tell(self, node: Expression, wanted: bool, level: int) -> None:
+    def _add_predicate(self, node: Expression, wanted: bool, level: int) -> None:
         truth = self.truth(node, wanted)
         predicate = to_text(node if wanted else Not(node))
-        came = ", ".join(self._came(node, name, truth) for name in attributes(node))
+        came = ", ".join(self._value_shown(node, name, truth) for name in attributes(node))
         if truth:
             finding = Finding(predicate, truth, came)
             self.held.append(finding)
@@ -126,7 +126,7 @@ class _Story:
             self.failed.append(finding)
         self._line(level, str(finding))
 
-    def _came(self, node: Expression, name: str, truth: bool | None) -> str:
+    def _value_shown(self, node: Expression, name: str, truth: bool | None) -> str:
         value, shown = self._values.get(name), name_text(name)
         if value is None:
             return f"{shown} is absent"

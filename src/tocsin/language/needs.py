@@ -8,6 +8,8 @@ from typing import Any, Final, cast
 from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.evaluate import evaluate
 from tocsin.model.expression import (
+    MIRRORED,
+    MIRRORED_FUNCTIONS,
     Array,
     Attribute,
     Between,
@@ -30,14 +32,6 @@ _OPPOSITES: Final[dict[str, ComparisonOperator]] = {
     ">=": "<",
     ">": "<=",
     "<=": ">",
-}
-_MIRRORED: Final[dict[str, ComparisonOperator]] = {
-    "=": "=",
-    "<>": "<>",
-    "<": ">",
-    ">": "<",
-    "<=": ">=",
-    ">=": "<=",
 }
 _MOST_SHOWN: Final = 12
 
@@ -78,7 +72,7 @@ def _subject(node: Expression, kind: str, values: Values) -> str:
 def _comparison(node: Comparison, wanted: bool, values: Values) -> str:
     op, left, right = node.op, node.left, node.right
     if isinstance(left, Constant):
-        op, left, right = _MIRRORED[op], right, left
+        op, left, right = MIRRORED[op], right, left
     if not (isinstance(left, Attribute) and isinstance(right, Constant)):
         return ""
     op = op if wanted else _OPPOSITES[op]
@@ -134,7 +128,7 @@ def _on_array(node: Call, wanted: bool, values: Values) -> str:
     left, right = node.arguments
     name = node.name
     if isinstance(left, Array):
-        left, right, name = right, left, _MIRRORED_FUNCTIONS.get(name, name)
+        left, right, name = right, left, MIRRORED_FUNCTIONS.get(name, name)
     if not (isinstance(left, Attribute) and isinstance(right, Array)):
         return ""
     listed = [item.value for item in right.items]
@@ -154,7 +148,6 @@ def _without(values: Any, others: Any) -> list[Any]:
     return [value for value in values if (type(value), value) not in known]
 
 
-_MIRRORED_FUNCTIONS: Final = {"A_CONTAINS": "A_CONTAINEDBY", "A_CONTAINEDBY": "A_CONTAINS"}
 _ARRAY_WORDS: Final = {
     "A_CONTAINS": ("with all of", "present, without at least one of"),
     "A_CONTAINEDBY": ("with nothing but", "present, with something beside"),

@@ -16,9 +16,20 @@ ComparisonOperator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 ArithmeticOperator: TypeAlias = Literal["+", "-", "*", "/", "%", "DIV", "^"]
 
 COMPARISONS: Final = ("=", "<>", "<", "<=", ">", ">=")
+MIRRORED: Final[dict[ComparisonOperator, ComparisonOperator]] = {
+    "=": "=",
+    "<>": "<>",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+"""The comparison with its operands the other way round."""
 ARITHMETIC: Final = ("+", "-", "*", "/", "%", "DIV", "^")
 STRING_FUNCTIONS: Final = ("CASEI", "ACCENTI")
 ARRAY_FUNCTIONS: Final = ("A_EQUALS", "A_CONTAINS", "A_CONTAINEDBY", "A_OVERLAPS")
+MIRRORED_FUNCTIONS: Final = {"A_CONTAINS": "A_CONTAINEDBY", "A_CONTAINEDBY": "A_CONTAINS"}
+"""The others mean the same with their arguments the other way round."""
 SPATIAL_FUNCTIONS: Final = ("S_INTERSECTS",)
 TEXT_FUNCTIONS: Final = ("MATCHES",)
 PREDICATE_FUNCTIONS: Final = ARRAY_FUNCTIONS + SPATIAL_FUNCTIONS + TEXT_FUNCTIONS

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import joined
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.errors import UnsuitableIndex
 from tocsin.index import Matcher, Plan, matcher_builder
 from tocsin.model.subscription import Subscription

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
-from tocsin.columns.expressions.instances import RecipeBook, compile_instances
+from tocsin.columns.expressions.conjunctions import compile_conjunctions
+from tocsin.columns.expressions.instances import compile_instances
+from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.errors import InvalidInput
 from tocsin.index import Plan
 from tocsin.language import Templates
@@ -138,10 +139,7 @@ def _some(chunk: SubscriptionChunk, places: NDArray[np.int64]) -> SubscriptionCh
 
 def _part(chunk: SubscriptionChunk, kind: pa.DataType, book: RecipeBook) -> Part:
     where = chunk.where
-    if isinstance(where, ConjunctionColumns):
-        compiled = compile_conjunctions(where.names, Comparisons(*where[1:]))
-    else:
-        compiled = compile_instances(where, book)
+    compiled = compile_conjunctions(*where) if isinstance(where, ConjunctionColumns) else compile_instances(where, book)
     return Part(
         chunk.ids if isinstance(chunk.ids, pa.Array) else pa.array(chunk.ids, kind),
         compiled,

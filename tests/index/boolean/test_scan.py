@@ -11,7 +11,8 @@ import pytest
 import tocsin
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Found
 from tocsin.index.boolean.scan import Scan
 

@@ -1,30 +1,19 @@
-"""How does a set of expressions become arrays? Programs over shared leaves, verified by `kernels.programs.verify`."""
+"""What are compiled expressions? Programs over shared leaves, as arrays, and the names that their numbers stand for.
+
+Three write them: `writer` one expression after the other, `instances` all instances of templates in a chunk,
+`conjunctions` those that come in columns. `joining` lays several of them end to end, `subsets` takes some out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Final, get_args, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen, starts_of
-from tocsin.columns.expressions.pools import Pools, leaf_arrays, program_arrays, set_arrays
-from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between
-from tocsin.kernels import codes
+from tocsin.columns.arrays import Texts, empty_runs, frozen
 from tocsin.kernels.programs.layouts import Expressions
-from tocsin.model.expression import And, Between, Comparison, Expression, In, Not, Or, disjunction
-
-# Cheap leaves first: AND and OR stop early, and their order never changes an answer.
-_COSTS = {
-    codes.ARRAY_PAIR: 2,
-    codes.LIKE: 2,
-    codes.REGEX: 2,
-    codes.ARRAY_SET: 2,
-    codes.COMPARE: 3,
-    codes.TERM_IS_NULL: 3,
-    codes.TRUTH: 3,
-}
-_GROUP_COST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,79 +32,29 @@ class CompiledExpressions:
     def __len__(self) -> int:
         return len(self.arrays.program_starts) - 1
 
-
-def compile_expressions(expressions: Iterable[Expression]) -> CompiledExpressions:
-    """Compile expressions; number i of the result is the i-th of them. Cost: linear in their nodes."""
-    pools = Pools()
-    compiler = ProgramCompiler(pools)
-    lengths: list[int] = []
-    program: list[int] = []
-    for expression in expressions:
-        before = len(program)
-        program.extend(compiler.program(expression))
-        lengths.append(len(program) - before)
-    vocabulary, places = pools.vocabulary()
-    arrays = Expressions(
-        program_starts=starts_of(lengths, len(lengths)),
-        program=frozen(np.array(program, np.int32), np.int32),
-        **leaf_arrays(pools, places),
-        **set_arrays(pools, places),
-        **program_arrays(pools),
-    )
-    return CompiledExpressions(arrays, pools.attributes.items, vocabulary, pools.transforms.items, pools.regexes.items)
+    def with_attributes(self, count: int) -> CompiledExpressions:
+        """The same over the first `count` attributes, none of which has an eager leaf in its place yet."""
+        return replace(
+            self, arrays=self.arrays._replace(eager_starts=empty_runs(count)), attributes=self.attributes[:count]
+        )
 
 
-class ProgramCompiler:
-    """Compiles AND, OR and NOT; NOT is pushed into the leaves."""
+def _nothing() -> Expressions:
+    """No expressions: the arrays with the types that they are annotated with."""
+    types = {name: get_args(get_args(hint)[1])[0] for name, hint in get_type_hints(Expressions).items()}
+    empty = {name: np.zeros(1 if name.endswith("starts") else 0, dtype) for name, dtype in types.items()}
+    empty["boxes"] = empty["boxes"].reshape(0, 4)
+    return Expressions(**{name: frozen(array, array.dtype) for name, array in empty.items()})
 
-    def __init__(self, pools: Pools) -> None:
-        self.pools = pools
-        self.predicates = PredicateCompiler(pools)
 
-    def program(self, expression: Expression) -> list[int]:
-        tree = self._level(expression, negated=False)
-        if isinstance(tree, list) and tree[0] == codes.OPEN_AND:
-            return tree[2:]  # a program is an AND as it stands
-        return tree if isinstance(tree, list) else [tree]
+NOTHING: Final = CompiledExpressions(_nothing(), [], Texts.of([]), [""], [])
+"""No expressions."""
 
-    def _level(self, node: Expression, *, negated: bool) -> int | list[int]:
-        """A literal, or an opened group of places."""
-        while isinstance(node, Not):
-            node, negated = node.operand, not negated
-        if isinstance(node, And | Or):
-            parts = [self._level(operand, negated=negated) for operand in node.operands]
-            return self._group(isinstance(node, And) != negated, parts)
-        if isinstance(node, In):
-            return self._in(node, negated=negated)
-        if isinstance(node, Between):
-            literal = self.predicates.between_literal(node)
-            if literal is None:
-                return self._level(expanded_between(node), negated=negated)
-            return literal ^ negated
-        return self.predicates.literal(node) ^ negated
 
-    def _in(self, node: In, *, negated: bool) -> int | list[int]:
-        literals = self.predicates.in_literals(node)
-        if literals is None:
-            choices = disjunction(Comparison("=", node.operand, item) for item in node.items)
-            return self._level(choices, negated=negated)
-        return self._group(negated, [literal ^ negated for literal in literals])
-
-    def _group(self, is_and: bool, parts: list[int | list[int]]) -> int | list[int]:
-        if len(parts) == 1:
-            return parts[0]
-        mark = codes.OPEN_AND if is_and else codes.OPEN_OR
-        places: list[int] = []
-        for part in sorted(parts, key=self._cost):
-            if isinstance(part, int):
-                places.append(part)
-            elif part[0] == mark:
-                places.extend(part[2:])
-            else:
-                places.extend(part)
-        return [mark, len(places), *places]
-
-    def _cost(self, part: int | list[int]) -> int:
-        if isinstance(part, list):
-            return _GROUP_COST
-        return _COSTS.get(self.pools.leaves.items[part >> 1].kind, 1)
+def leaf_arrays(count: int, **columns: Any) -> dict[str, NDArray[Any]]:
+    """The `leaf_` arrays of `Expressions` from columns, or one value for all; those that are not given are 0."""
+    return {
+        name: frozen(np.broadcast_to(columns.get(name.removeprefix("leaf_"), 0), count), array.dtype)
+        for name, array in NOTHING.arrays._asdict().items()
+        if name.startswith("leaf_")
+    }

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
-from tocsin.columns.expressions.pools import AT, HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST, Leaf, Pools
+from tocsin.columns.expressions.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
+from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.kernels import codes
 from tocsin.language import evaluate
 from tocsin.model.expression import (
+    MIRRORED,
+    MIRRORED_FUNCTIONS,
     And,
     Array,
     Between,
     Call,
     Comparison,
-    ComparisonOperator,
     Constant,
     Expression,
     In,
@@ -38,21 +40,12 @@ _COMPARISONS = {
     ">": codes.GREATER,
     ">=": codes.GREATER_OR_EQUAL,
 }
-_MIRRORED: dict[ComparisonOperator, ComparisonOperator] = {
-    "=": "=",
-    "<>": "<>",
-    "<": ">",
-    "<=": ">=",
-    ">": "<",
-    ">=": "<=",
-}
 _ARRAY = {
     "A_EQUALS": codes.EQUALS,
     "A_CONTAINS": codes.CONTAINS,
     "A_CONTAINEDBY": codes.CONTAINED_BY,
     "A_OVERLAPS": codes.OVERLAPS,
 }
-_MIRRORED_ARRAY = {codes.CONTAINS: codes.CONTAINED_BY, codes.CONTAINED_BY: codes.CONTAINS}
 _ARITHMETIC = {
     "+": codes.TERM_ADD,
     "-": codes.TERM_SUBTRACT,
@@ -97,9 +90,9 @@ class PredicateCompiler:
         for item in items:
             if not isinstance(item, Const) or isinstance(item.value, Point | Box):
                 return None
-            kind, key = self.pools.key(item.value)
-            groups.setdefault(kind, []).append((kind, key))
-        return [self._set_literal(path, kind, sorted(set(keys))) for kind, keys in groups.items()]
+            element = self.pools.payload(item.value)
+            groups.setdefault(element[0], []).append(element)
+        return [self._set_literal(path, kind, sorted(set(elements))) for kind, elements in groups.items()]
 
     def between_literal(self, node: Between) -> int | None:
         """BETWEEN two constants of one type as one range; None when it is anything else."""
@@ -108,8 +101,8 @@ class PredicateCompiler:
             return None
         if isinstance(low.value, Point | Box) or isinstance(high.value, Point | Box):
             return None
-        kind, lowest = self.pools.key(low.value)
-        other, highest = self.pools.key(high.value)
+        kind, lowest = self.pools.payload(low.value)
+        other, highest = self.pools.payload(high.value)
         if kind != other or (path.transform and kind != codes.STRING):
             return None
         return self._range(path, kind, lowest, highest)
@@ -150,7 +143,7 @@ class PredicateCompiler:
         if isinstance(left, Path) and isinstance(right, Const):
             return self._constant_comparison(node.op, left, right)
         if isinstance(left, Const) and isinstance(right, Path):
-            return self._constant_comparison(_MIRRORED[node.op], right, left)
+            return self._constant_comparison(MIRRORED[node.op], right, left)
         if isinstance(left, Truth) or isinstance(right, Truth):
             return self._truth_comparison(node, left, right)
         return self._term_comparison(node, left, right)
@@ -172,16 +165,16 @@ class PredicateCompiler:
         value = constant.value
         if isinstance(value, Point | Box) or (path.transform and not isinstance(value, str)):
             return self._unknown()
-        kind, at = self.pools.key(value)
+        kind, at = self.pools.payload(value)
         if op in ("=", "<>"):
             return self._range(path, kind, at, at) + (op == "<>")
         low, high = LOWEST, HIGHEST
         if op == "<":
-            high = self.pools.key(value, JUST_BELOW)[1]
+            high = self.pools.payload(value, JUST_BELOW)[1]
         elif op == "<=":
             high = at
         elif op == ">":
-            low = self.pools.key(value, JUST_ABOVE)[1]
+            low = self.pools.payload(value, JUST_ABOVE)[1]
         else:
             low = at
         return self._range(path, kind, low, high)
@@ -337,20 +330,20 @@ class PredicateCompiler:
 
     def _array(self, node: Call) -> int:
         left, right = node.arguments
-        operation = _ARRAY[node.name]
+        name = node.name
         if isinstance(left, Array):
-            left, right, operation = right, left, _MIRRORED_ARRAY.get(operation, operation)
+            left, right, name = right, left, MIRRORED_FUNCTIONS.get(name, name)
         if isinstance(left, Array):
             return self._folded(node)
         path = classify(left)
         if not isinstance(path, Path) or path.transform:
             return self._unknown()
-        on = {"attribute": self.pools.attributes.number(path.attribute), "operation": operation}
+        on = {"attribute": self.pools.attributes.number(path.attribute), "operation": _ARRAY[name]}
         if isinstance(right, Array):
             scalars: list[Scalar] = [item.value for item in right.items if not isinstance(item.value, Point | Box)]
             if len(scalars) < len(right.items):
                 return self._unknown()
-            number = self.pools.sets.number(tuple(sorted({self.pools.key(s, AT) for s in scalars})))
+            number = self.pools.sets.number(tuple(sorted({self.pools.payload(s) for s in scalars})))
             return self._leaf(codes.ARRAY_SET, **on, type=codes.LIST, other=number)
         second = classify(right)
         if not isinstance(second, Path) or second.transform:

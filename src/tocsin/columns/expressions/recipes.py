@@ -1,23 +1,27 @@
 """How is a template compiled once for all its instances? Into leaves whose attributes and operands are slots.
 
-A recipe holds what `compile_expressions` makes of the template's tree, with slot numbers where placeholders stood. Only
-templates whose leaves compare an attribute with constants, in ways that their values cannot change, have one.
+A recipe holds what is made of the template's tree, with slot numbers where placeholders stood. Only templates whose
+leaves compare an attribute with constants, in ways that their values cannot change, have one. `program_of` follows it
+for one instance, `instances` for all of a chunk.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.expressions.compiled import ProgramCompiler
+from tocsin.columns.expressions import payloads
 from tocsin.columns.expressions.leaf_order import leaf_places
-from tocsin.columns.expressions.pools import HIGHEST, LOWEST, Leaf, Pools
-from tocsin.columns.numbers import numbers_of
+from tocsin.columns.expressions.payloads import string_of, string_payload
+from tocsin.columns.expressions.pools import Leaf, Pools
+from tocsin.columns.expressions.programs import ProgramCompiler
+from tocsin.columns.numbers import key_of, numbers_of
 from tocsin.kernels import codes
 from tocsin.language import Template
-from tocsin.language.templates import slot_of
+from tocsin.language.templates import Values, slot_of
 from tocsin.model.expression import STRING_FUNCTIONS, Call, Constant, walk
 
 # What the operand of a recipe is made of.
@@ -32,7 +36,7 @@ class Operand(NamedTuple):
 
     source: int  # FIXED .. STRING_SLOT
     value: int  # a slot, or the payload
-    side: int = 0  # -1 just below it, 1 just above it
+    side: int = payloads.AT  # or JUST_BELOW, JUST_ABOVE
 
 
 class Row(NamedTuple):
@@ -49,8 +53,9 @@ class Row(NamedTuple):
     edges: tuple[Operand, ...]  # of a box
 
 
-class Recipe(NamedTuple):
-    """A compiled template. P places of program, F leaves."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Recipe:
+    """A compiled template; compared by identity. P places of program, F leaves."""
 
     program: NDArray[np.int32]  # (P,) as in `Expressions`, leaves numbered within the recipe
     is_leaf: NDArray[np.bool_]  # (P,)
@@ -91,26 +96,28 @@ def _row(leaf: Leaf, pools: Pools) -> Row:
     elements: tuple[tuple[int, Operand], ...] = ()
     edges: tuple[Operand, ...] = ()
     if leaf.kind == codes.RANGE:
-        low, high = _end(leaf.low, leaf.type, pools), _end(leaf.high, leaf.type, pools)
+        low = _operand(leaf.low, leaf.type, pools, at_low_end=True)
+        high = _operand(leaf.high, leaf.type, pools)
     elif leaf.kind == codes.INTERSECTS:
         edges = tuple(_number(edge) for edge in pools.boxes.items[leaf.other])
     else:
-        elements = tuple((kind, _end(key, kind, pools)) for kind, key in pools.sets.items[leaf.other])
+        elements = tuple((kind, _operand(payload, kind, pools)) for kind, payload in pools.sets.items[leaf.other])
     transform = pools.transforms.items[leaf.transform]
     return Row(leaf.kind, leaf.type, leaf.operation, transform, attribute, low, high, elements, edges)
 
 
-def _end(key: int, kind: int, pools: Pools) -> Operand:
+def _operand(payload: int, kind: int, pools: Pools, *, at_low_end: bool = False) -> Operand:
     """What a payload of the template is made of."""
-    if key in (LOWEST, HIGHEST) or kind in (codes.BOOLEAN, codes.INSTANT):
-        return Operand(FIXED, key)
+    if payload in (payloads.LOWEST, payloads.HIGHEST) or kind in (codes.BOOLEAN, codes.INSTANT):
+        return Operand(FIXED, payload)
     if kind == codes.STRING:
-        slot = slot_of(pools.strings.items[key >> 2])
+        string = string_of(payload, at_low_end=at_low_end)
+        slot = slot_of(pools.strings.items[string])
         if slot is None:
             raise _NoSlotError
-        return Operand(STRING_SLOT, slot, (key & 3) - 1)
-    for side in (0, -1, 1):
-        number = float(numbers_of(np.array([key - side]))[0])
+        return Operand(STRING_SLOT, slot, payload - string_payload(string))
+    for side in (payloads.AT, payloads.JUST_BELOW, payloads.JUST_ABOVE):
+        number = float(numbers_of(np.array([payload - side]))[0])
         if number == int(number) and slot_of(number) is not None:
             return _number(number)._replace(side=side)
     raise _NoSlotError
@@ -121,3 +128,61 @@ def _number(number: float) -> Operand:
     if slot is None:
         raise _NoSlotError
     return Operand(NUMBER_SLOT if number > 0 else NEGATED_SLOT, slot)
+
+
+class RecipeBook:
+    """The recipes of the templates seen so far, each compiled once; it forgets them when there are many."""
+
+    _MOST = 100_000
+
+    def __init__(self) -> None:
+        self._recipes: dict[Template, Recipe | None] = {}
+
+    def recipe(self, template: Template) -> Recipe | None:
+        """The recipe of a template, or None for those that have none."""
+        if template not in self._recipes:
+            if len(self._recipes) >= self._MOST:
+                self._recipes.clear()
+            self._recipes[template] = recipe_of(template)
+        return self._recipes[template]
+
+
+def program_of(recipe: Recipe, values: Values, pools: Pools) -> list[int]:
+    """The program of one instance, over leaves of pools. Cost: some microseconds a leaf."""
+    literals = [2 * pools.leaves.number(_leaf(row, values, pools)) for row in recipe.rows]
+    own: list[int] = recipe.program.tolist()
+    if len(literals) == len(own):  # a conjunction
+        return [literals[place >> 1] + (place & 1) for place in own]
+    return [
+        literals[place >> 1] + (place & 1) if is_leaf else place
+        for place, is_leaf in zip(own, recipe.is_leaf.tolist(), strict=True)
+    ]
+
+
+def _leaf(row: Row, values: Any, pools: Pools) -> Leaf:
+    other = 0
+    if row.kind in (codes.IN_SET, codes.ARRAY_SET):
+        elements = {(kind, _payload(operand, values, pools)) for kind, operand in row.elements}
+        other = pools.sets.number(tuple(sorted(elements)))
+    elif row.kind == codes.INTERSECTS:
+        edges = [values[e.value] if e.source != NEGATED_SLOT else -values[e.value] for e in row.edges]
+        other = pools.boxes.number((edges[0] + 0.0, edges[1] + 0.0, edges[2] + 0.0, edges[3] + 0.0))
+    return Leaf(
+        row.kind,
+        pools.attributes.number(values[row.attribute]),
+        row.type,
+        row.operation,
+        pools.transforms.number(row.transform),
+        other,
+        _payload(row.low, values, pools),
+        _payload(row.high, values, pools),
+    )
+
+
+def _payload(operand: Operand, values: Any, pools: Pools) -> int:
+    if operand.source == FIXED:
+        return operand.value
+    value = values[operand.value]
+    if operand.source == STRING_SLOT:
+        return string_payload(pools.strings.number(value), operand.side)
+    return key_of(-value if operand.source == NEGATED_SLOT else value) + operand.side

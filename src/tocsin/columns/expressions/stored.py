@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
 from tocsin.columns.expressions.checks import check_expressions, checked_texts, require_type
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
 from tocsin.kernels.programs.layouts import Expressions
 
 
@@ -27,7 +27,7 @@ def stored(compiled: CompiledExpressions) -> dict[str, NDArray[Any]]:
 
 def restored(arrays: Mapping[str, NDArray[Any]]) -> CompiledExpressions:
     """Compiled expressions from their arrays; `ValueError` or `KeyError` where they are not sound."""
-    for name, expected in _EMPTY._asdict().items():
+    for name, expected in NOTHING.arrays._asdict().items():
         require_type("expressions." + name, arrays["expressions." + name], expected.dtype, expected.ndim)
     require_type("regexes.transforms", arrays["regexes.transforms"], np.dtype(np.uint16), 1)
     compiled = CompiledExpressions(
@@ -39,9 +39,6 @@ def restored(arrays: Mapping[str, NDArray[Any]]) -> CompiledExpressions:
     )
     check_expressions(compiled)
     return compiled
-
-
-_EMPTY = compile_expressions([]).arrays
 
 
 def stored_texts(name: str, texts: Texts) -> dict[str, NDArray[Any]]:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, gathered, inverse, starts_of
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import joined
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.relaxed.kernels import dimensions as kernels
 from tocsin.model.dimensions import dimensions
 from tocsin.model.expression import Expression

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tests.index.asking import Event, assert_access_is_scan, assert_alike, batch, compiled, pairs
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
-from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.conjunctions import compile_conjunctions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import found as found_module
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.access.kernels.lists import SHORT
@@ -264,10 +265,8 @@ def test_few_and_many_matches_come_in_order(matches: int) -> None:
     rng = random.Random(matches)
     chosen = set(rng.sample(range(count), matches)) | {0, count - 1}
     operands = np.array([1.0 if s in chosen else 2.0 + s for s in range(count)])
-    given = Comparisons(
-        np.arange(count + 1), np.zeros(count, np.int32), np.full(count, codes.EQUAL, np.uint8), operands
-    )
-    expressions = compile_conjunctions(["n"], given)
+    starts, equal = np.arange(count + 1), np.full(count, codes.EQUAL, np.uint8)
+    expressions = compile_conjunctions(["n"], starts, np.zeros(count, np.int32), equal, operands)
     access = Access.build(expressions)
 
     found = access.match(batch(access, [{"n": 1}, {"n": 5}, {}, {"n": 1}]))

@@ -13,7 +13,7 @@ from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
-from tocsin.columns.expressions.conjunctions import Comparisons, compile_conjunctions
+from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan
 from tocsin.kernels import codes
@@ -27,9 +27,9 @@ def test_more_fields_than_the_bitmap_of_presence_has_bits() -> None:
     second = (np.arange(count) + 2**16) % count
     attributes = np.stack([np.arange(count), second], axis=1).reshape(-1).astype(np.int32)
     operations = np.tile(np.array([codes.EQUAL, codes.GREATER_OR_EQUAL], np.uint8), count)
-    conjunctions = Comparisons(np.arange(0, 2 * count + 1, 2), attributes, operations, np.ones(2 * count))
     names = [f"a{k:05}" for k in range(count)]
-    expressions = compile_conjunctions(names, conjunctions)
+    starts = np.arange(0, 2 * count + 1, 2)
+    expressions = compile_conjunctions(names, starts, attributes, operations, np.ones(2 * count))
     rng = random.Random(1)
     events = [{names[k]: 1 for k in rng.sample(range(count), 50)} for _ in range(40)]
     events += [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.index.asking import compiled
-from tocsin.columns.expressions.compiled import compile_expressions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Statistics
 from tocsin.index.boolean.access import Access
 

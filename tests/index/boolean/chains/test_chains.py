@@ -10,8 +10,8 @@ import tocsin
 from tests import strategies as own
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.expressions.compiled import compile_expressions
-from tocsin.columns.expressions.instances import RecipeBook
+from tocsin.columns.expressions.recipes import RecipeBook
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Found
 from tocsin.index.boolean.chains.chains import ChainedExpressions, ChainedView
 from tocsin.index.boolean.scan import Scan

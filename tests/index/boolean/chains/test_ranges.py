@@ -13,8 +13,8 @@ import tocsin
 from tests import strategies as own
 from tests.index.asking import batch, pairs
 from tests.naive import match as naive
-from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.columns.expressions.leaf_order import eager_first
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.alive import bitmap
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.chains import ranges

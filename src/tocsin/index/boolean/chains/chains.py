@@ -16,16 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import empty_runs, frozen
+from tocsin.columns.arrays import frozen
 from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.growing import Growing
-from tocsin.columns.expressions.instances import RecipeBook
 from tocsin.columns.expressions.leaf_order import leaf_places
-from tocsin.columns.expressions.live import LiveExpressions
 from tocsin.columns.expressions.patterns import PatternFinder
-from tocsin.columns.expressions.pools import HIGHEST, LOWEST, Leaf
+from tocsin.columns.expressions.payloads import HIGHEST, LOWEST
+from tocsin.columns.expressions.pools import Leaf
+from tocsin.columns.expressions.recipes import RecipeBook
+from tocsin.columns.expressions.writer import ExpressionWriter
 from tocsin.index.boolean.chains.kernels import Chains, cover_of, match_chains
 from tocsin.index.found import collect
 from tocsin.index.protocols import Found
@@ -48,7 +49,7 @@ class ChainedExpressions:
     """
 
     def __init__(self, book: RecipeBook, wanted: Wanted) -> None:
-        self._live = LiveExpressions(book)
+        self._writer = ExpressionWriter(book)
         self._heads: Growing[Any] = Growing(np.int32)
         self._following: Growing[Any] = Growing(np.int32)
         self._literals: Growing[Any] = Growing(np.int32)
@@ -57,17 +58,17 @@ class ChainedExpressions:
         self._named: Counter[int] = Counter()
         self._wanted = wanted
         self._places: Growing[Any] = Growing(np.int32)  # where each attribute is among the wanted
-        self._finder = PatternFinder(self._live.compiled())
+        self._finder = PatternFinder(self._writer.compiled())
         self._kept: ChainedView | None = None
 
     def __len__(self) -> int:
-        return len(self._live)
+        return len(self._writer)
 
     def add(self, where: Expression | Instance) -> int:
         """Add an expression; returns its number, which counts from 0."""
-        number = len(self._live)
-        program = self._live.add(where)
-        names = self._live.pools.attributes.items[len(self._heads) :]
+        number = len(self._writer)
+        program = self._writer.add(where)
+        names = self._writer.pools.attributes.items[len(self._heads) :]
         self._heads.extend([-1] * len(names))
         self._wanted.add(names)
         self._places.extend([self._wanted.numbers[name] for name in names])
@@ -86,11 +87,11 @@ class ChainedExpressions:
                 self._owners.view(),
                 self._uncovered.view(),
             )
-            compiled = self._live.compiled()
+            compiled = self._writer.compiled()
             self._finder = self._finder.kept_for(compiled)
             binder = Binder(
                 compiled,
-                self._live.pools.attributes.numbers,
+                self._writer.pools.attributes.numbers,
                 len(self._heads),
                 (self._wanted.ordered, self._places.view()),
                 self._finder,
@@ -99,24 +100,23 @@ class ChainedExpressions:
         return self._kept
 
     def _hang(self, literal: int, number: int) -> None:
-        attribute = self._attribute(self._live.leaves()[literal >> 1])
+        attribute = self._attribute(self._writer.pools.leaves.items[literal >> 1])
         self._named[attribute] += 1
         self._following.append(self._heads.get(attribute))
         self._literals.append(literal)
         self._owners.append(number)
         self._heads.put(attribute, len(self._owners) - 1)
 
-    def _cover(self, program: NDArray[np.int32]) -> list[int]:
+    def _cover(self, program: list[int]) -> list[int]:
         """The literals to hang an expression on; none where it never holds. Notes those without a cover."""
-        places = program.tolist()
-        if all(code >= 0 for code in places):
-            costs = [self._cost(code) for code in places]
+        if all(code >= 0 for code in program):
+            costs = [self._cost(code) for code in program]
             least = min(costs)
             if least < _UNCOVERED:
-                return [] if least == _NEVER else [places[costs.index(least)]]
-        elif (chosen := self._cover_of_tree(program)) is not None:
+                return [] if least == _NEVER else [program[costs.index(least)]]
+        elif (chosen := self._cover_of_tree(np.array(program, np.int32))) is not None:
             return chosen
-        self._uncovered.append(len(self._live) - 1)
+        self._uncovered.append(len(self._writer) - 1)
         return []
 
     def _cover_of_tree(self, program: NDArray[np.int32]) -> list[int] | None:
@@ -131,7 +131,7 @@ class ChainedExpressions:
 
     def _cost(self, literal: int) -> float:
         """What a literal costs as an access predicate: how often its attribute is named, times a rough selectivity."""
-        leaf = self._live.leaves()[literal >> 1]
+        leaf = self._writer.pools.leaves.items[literal >> 1]
         if leaf.kind == codes.TRUE_LEAF:
             return _NEVER if literal & 1 else _UNCOVERED
         if leaf.kind in (codes.FALSE_LEAF, codes.UNKNOWN_LEAF):
@@ -153,7 +153,7 @@ class ChainedExpressions:
         """The attribute without which a leaf is UNKNOWN; -1 for none."""
         if leaf.kind not in (codes.COMPARE, codes.TERM_IS_NULL):
             return leaf.attribute
-        terms = self._live.pools.terms.items
+        terms = self._writer.pools.terms.items
         for term in (leaf.attribute, leaf.other) if leaf.kind == codes.COMPARE else (leaf.attribute,):
             for code, argument, _ in terms[term]:
                 if code == codes.TERM_ATTRIBUTE:
@@ -190,10 +190,7 @@ class ChainedView:
 
     def expressions(self) -> CompiledExpressions:
         """The expressions, with the attributes that they had then."""
-        own = self._compiled
-        names = own.attributes[: len(self._chains.heads)]
-        arrays = own.arrays._replace(eager_starts=empty_runs(len(names)))
-        return CompiledExpressions(arrays, names, own.vocabulary, own.transforms, own.regexes)
+        return self._compiled.with_attributes(len(self._chains.heads))
 
     def _verifier(self, entries: int) -> Verifier:
         """This thread's memory for walking programs, kept from view to view."""

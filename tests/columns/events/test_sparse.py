@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.columns.decoding import decoded
+from tests.columns.events.decoding import decoded
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse

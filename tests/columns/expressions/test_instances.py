@@ -11,8 +11,10 @@ import tocsin
 from tests import strategies as own
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
-from tocsin.columns.expressions.instances import RecipeBook, compile_instances
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.instances import compile_instances
+from tocsin.columns.expressions.recipes import RecipeBook
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.boolean.scan import Scan
 from tocsin.language import Instance, Templates
 from tocsin.model.expression import Expression

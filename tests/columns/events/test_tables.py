@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.columns.decoding import EVERYTHING, decoded, problems
+from tests.columns.events.decoding import EVERYTHING, decoded, problems
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.tables import encode_table

@@ -15,10 +15,11 @@ import tocsin
 from tests import strategies as own
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.expressions.compiled import CompiledExpressions, compile_expressions
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.stored import restored, stored
 from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Matcher
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan

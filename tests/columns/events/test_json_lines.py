@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests import strategies as own
-from tests.columns.decoding import decoded
+from tests.columns.events.decoding import decoded
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.json_lines import encode_lines
 from tocsin.columns.events.objects import encode_objects

@@ -1,0 +1,145 @@
+"""How are expressions compiled one after the other? Into pools, and these into arrays that only grow.
+
+What was read before stays as it is, so that a writer may go on while others match. Strings are the delicate part: an
+order among them changes with every new one. So payloads have the numbers that the strings came with, and each reading
+numbers them anew by the vocabulary of its time.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts, frozen, inverse
+from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
+from tocsin.columns.expressions.growing import Growing
+from tocsin.columns.expressions.payloads import with_strings_numbered
+from tocsin.columns.expressions.pools import Leaf, Pools
+from tocsin.columns.expressions.programs import ProgramCompiler
+from tocsin.columns.expressions.recipes import RecipeBook, program_of
+from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Expressions
+from tocsin.language import Instance
+from tocsin.model.expression import Expression
+
+_LEAVES: Final = tuple("leaf_" + name + "s" for name in Leaf._fields)
+_RUNS: Final = {
+    "sets": ("set_starts", "set_types", "set_payloads"),
+    "patterns": ("pattern_starts", "pattern_tokens"),
+    "terms": ("term_starts", "term_codes", "term_arguments", "term_transforms"),
+    "truths": ("truth_starts", "truth_codes", "truth_arguments"),
+}
+"""Pools of tuples, and the arrays that these lie in end to end."""
+
+_FEW: Final = 16
+"""So many new strings are put into their places one by one."""
+
+
+def compile_expressions(expressions: Iterable[Expression]) -> CompiledExpressions:
+    """Compile expressions; number i of the result is the i-th of them. Cost: linear in their nodes."""
+    writer = ExpressionWriter(RecipeBook())
+    for expression in expressions:
+        writer.add(expression)
+    return writer.compiled().with_attributes(len(writer.pools.attributes.items))
+
+
+class ExpressionWriter:
+    """Compiled expressions that grow. One thread writes; what `compiled` gave stays as it is."""
+
+    def __init__(self, book: RecipeBook) -> None:
+        self.pools = Pools()
+        self._book = book
+        self._compiler = ProgramCompiler(self.pools)
+        self._arrays = {name: _growing(array) for name, array in NOTHING.arrays._asdict().items()}
+        self._programs: list[list[int]] = []  # that the arrays do not have yet
+        self._in_order: list[int] = []  # the operand strings by their numbers
+        self._vocabulary = NOTHING.vocabulary
+        self._compiled: CompiledExpressions | None = None
+
+    def __len__(self) -> int:
+        return len(self._arrays["program_starts"]) - 1 + len(self._programs)
+
+    def add(self, where: Expression | Instance) -> list[int]:
+        """Compile one more expression; returns its program. Cost: some microseconds a predicate."""
+        recipe = self._book.recipe(where.template) if isinstance(where, Instance) else None
+        if isinstance(where, Instance) and recipe is not None:
+            program = program_of(recipe, where.values, self.pools)
+        else:
+            tree = where.tree() if isinstance(where, Instance) else where
+            program = self._compiler.program(tree)
+        self._programs.append(program)
+        self._compiled = None
+        return program
+
+    def compiled(self) -> CompiledExpressions:
+        """The expressions so far as kernels read them; its list of attributes goes on growing."""
+        if self._compiled is None:
+            self._keep_up()
+            arrays = Expressions(**{name: array.view() for name, array in self._arrays.items()})
+            if self._in_order:
+                arrays = _with_sorted_sets(with_strings_numbered(arrays, inverse(self._in_order)))
+            pools = self.pools
+            self._compiled = CompiledExpressions(
+                arrays,
+                pools.attributes.items,
+                self._vocabulary,
+                list(pools.transforms.items),
+                list(pools.regexes.items),
+            )
+        return self._compiled
+
+    def _keep_up(self) -> None:
+        """Append to the arrays what came since the last time."""
+        pools, arrays = self.pools, self._arrays
+        self._extend_runs("program_starts", ["program"], self._programs)
+        self._programs = []
+        self._extend(_LEAVES, pools.leaves.items[len(arrays["leaf_kinds"]) :])
+        for name, (starts, *columns) in _RUNS.items():
+            self._extend_runs(starts, columns, getattr(pools, name).items[len(arrays[starts]) - 1 :])
+        arrays["boxes"].extend(np.array(pools.boxes.items[len(arrays["boxes"]) :], np.float64).reshape(-1, 4))
+        arrays["constants"].extend(pools.constants.items[len(arrays["constants"]) :])
+        self._order_strings()
+
+    def _extend_runs(self, starts: str, columns: Sequence[str], runs: Sequence[Sequence[Any]]) -> None:
+        if runs:
+            ends = len(self._arrays[columns[0]]) + np.cumsum([len(run) for run in runs])
+            self._arrays[starts].extend(ends)
+            self._extend(columns, [row for run in runs for row in run])
+
+    def _extend(self, columns: Sequence[str], rows: Sequence[Any]) -> None:
+        if rows:
+            table = np.array(rows, np.int64).reshape(-1, len(columns))
+            for name, values in zip(columns, table.T, strict=True):
+                self._arrays[name].extend(values)
+
+    def _order_strings(self) -> None:
+        strings = self.pools.strings.items
+        new = range(len(self._in_order), len(strings))
+        if not new:
+            return
+        if len(new) <= _FEW:
+            for number in new:
+                insort(self._in_order, number, key=strings.__getitem__)
+        else:
+            self._in_order.extend(new)
+            self._in_order.sort(key=strings.__getitem__)
+        self._vocabulary = Texts.of([strings[number] for number in self._in_order])
+
+
+def _growing(beginning: NDArray[Any]) -> Growing[Any]:
+    array: Growing[Any] = Growing(beginning.dtype, beginning.shape[1] if beginning.ndim > 1 else 0)
+    array.extend(beginning)
+    return array
+
+
+def _with_sorted_sets(arrays: Expressions) -> Expressions:
+    """The same, the elements of each set in order: strings have not come in theirs."""
+    types, payloads = arrays.set_types, arrays.set_payloads
+    if not (types == codes.STRING).any():
+        return arrays
+    owners = np.repeat(np.arange(len(arrays.set_starts) - 1), np.diff(arrays.set_starts))
+    return arrays._replace(set_payloads=frozen(payloads[np.lexsort((payloads, types, owners))], np.int64))
