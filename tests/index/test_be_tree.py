@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.index.asking import Event, assert_alike, batch, compiled, pairs
-from tests.index.damaging import assert_refused, assert_refused_or_harmless
-from tests.index.test_k_index import EVENTS, SAVED, TABLE_1
+from tests.index.test_k_index import TABLE_1
 from tests.naive import match as naive
 from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.index import Found
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.be_tree import BETree, BETreeBuilder
-from tocsin.index.boolean.be_tree.growing import GrowingTree
-from tocsin.index.boolean.be_tree.kernels.finding import Tree
-from tocsin.index.boolean.be_tree.layout import BETreeLayout
+from tocsin.index.boolean.be_tree.growing import BETreeLayout, GrowingTree
 from tocsin.index.boolean.conjunctions.code_sets import Conjunctions
 from tocsin.index.boolean.scan import Scan
 from tocsin.planner import choose
@@ -242,50 +239,3 @@ def test_the_gone_are_left_out() -> None:
     alive[0] &= ~np.uint64(2)
 
     assert pairs(tree.match(batch(tree, [{"A": 1, "B": 1}]), alive)) == [(0, 0), (0, 2)]
-
-
-def saved() -> BETree:
-    return BETreeBuilder(1).build(compiled(SAVED))
-
-
-def test_what_was_saved_answers_like_what_was_built() -> None:
-    """Loaded from its arrays, it finds the same with the same effort."""
-    tree = saved()
-    given = batch(tree, EVENTS)
-
-    loaded = BETreeBuilder().load(tree.arrays())
-
-    built, again = tree.match(given), loaded.match(given)
-    assert_alike(again, built)
-    assert (again.candidates_examined, again.verified) == (built.candidates_examined, built.verified)
-    assert loaded.sizes() == tree.sizes()
-    assert [loaded.place(n) for n in range(len(loaded))] == [tree.place(n) for n in range(len(tree))]
-
-
-CHECKED = [f"tree.{name}" for name in Tree._fields]
-CHECKED += ["sets.starts", "sets.fields", "sets.range_starts", "sets.highs", "fields.starts", "owners"]
-
-
-@pytest.mark.parametrize("name", CHECKED)
-def test_damaged_arrays_are_refused(name: str) -> None:
-    """Whatever points somewhere is checked when it is loaded."""
-    assert_refused(BETreeBuilder().load, saved().arrays(), name)
-
-
-def test_a_way_round_is_refused() -> None:
-    """A c-node that is below itself, or below two others, would be gone through without an end."""
-    arrays = saved().arrays()
-    for name in ("tree.lefts", "tree.rights", "tree.p_tops"):
-        for number in range(len(arrays[name])):
-            wrong = arrays[name].copy()
-            wrong[number] = wrong[number - 1] if wrong[number - 1] not in (-1, wrong[number]) else 0
-            with pytest.raises(ValueError):
-                BETreeBuilder().load({**arrays, name: wrong})
-
-
-def test_damage_is_refused_or_does_no_harm() -> None:
-    """A number replaced by a likely one is refused, or the index still answers something."""
-    tree = saved()
-    names = [name for name in tree.arrays() if name.startswith(("tree.", "sets.", "fields.", "owners"))]
-
-    assert_refused_or_harmless(BETreeBuilder().load, tree.arrays(), names, batch(tree, EVENTS))

@@ -1,4 +1,4 @@
-"""The k-index: the lists of the paper, answers like the oracle's, what it refuses, what it saves."""
+"""The k-index: the lists of the paper, answers like the oracle's, what it refuses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.index.asking import Event, assert_alike, batch, compiled, pairs
-from tests.index.damaging import assert_refused, assert_refused_or_harmless
 from tests.naive import match as naive
 from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.columns.numbers import numbers_of
@@ -238,13 +237,12 @@ def test_a_domain_that_is_empty_or_too_large_is_refused(lowest: int, highest: in
 
 
 def test_the_domain_is_an_option() -> None:
-    """Written behind the name, it reaches the index, and is kept with what it saves."""
+    """Written behind the name, it reaches the index."""
     plan = choose("k_index(lowest=-2, highest=7)")
 
     assert dict(plan.options) == {"lowest": -2, "highest": 7}
     index = KIndexBuilder(**plan.options).build(compiled(["A > 5"]))
-    loaded = KIndexBuilder().load(index.arrays())
-    assert loaded.layout.lists.domain.tolist() == [-2, 7]
+    assert index.layout.lists.domain.tolist() == [-2, 7]
 
 
 def test_the_gone_are_left_out() -> None:
@@ -257,70 +255,3 @@ def test_the_gone_are_left_out() -> None:
     found = index.match(batch(index, [{"A": 1, "B": 1}]), alive)
 
     assert pairs(found) == [(0, 0), (0, 2)]
-
-
-SAVED = [*TABLE_1, "A <> 3 AND B NOT IN (2, 7.5)", "s IN ('a', 'b') OR A = 2.5", "TRUE", "FALSE"]
-EVENTS: list[Event] = [
-    {"A": 2, "B": 3, "C": 6, "D": 12, "E": 5},
-    {"A": 2.5, "B": 7.5, "s": "a"},
-    {"A": 99, "C": 2.5, "E": 5, "s": "b"},
-    {},
-]
-
-
-def test_what_was_saved_answers_like_what_was_built() -> None:
-    """Loaded from its arrays, it finds the same with the same effort."""
-    index = TO_15.build(compiled(SAVED))
-    given = batch(index, EVENTS)
-
-    loaded = KIndexBuilder().load(index.arrays())
-
-    built, again = index.match(given), loaded.match(given)
-    assert_alike(again, built)
-    assert (again.candidates_examined, again.verified) == (built.candidates_examined, built.verified)
-    assert loaded.sizes() == index.sizes()
-    assert [loaded.place(n) for n in range(len(loaded))] == [index.place(n) for n in range(len(index))]
-
-
-OFFSETS = [
-    "lists.value_starts",
-    "lists.list_starts",
-    "lists.list_sizes",
-    "lists.entry_starts",
-    "lists.entries",
-    "lists.size_starts",
-    "sets.starts",
-    "sets.fields",
-    "sets.negated",
-    "sets.range_starts",
-    "sets.lows",
-    "fields.starts",
-    "fields.operand_starts",
-    "owners",
-]
-
-
-@pytest.mark.parametrize("name", OFFSETS)
-def test_damaged_offsets_are_refused(name: str) -> None:
-    """Whatever points somewhere is checked when it is loaded."""
-    arrays = TO_15.build(compiled(SAVED)).arrays()
-
-    assert_refused(KIndexBuilder().load, arrays, name)
-
-
-@pytest.mark.parametrize("entries", [[3, 1], [0, 3], [1, 1]])
-def test_entries_under_values_of_others_are_refused(entries: list[int]) -> None:
-    """A conjunction could else be found twice by one event."""
-    arrays = TO_15.build(compiled(["A = 1", "B = 1"])).arrays()
-    assert arrays["lists.entries"].tolist() == [1, 3]
-
-    with pytest.raises(ValueError, match="does not name"):
-        KIndexBuilder().load({**arrays, "lists.entries": np.array(entries, np.int32)})
-
-
-def test_damage_is_refused_or_does_no_harm() -> None:
-    """A number replaced by a likely one is refused, or the index still answers something."""
-    index = TO_15.build(compiled(SAVED))
-    names = [name for name in index.arrays() if name.startswith(("lists.", "sets.", "fields.", "owners"))]
-
-    assert_refused_or_harmless(KIndexBuilder().load, index.arrays(), names, batch(index, EVENTS))

@@ -1,4 +1,4 @@
-"""The k-index over conjunctions of clauses: its lists, its counters, what it holds and what it saves."""
+"""The k-index over conjunctions of clauses: its lists, its counters and what it holds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
-from tests.index.asking import Event, assert_alike, batch, compiled, pairs
-from tests.index.damaging import assert_refused, assert_refused_or_harmless
+from tests.index.asking import Event, batch, compiled, pairs
 from tests.index.test_k_index import TO_15, asked
 from tests.naive import match as naive
 from tocsin.columns.expressions.compiled import compile_expressions
@@ -22,7 +21,6 @@ from tocsin.index.alive import everyone
 from tocsin.index.boolean.be_tree import BETreeBuilder
 from tocsin.index.boolean.k_index import KIndex, KIndexBuilder
 from tocsin.index.boolean.k_index.kernels.values import ODD, PAIRS_BESIDE, PRESENT
-from tocsin.index.boolean.scan import Scan
 
 Predicate: TypeAlias = tuple[str, str, tuple[Any, ...]]
 """An attribute, an operator and its operands."""
@@ -299,92 +297,3 @@ def test_long_lists_of_many_sizes() -> None:
     found = asked(texts, events, KIndexBuilder(1, 7))
 
     assert len(found.subscriptions) > 1000
-
-
-SAVED = [
-    "A = 1 AND (B <= 3 OR C = 1)",
-    "(A <> 3 OR B NOT IN (2, 7.5)) AND (A = 3 OR B = 2 OR C >= 4)",
-    "(s IN ('a', 'b') OR A = 2.5) AND (s = 'a' OR B = 1) AND (s <> 'c' OR C = 5)",
-    "A = 1 AND B = 2",
-    "A = 1 OR s = 'b'",
-    "TRUE",
-    "(A = 1 OR B = 1) AND A = 1 AND A = 2",
-]
-EVENTS: list[Event] = [
-    {"A": 1, "B": 2, "C": 5},
-    {"A": 2.5, "B": 7.5, "s": "a"},
-    {"A": 99, "C": 2.5, "s": "b"},
-    {"A": 3, "B": 2, "C": 1, "s": "a"},
-    {},
-]
-ARRAYS = [
-    "owners",
-    "starts",
-    "numbers",
-    "sets.starts",
-    "sets.fields",
-    "sets.negated",
-    "sets.range_starts",
-    "sets.lows",
-    "sets.highs",
-    "lists.value_starts",
-    "lists.list_starts",
-    "lists.list_sizes",
-    "lists.entry_starts",
-    "lists.entries",
-    "lists.size_starts",
-]
-
-
-def test_what_was_saved_answers_like_what_was_built() -> None:
-    """Loaded from its arrays, it finds the same with the same effort, which is what scan finds."""
-    index = TO_15.build(compiled(SAVED))
-    given = batch(index, EVENTS)
-
-    loaded = KIndexBuilder().load(index.arrays())
-
-    built, again = index.match(given), loaded.match(given)
-    assert_alike(again, built)
-    assert_alike(built, Scan.build(compiled(SAVED)).match(given))
-    assert (again.candidates_examined, again.verified) == (built.candidates_examined, built.verified)
-    assert loaded.sizes() == index.sizes()
-    assert loaded.places() == index.places() == dict(zip(index.places(), (2, 1, 3, 1), strict=True))
-    assert [loaded.place(n) for n in range(len(loaded))] == [index.place(n) for n in range(len(index))]
-
-
-@pytest.mark.parametrize("name", ARRAYS)
-def test_damaged_clauses_are_refused(name: str) -> None:
-    """Whatever points somewhere is checked when it is loaded."""
-    assert_refused(KIndexBuilder().load, TO_15.build(compiled(SAVED)).arrays(), f"clauses.{name}")
-
-
-def test_damage_is_refused_or_does_no_harm() -> None:
-    """A number replaced by a likely one is refused, or the index still answers something."""
-    index = TO_15.build(compiled(SAVED))
-    names = [name for name in index.arrays() if name.startswith("clauses.")]
-
-    assert_refused_or_harmless(KIndexBuilder().load, index.arrays(), names, batch(index, EVENTS))
-
-
-def test_entries_of_other_clauses_are_refused() -> None:
-    """An entry under a value that its clause does not name would count for it."""
-    arrays = TO_15.build(compiled(["(A = 1 OR B = 1) AND (C = 1 OR D = 1)"])).arrays()
-    assert arrays["clauses.numbers"].tolist() == [0, 0, 1, 1]
-
-    with pytest.raises(ValueError, match="does not name"):
-        KIndexBuilder().load({**arrays, "clauses.numbers": np.array([0, 1, 1, 1], np.uint16)})
-    with pytest.raises(ValueError, match="lacks"):
-        KIndexBuilder().load({**arrays, "clauses.numbers": np.array([0, 0, 1, 2], np.uint16)})
-
-
-def test_no_two_lists_of_conjunctions_are_of_one_size() -> None:
-    """An event would need more room for them than there is."""
-    arrays = TO_15.build(compiled(["A = 1", "A = 1"])).arrays()
-    changed = {
-        "lists.list_starts": arrays["lists.list_starts"] * 2,
-        "lists.list_sizes": np.array([1, 1], np.int32),
-        "lists.entry_starts": np.array([0, 1, 2]),
-    }
-
-    with pytest.raises(ValueError, match="two lists of one size"):
-        KIndexBuilder().load({**arrays, **changed})

@@ -15,7 +15,7 @@ from tests.naive import match as naive
 from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.index import Found, parse_index
 from tocsin.index.alive import everyone
-from tocsin.index.boolean.opindex import OpIndex, OpIndexBuilder
+from tocsin.index.boolean.opindex import OpIndexBuilder
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.statistics import Statistics
 
@@ -71,7 +71,7 @@ def asked(texts: list[str], events: list[dict], segments: int = 32, signature_bi
     """What an index finds, once it is seen to find what `scan` finds."""
     expressions = compiled(texts)
     given_events = batch(expressions, events)
-    found = OpIndex.build(expressions, None, segments, signature_bits).match(given_events)
+    found = OpIndexBuilder(segments, signature_bits).build(expressions).match(given_events)
     assert_alike(found, Scan.build(expressions).match(given_events))
     return found
 
@@ -80,7 +80,7 @@ def held(texts: list[str]) -> list[str]:
     """Those that an index takes."""
     while True:
         try:
-            OpIndex.build(compiled(texts))
+            OpIndexBuilder().build(compiled(texts))
             return texts
         except tocsin.UnsuitableIndex as error:
             texts = texts[: error.number] + texts[error.number + 1 :]
@@ -158,7 +158,7 @@ def test_every_value_has_its_order():
 )
 def test_each_form_lies_where_it_should(text, place):
     """The form with fewer predicates is taken, under the attributes of its smallest clause (section 6.1)."""
-    index = OpIndex.build(compiled([text]))
+    index = OpIndexBuilder().build(compiled([text]))
 
     assert index.place(0) == place
     assert sum(index.places().values()) == 1
@@ -169,7 +169,7 @@ def test_a_clause_of_between_is_multiplied_out():
     texts = [
         "(a BETWEEN 1 AND 3 OR b = 1) AND (c = 1 OR d NOT BETWEEN 1 AND 3 OR a NOT IN (1, 2)) AND (b = 2 OR c = 2)"
     ]
-    index = OpIndex.build(compiled(texts))
+    index = OpIndexBuilder().build(compiled(texts))
     events = [dict(zip("abcd", (i % 5, i // 5 % 4, i // 20 % 4, i // 80), strict=True)) for i in range(400)]
 
     assert "clauses noted" in index.place(0)
@@ -194,7 +194,7 @@ def test_a_clause_of_between_is_multiplied_out():
 def test_what_it_cannot_hold_is_refused(text, reason):
     """The message says what came, what is allowed and what to do."""
     with pytest.raises(tocsin.UnsuitableIndex, match=reason) as caught:
-        OpIndex.build(compiled(["a = 1", text]))
+        OpIndexBuilder().build(compiled(["a = 1", text]))
 
     assert caught.value.number == 1
     assert "'auto'" in str(caught.value)
@@ -228,7 +228,7 @@ def test_only_the_living_are_found():
     expressions = compiled([f"n >= {k}" for k in range(200)])
     alive = everyone(200)
     alive[1] = np.uint64(0)
-    found = OpIndex.build(expressions).match(batch(expressions, [{"n": 150}]), alive)
+    found = OpIndexBuilder().build(expressions).match(batch(expressions, [{"n": 150}]), alive)
 
     assert [s for _, s in pairs(found)] == [*range(64), *range(128, 151)]
     assert found.candidates_examined == 200
@@ -247,8 +247,8 @@ def test_statistics_choose_the_pivot():
     expressions = compiled(["a = 1 AND b = 1", "b = 2"])
     known = Statistics({"a": 0.9, "b": 0.1}, "given")
 
-    assert OpIndex.build(expressions).place(0).endswith("pivot a")
-    assert OpIndex.build(expressions, known).place(0).endswith("pivot b")
+    assert OpIndexBuilder().build(expressions).place(0).endswith("pivot a")
+    assert OpIndexBuilder().build(expressions, known).place(0).endswith("pivot b")
 
 
 def test_options_are_given_by_name_and_checked():
@@ -271,7 +271,7 @@ def test_options_are_given_by_name_and_checked():
 def test_sizes_of_a_large_build_are_linear():
     """No list is lost: entries are the predicates, counters the subscriptions."""
     texts = [f"a{k % 50} = {k} AND b >= {k} AND c IN ({k}, {k + 1})" for k in range(2000)]
-    index = OpIndex.build(compile_expressions(map(tocsin.parse, texts)))
+    index = OpIndexBuilder().build(compile_expressions(map(tocsin.parse, texts)))
 
     assert len(index.lists.entries.keys) == 4 * 2000
     assert len(index.lists.counters.owners) == 2000

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.index.asking import batch, compiled
-from tocsin.index.boolean.opindex import OpIndex
+from tocsin.index.boolean.opindex import OpIndex, OpIndexBuilder
 from tocsin.index.boolean.opindex.cost import Uniform
 from tocsin.index.boolean.opindex.kernels.layouts import AT_LEAST, AT_MOST, EQUAL, WIDTH, signature_bit
 
@@ -35,7 +35,7 @@ def _load() -> tuple[OpIndex, list[list[tuple[int, str, int]]], list[dict[int, i
         {a: rng.randint(1, MODEL.values) for a in rng.sample(range(MODEL.attributes), MODEL.event_size)}
         for _ in range(EVENTS)
     ]
-    return OpIndex.build(compiled(texts), None, MODEL.segments), subscriptions, events
+    return OpIndexBuilder(MODEL.segments).build(compiled(texts)), subscriptions, events
 
 
 def _lengths() -> np.ndarray:
@@ -80,7 +80,7 @@ def test_lemma_5_the_comparisons_of_an_insertion():
 def test_lemma_6_how_likely_a_predicate_matches(values):
     """kappa, by matching every predicate with every value: exact."""
     texts = [f"a {operator} {operand}" for operator in OPERATORS for operand in range(1, values + 1)]
-    index = OpIndex.build(compiled(texts))
+    index = OpIndexBuilder().build(compiled(texts))
     found = index.match(batch(index, [{"a": value} for value in range(1, values + 1)]))
     model = Uniform(100, 10, 2, values, 5)
 

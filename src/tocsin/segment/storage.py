@@ -174,7 +174,7 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         ranker_options=ranker_options,
     )
     own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
-    matcher = matcher_builder(plan.index, {}).load(own)
+    matcher = matcher_builder(plan.index, plan.options).load(own)
     payloads = restored_texts("payloads", arrays) if "payloads.starts" in arrays else None
     weights = restored_texts("weights", arrays) if "weights.starts" in arrays else None
     if "alive" in arrays:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,17 @@ from tocsin.index.boolean.be_tree.kernels.nodes import (
     fill_slots,
     in_order,
 )
-from tocsin.index.boolean.be_tree.layout import BETreeLayout
 from tocsin.index.boolean.conjunctions.code_sets import Conjunctions
 
 _FIRST_ROOM: Final = 1 << 10
 _BYTES: Final = ("halved", "waiting")
+
+
+class BETreeLayout(NamedTuple):
+    """A BE-tree to be matched against, and its conjunctions in the order of their l-nodes."""
+
+    tree: Tree
+    conjunctions: Conjunctions
 
 
 class GrowingTree:

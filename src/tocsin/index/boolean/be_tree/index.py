@@ -13,23 +13,20 @@ attribute is its rank codes; scores and overflow are reconstructed; l-nodes are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
-from tocsin.index.alive import everyone
-from tocsin.index.boolean.be_tree.growing import GrowingTree
+from tocsin.index.boolean.be_tree.growing import BETreeLayout, GrowingTree
 from tocsin.index.boolean.be_tree.kernels.finding import HeldTree
-from tocsin.index.boolean.be_tree.layout import BETreeLayout
 from tocsin.index.boolean.conjunctions.code_sets import Conjunctions, match_held
-from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
+from tocsin.index.boolean.expressions import OverExpressions
+from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.language.canonical import name_text
 
@@ -58,53 +55,28 @@ class BETreeBuilder:
         return BETree(growing.layout())
 
     def load(self, arrays: Arrays) -> BETree:
-        """From what a BE-tree gave."""
-        return BETree(BETreeLayout.restored(arrays))
+        """Built anew."""
+        return self.build(restored(arrays))
 
 
-class BETree:
+class BETree(OverExpressions):
     """The Matcher over a BE-tree that does not change any more."""
 
     def __init__(self, layout: BETreeLayout) -> None:
+        tree, held = layout
+        nodes = sum(array.nbytes for array in tree)
+        super().__init__(held.expressions, nodes + held.nbytes(), held.fields.operands.nbytes)
         self._layout = layout
-        self._held = HeldTree(layout.tree, layout.conjunctions.sets)
-        self._binder = Binder(layout.conjunctions.expressions)
-        self._everyone = everyone(len(self))
-
-    @property
-    def attributes(self) -> Sequence[str]:
-        return self._layout.conjunctions.expressions.attributes
+        self._held = HeldTree(tree, held.sets)
 
     @property
     def layout(self) -> BETreeLayout:
         """The tree itself, and its conjunctions."""
         return self._layout
 
-    def __len__(self) -> int:
-        return len(self._layout.conjunctions.expressions)
-
-    def expressions(self) -> CompiledExpressions:
-        return self._layout.conjunctions.expressions
-
-    def arrays(self) -> Arrays:
-        return self._layout.arrays()
-
-    def sizes(self) -> dict[str, int]:
-        """Operands count as dictionaries."""
-        held = self._layout.conjunctions
-        sizes = expression_sizes(held.expressions)
-        tree = sum(array.nbytes for array in self._layout.tree)
-        return {
-            "structure": sizes["structure"] + tree + held.nbytes(),
-            "dictionaries": sizes["dictionaries"] + held.fields.operands.nbytes,
-        }
-
     def places(self) -> dict[str, int]:
         """Subscriptions by how many conjunctions they are."""
         return self._layout.conjunctions.counts()
-
-    def best_first(self) -> str:
-        return ALL_THEN_RANKED
 
     def place(self, number: int) -> str:
         """The attributes on the way to each of its conjunctions. Cost: linear in the tree."""

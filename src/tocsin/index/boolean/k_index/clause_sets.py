@@ -6,22 +6,17 @@ clauses of one predicate must hold together, so those on one field are merged, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, gathered, starts_of
-from tocsin.columns.expressions.checks import check_below, check_starts, require, require_type
-from tocsin.index.boolean.conjunctions.code_sets import check_sets, chosen_sets, restored_sets
+from tocsin.index.boolean.conjunctions.code_sets import chosen_sets
 from tocsin.index.boolean.normal_forms.normal_forms import Clauses
 from tocsin.index.fields.kernels.code_sets import CodeSets, merge_literals
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import Fields
-
-_PREFIX = "clauses."
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +73,6 @@ class ClauseSets:
     def members(self) -> NDArray[np.int32]:
         """(C,) the expression of each clause."""
         return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Every array under its name."""
-        arrays = {f"{_PREFIX}sets.{name}": array for name, array in self.sets._asdict().items()}
-        return arrays | {f"{_PREFIX}owners": self.owners, f"{_PREFIX}starts": self.starts}
-
-    @classmethod
-    def restored(cls, arrays: Mapping[str, NDArray[Any]], fields: Fields, subscriptions: int) -> ClauseSets:
-        """From its arrays; `ValueError` or `KeyError` where an offset or a number is out of range."""
-        owners, starts = arrays[f"{_PREFIX}owners"], arrays[f"{_PREFIX}starts"]
-        require_type(f"{_PREFIX}owners", owners, np.int32, 1)
-        require_type(f"{_PREFIX}starts", starts, np.int64, 1)
-        found = cls(owners, starts, restored_sets(arrays, f"{_PREFIX}sets."))
-        check_sets(found.sets, fields)
-        check_below("owner of clauses", owners, subscriptions)
-        check_starts("clauses", starts, len(found.sets.starts) - 1)
-        require(len(starts) == len(owners) + 1, "the clauses do not fit their owners")
-        return found
 
     def nbytes(self) -> int:
         return int(self.owners.nbytes + self.starts.nbytes + sum(array.nbytes for array in self.sets))

@@ -17,23 +17,21 @@ docs/papers/k_index.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
-from tocsin.index.alive import everyone
 from tocsin.index.boolean.conjunctions.code_sets import match_held
+from tocsin.index.boolean.expressions import OverExpressions
 from tocsin.index.boolean.k_index.building import MOST_VALUES, Domain, build_layout
 from tocsin.index.boolean.k_index.layout import EXACT, KLayout
-from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
+from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 
 _UNDECLARED: Final = (1, 0)
@@ -71,46 +69,24 @@ class KIndexBuilder:
         return KIndex(build_layout(compiled, Domain(frozen(ends, np.int64), self.is_declared)))
 
     def load(self, arrays: Arrays) -> KIndex:
-        """From what a k-index gave, domain included."""
-        return KIndex(KLayout.restored(arrays))
+        """Built anew."""
+        return self.build(restored(arrays))
 
 
-class KIndex:
+class KIndex(OverExpressions):
     """The Matcher over posting lists of values."""
 
     def __init__(self, layout: KLayout) -> None:
+        operands = layout.conjunctions.fields.operands.nbytes
+        super().__init__(layout.conjunctions.expressions, layout.nbytes(), layout.value_bytes() + operands)
         self._layout = layout
         self._held = layout.held()
         self._owners = frozen(layout.owners(), np.int32)
-        self._binder = Binder(self.expressions())
-        self._everyone = everyone(len(self))
-
-    @property
-    def attributes(self) -> Sequence[str]:
-        return self.expressions().attributes
 
     @property
     def layout(self) -> KLayout:
         """The posting lists themselves, and what they lead to."""
         return self._layout
-
-    def __len__(self) -> int:
-        return len(self.expressions())
-
-    def expressions(self) -> CompiledExpressions:
-        return self._layout.conjunctions.expressions
-
-    def arrays(self) -> Arrays:
-        return self._layout.arrays()
-
-    def sizes(self) -> dict[str, int]:
-        """Values and operands count as dictionaries."""
-        sizes = expression_sizes(self.expressions())
-        operands = self._layout.conjunctions.fields.operands.nbytes
-        return {
-            "structure": sizes["structure"] + self._layout.nbytes(),
-            "dictionaries": sizes["dictionaries"] + self._layout.value_bytes() + operands,
-        }
 
     def places(self) -> dict[str, int]:
         """Subscriptions by what they are in the lists."""
@@ -118,9 +94,6 @@ class KIndex:
         clauses = len(self._layout.clauses)
         never = found.pop("never satisfied") - clauses
         return found | {"conjunctions of clauses": clauses, "never satisfied": never}
-
-    def best_first(self) -> str:
-        return ALL_THEN_RANKED
 
     def place(self, number: int) -> str:
         layout = self._layout

@@ -54,7 +54,7 @@ class OpIndexLists:
         segments: int = SEGMENTS,
         signature_bits: int = SIGNATURE_BITS,
     ) -> None:
-        """Raises what `OpIndex.build` raises, for any of the expressions that may come."""
+        """Raises what `OpIndexBuilder.build` raises, for any of the expressions that may come."""
         check_options(segments, signature_bits)
         self._options = segments, signature_bits
         self._rewriting = rewrite(compiled, statistics)

@@ -139,22 +139,3 @@ def signed(operator: int, keys: NDArray[np.int64], first: int, stop: int, bits: 
         for i in range(first, stop):
             signature |= np.uint64(1) << signature_bit(operator, keys[i], bits)
     return signature
-
-
-@kernel
-def stray_entries(
-    starts: NDArray[np.int32],
-    stops: NDArray[np.int32],
-    keys: NDArray[np.int64],
-    pointers: NDArray[np.uint32],
-    segments: int,
-) -> int:
-    """How many entries are out of order, or in a segment that is not their field's."""
-    stray = 0
-    for segment in range(len(starts)):
-        for i in range(starts[segment], stops[segment]):
-            strayed = np.int64(segment_of(keys[i] >> 32, segments)) != segment % segments
-            if i > starts[segment]:
-                strayed |= keys[i - 1] > keys[i] or (keys[i - 1] == keys[i] and pointers[i - 1] > pointers[i])
-            stray += strayed
-    return stray
