@@ -76,7 +76,8 @@ def open_segment(folder: Path) -> Segment:
         _require_count(folder, segment, manifest["subscriptions"])
         check_segment(segment)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError, pa.ArrowInvalid) as error:
-        raise SegmentError(f"{folder} is damaged: its files do not describe a segment ({error!r})") from None
+        what = f"its files do not describe a segment ({error!r})"
+        raise SegmentError(f"{folder} is damaged: {what}. Compile the index again.") from None
     return segment
 
 
