@@ -23,8 +23,9 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
 from tocsin.index.boolean.be_tree.growing import BETreeLayout, GrowingTree
-from tocsin.index.boolean.be_tree.kernels.finding import HeldTree
-from tocsin.index.boolean.conjunctions.code_sets import Conjunctions, match_held
+from tocsin.index.boolean.be_tree.kernels.finding import HeldTree, TreeRoom
+from tocsin.index.boolean.conjunctions.code_sets import CodedConjunctions
+from tocsin.index.boolean.conjunctions.matching import FindsConjunctions
 from tocsin.index.boolean.expressions import OverExpressions
 from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
@@ -49,7 +50,7 @@ class BETreeBuilder:
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> BETree:
         """Insert one conjunction after the other; it has no use for statistics. Raises `UnsuitableIndex`."""
-        conjunctions = Conjunctions.of(compiled)
+        conjunctions = CodedConjunctions.of(compiled)
         growing = GrowingTree(conjunctions, self.max_cap)
         growing.insert(np.arange(len(conjunctions), dtype=np.int32))
         return BETree(growing.layout())
@@ -67,7 +68,7 @@ class BETree(OverExpressions):
         nodes = sum(array.nbytes for array in tree)
         super().__init__(held.expressions, nodes + held.nbytes(), held.fields.operands.nbytes)
         self._layout = layout
-        self._held = HeldTree(tree, held.sets)
+        self._matching = FindsConjunctions(HeldTree(tree, held.sets), self._new_room, held.fields, held.owners)
 
     @property
     def layout(self) -> BETreeLayout:
@@ -87,8 +88,11 @@ class BETree(OverExpressions):
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         living = self._everyone if alive is None else alive
-        held = self._layout.conjunctions
-        return match_held(self._held, held.fields, held.owners, batch, self._binder.bind(batch), living)
+        return self._matching.match(batch, self._binder.bind(batch), living)
+
+    def _new_room(self, widest: int) -> TreeRoom:
+        tree, held = self._layout
+        return TreeRoom(np.full(len(held.fields.kinds), -1, np.int32), np.empty(len(tree.fields), np.int32))
 
     def _way(self, conjunction: int) -> str:
         """The p-nodes from the root to a conjunction."""

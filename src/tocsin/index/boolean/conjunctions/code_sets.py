@@ -7,25 +7,19 @@ their negations. Anything else is refused.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, gathered, starts_of
-from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.errors import UnsuitableIndex
-from tocsin.index.boolean.conjunctions.kernels import match_conjunctions
 from tocsin.index.boolean.normal_forms.normal_forms import Clauses, disjunctive
 from tocsin.index.fields.fields import fields_and_keys
-from tocsin.index.fields.kernels.code_sets import CodeSets, merge_literals, most_scalar_values
+from tocsin.index.fields.kernels.code_sets import CodeSets, merge_literals
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.index.found import collect
-from tocsin.index.protocols import Found
 from tocsin.kernels import codes
-from tocsin.kernels.programs.layouts import Bound
 
 
 def asked_fields(compiled: CompiledExpressions) -> tuple[Fields, Keys]:
@@ -61,24 +55,8 @@ def chosen_sets(sets: CodeSets, order: NDArray[np.int64]) -> CodeSets:
     )
 
 
-def match_held(
-    structure: Any,
-    fields: Fields,
-    owners: NDArray[np.int32],
-    batch: EventBatch,
-    bound: Bound,
-    alive: NDArray[np.uint64],
-) -> Found:
-    """What a structure that registered in `kernels` finds; `owners` has the subscription of each that it may find."""
-    widest = most_scalar_values(fields, batch.arrays, bound.attributes)
-    tables = (structure, fields, owners, batch.arrays, bound, alive, widest)
-    counts = np.zeros(2, np.int64)
-    starts, found = collect(len(batch), lambda first, ends, out: match_conjunctions(*tables, first, ends, out, counts))
-    return Found(starts, found, int(counts[0]), int(counts[1]))
-
-
 @dataclass(frozen=True, slots=True)
-class Conjunctions:
+class CodedConjunctions:
     """Expressions, and the conjunctions that they are disjunctions of. C conjunctions."""
 
     expressions: CompiledExpressions
@@ -92,7 +70,7 @@ class Conjunctions:
         compiled: CompiledExpressions,
         asked: tuple[Fields, Keys] | None = None,
         left_out: NDArray[np.bool_] | None = None,
-    ) -> Conjunctions:
+    ) -> CodedConjunctions:
         """The disjunctive normal form of expressions, literals on one field merged, without what cannot hold.
 
         `asked` is `fields_and_keys` of them, where it is known; of those `left_out` there is no conjunction. Raises
@@ -105,10 +83,10 @@ class Conjunctions:
         kept, sets = merge_literals(clauses.starts, clauses.literals, keys, fields.operand_starts)
         return cls(compiled, fields, frozen_table(sets), frozen(clauses.owners[kept], np.int32))
 
-    def reordered(self, order: NDArray[np.int64]) -> Conjunctions:
+    def reordered(self, order: NDArray[np.int64]) -> CodedConjunctions:
         """The same conjunctions in another order."""
         sets = chosen_sets(self.sets, order)
-        return Conjunctions(self.expressions, self.fields, sets, frozen(self.owners[order], np.int32))
+        return CodedConjunctions(self.expressions, self.fields, sets, frozen(self.owners[order], np.int32))
 
     def __len__(self) -> int:
         return len(self.owners)

@@ -2,63 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tocsin.index.boolean.conjunctions.code_sets import Conjunctions
-from tocsin.index.boolean.k_index.clause_sets import ClauseSets
-from tocsin.index.boolean.k_index.kernels.clauses import ClauseLists
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.boolean.k_index.kernels.finding import HeldLists
-from tocsin.index.boolean.k_index.kernels.lists import PostingLists
+from tocsin.index.boolean.k_index.kernels.lists import ListsRoom, PostingLists
+from tocsin.index.boolean.k_index.kernels.values import PAIRS_BESIDE
+from tocsin.index.boolean.k_index.members import Members
+from tocsin.index.fields.kernels.layouts import Fields
 
 EXACT: Final = 2**53
 """Integers from -EXACT to EXACT are exact numbers."""
 
-TYPES: Final = {"list_sizes": np.int32, "entries": np.int32}
-"""Of the arrays of `PostingLists`; everything else is int64."""
 
+class KLayout(NamedTuple):
+    """Members, in order of size, and the posting lists that lead to them."""
 
-@dataclass(frozen=True, slots=True)
-class KLayout:
-    """Conjunctions and expressions of clauses, and the posting lists of each."""
-
-    conjunctions: Conjunctions
+    expressions: CompiledExpressions
+    fields: Fields
+    members: Members
     lists: PostingLists
-    clauses: ClauseSets
-    clause_lists: PostingLists
-    numbers: NDArray[np.uint16]  # of each entry of `clause_lists`: which of its expression's clauses it is of
 
     def held(self) -> HeldLists:
         """All of it as it is matched against."""
-        deepest = _deepest(self.clause_lists)
-        clauses = ClauseLists(self.clause_lists, self.numbers, self.clauses.starts, self.clauses.sets, deepest)
-        return HeldLists(self.lists, self.conjunctions.sets, clauses)
+        return HeldLists(self.lists, self.members.starts, self.members.sets)
 
-    def owners(self) -> NDArray[np.int32]:
-        """The subscription of each conjunction, and then of each expression of clauses."""
-        return np.concatenate([self.conjunctions.owners, self.clauses.owners])
+    def deepest(self) -> int:
+        """The most lists of one size that a pair has."""
+        lists = self.lists
+        pairs = np.repeat(np.arange(len(lists.list_starts) - 1), np.diff(lists.list_starts))
+        firsts = np.flatnonzero(np.diff(pairs * len(lists.size_starts) + lists.list_sizes, prepend=-1))
+        return int(np.diff(firsts, append=len(lists.list_sizes)).max(initial=1))
+
+    def new_room(self, deepest: int, widest: int) -> ListsRoom:
+        """Memory for events of at most `widest` values, each of which opens all pairs that it can."""
+        pairs = (PAIRS_BESIDE + 1) * widest
+        return ListsRoom(
+            np.empty(pairs, np.int64),
+            np.empty(pairs, np.int64),
+            np.empty(pairs * deepest, np.int64),
+            np.empty(pairs * deepest, np.int64),
+            np.empty(pairs * deepest, np.int64),
+            np.zeros(len(self.lists.size_starts), np.int32),
+            np.full(len(self.fields.kinds), -1, np.int32),
+        )
 
     def nbytes(self) -> int:
         """Bytes of all of it, without values, operands and expressions."""
-        lists = sum(array.nbytes for table in (self.lists, self.clause_lists) for array in table)
-        return int(
-            self.conjunctions.nbytes() + self.clauses.nbytes() + lists + self.numbers.nbytes - self.value_bytes()
-        )
+        tables = sum(array.nbytes for table in (self.lists, self.fields) for array in table)
+        return int(self.members.nbytes() + tables - self.value_bytes())
 
     def value_bytes(self) -> int:
-        return int(self.lists.values.nbytes + self.clause_lists.values.nbytes)
-
-
-def _keys_of_lists(lists: PostingLists) -> NDArray[np.int64]:
-    """A number for each pair and size, ascending with both."""
-    pairs = np.repeat(np.arange(len(lists.list_starts) - 1), np.diff(lists.list_starts))
-    return pairs * len(lists.size_starts) + lists.list_sizes
-
-
-def _deepest(lists: PostingLists) -> int:
-    """The most lists of one size that a pair has."""
-    firsts = np.flatnonzero(np.diff(_keys_of_lists(lists), prepend=-1))
-    return int(np.diff(firsts, append=len(lists.list_sizes)).max(initial=0))
+        """Bytes of values and operands."""
+        return int(self.lists.values.nbytes + self.fields.operands.nbytes)

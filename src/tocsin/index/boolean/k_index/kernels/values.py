@@ -6,17 +6,35 @@ to verification: it finds every predicate that has a range at all. A predicate o
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.code_sets import CodeSets
 from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
+from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.numbers import key_of_number, number_of_key
 from tocsin.kernels.searching import place_of
+
+
+class Asked(NamedTuple):
+    """Predicates, and what their ranges are enumerated over."""
+
+    sets: CodeSets
+    fields: Fields
+    domain: NDArray[np.int64]  # (2,) the lowest and highest integer
+
+
+class FieldValues(NamedTuple):
+    """The values that have pairs. D fields, V values."""
+
+    starts: NDArray[np.int64]  # (D + 1,)
+    values: NDArray[np.int64]  # (V,) payloads, ascending within a field
+
 
 # A field's pairs: these, and then one a value.
 PRESENT: Final = 0  # any value: what NOT IN needs
@@ -28,6 +46,7 @@ FINE: Final = 0
 TEXTS: Final = 1  # a range of strings
 OPEN: Final = 2  # a range without an end, and no domain
 LONG: Final = 3  # a range of too many values
+LARGE: Final = 4  # beside too many others
 
 
 @inlined
@@ -105,16 +124,11 @@ def _has_range(sets: CodeSets, predicate: int, last: int) -> bool:
 
 
 @kernel
-def problems(
-    sets: CodeSets,
-    kinds: NDArray[np.uint8],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    domain: NDArray[np.int64],
-    declared: bool,
-    most: int,
-) -> NDArray[np.uint8]:
-    """(P,) why a predicate cannot be enumerated, FINE where it can."""
+def problems(asked: Asked, declared: bool, most: int) -> NDArray[np.uint8]:
+    """(P,) why a predicate cannot be enumerated, FINE where it can; ranges of `most` values can."""
+    about = viewed(asked)
+    sets, domain, kinds = about.sets, about.domain, about.fields.kinds
+    operand_starts, operands = about.fields.operand_starts, about.fields.operands
     out = np.zeros(len(sets.fields), np.uint8)
     for predicate in range(len(sets.fields)):
         field = sets.fields[predicate]
@@ -134,17 +148,14 @@ def problems(
 
 
 @kernel
-def intervals(
-    sets: CodeSets,
-    kinds: NDArray[np.uint8],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    domain: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def intervals(asked: Asked) -> NDArray[np.int64]:
     """(N, 4) every named range as field, is single, first, last: a single payload, or integers of the domain.
 
     No predicate has a problem.
     """
+    about = viewed(asked)
+    sets, domain, kinds = about.sets, about.domain, about.fields.kinds
+    operand_starts, operands = about.fields.operand_starts, about.fields.operands
     rows = np.empty((len(sets.lows) + len(sets.fields), 4), np.int64)
     count = 0
     for predicate in range(len(sets.fields)):
@@ -200,25 +211,19 @@ def enumerated(
 
 
 @kernel
-def post(
-    sets: CodeSets,
-    kinds: NDArray[np.uint8],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    domain: NDArray[np.int64],
-    value_starts: NDArray[np.int64],
-    values: NDArray[np.int64],
-    places: NDArray[np.int64],
-    entries: NDArray[np.int32],
-) -> None:
-    """Write the postings of all conjunctions or clauses to their pairs, from `places` on; without room, only move."""
-    for conjunction in range(len(sets.starts) - 1):
-        for predicate in range(sets.starts[conjunction], sets.starts[conjunction + 1]):
+def post(asked: Asked, found: FieldValues, places: NDArray[np.int64], entries: NDArray[np.int32]) -> None:
+    """Write the postings of all clauses to their pairs, from `places` on; without room, only move."""
+    about = viewed(asked)
+    sets, domain, kinds = about.sets, about.domain, about.fields.kinds
+    operand_starts, operands = about.fields.operand_starts, about.fields.operands
+    value_starts, values = found.starts, found.values
+    for clause in range(len(sets.starts) - 1):
+        for predicate in range(sets.starts[clause], sets.starts[clause + 1]):
             field = np.int64(sets.fields[predicate])
             begin, stop = operand_starts[field], operand_starts[field + 1]
             ranged = _has_range(sets, predicate, 2 * (stop - begin))
             base = value_starts[field] + PAIRS_BESIDE * field
-            entry = 2 * conjunction + 1
+            entry = 2 * clause + 1
             if sets.negated[predicate]:
                 _put(base + PRESENT, entry, places, entries)
                 entry -= 1

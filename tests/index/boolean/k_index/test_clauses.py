@@ -11,39 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
-from tests import strategies as own
-from tests.index.asking import Event, batch, compiled, pairs
-from tests.index.test_k_index import TO_15, asked
-from tests.naive import match as naive
-from tocsin.columns.expressions.compiled import compile_expressions
-from tocsin.columns.numbers import numbers_of
-from tocsin.index.alive import everyone
+from tests.index.asking import Event, compiled, pairs
+from tests.index.boolean.k_index.test_index import TO_15, asked, clause_lists
 from tocsin.index.boolean.be_tree import BETreeBuilder
-from tocsin.index.boolean.k_index import KIndex, KIndexBuilder
-from tocsin.index.boolean.k_index.kernels.values import ODD, PAIRS_BESIDE, PRESENT
+from tocsin.index.boolean.k_index import KIndexBuilder
 
 Predicate: TypeAlias = tuple[str, str, tuple[Any, ...]]
 """An attribute, an operator and its operands."""
 Clauses: TypeAlias = Sequence[Sequence[Predicate]]
-
-
-def clause_lists(index: KIndex) -> dict[tuple[int, str, float | str], list[list[str]]]:
-    """The lists by (size, attribute, value) of an index over numbers; an entry as in S1.0, with its clause."""
-    lists, fields, owners = index.layout.clause_lists, index.layout.conjunctions.fields, index.layout.clauses.owners
-    found: dict[tuple[int, str, float | str], list[list[str]]] = {}
-    for attribute, name in enumerate(index.attributes):
-        for field in range(*fields.starts[attribute : attribute + 2]):
-            first, stop = lists.value_starts[field : field + 2]
-            base = int(first) + PAIRS_BESIDE * field
-            values: dict[int, float | str] = {base + PRESENT: "present", base + ODD: "odd"}
-            values |= {base + PAIRS_BESIDE + i: v for i, v in enumerate(numbers_of(lists.values[first:stop]).tolist())}
-            for pair, value in values.items():
-                for at in range(*lists.list_starts[pair : pair + 2]):
-                    span = slice(*lists.entry_starts[at : at + 2])
-                    own_entries = zip(lists.entries[span].tolist(), index.layout.numbers[span].tolist(), strict=True)
-                    shown = [("S" if e & 1 else "-S") + f"{owners[e >> 1] + 1}.{clause}" for e, clause in own_entries]
-                    found.setdefault((int(lists.list_sizes[at]), name, value), []).append(shown)
-    return found
 
 
 def text_of(clauses: Clauses) -> str:
@@ -96,28 +71,6 @@ def test_every_clause_counts(several: list[Clauses], events: list[Event]) -> Non
 
     expected = [(i, s) for i, event in enumerate(events) for s, one in enumerate(several) if counted(one, event)]
     assert pairs(found) == expected
-
-
-@given(
-    expressions=st.lists(
-        st.one_of(own.conjunctions_of_clauses(), own.comparisons_with_constants()), min_size=1, max_size=16
-    ),
-    events=st.lists(own.python_events(), min_size=1, max_size=12),
-    domain=st.sampled_from([(-2, 3), (0, 0), (1, 0)]),
-)
-def test_answers_like_the_oracle(expressions, events, domain) -> None:
-    """Clauses, conjunctions and disjunctions beside each other, of every type, over any domain or none."""
-    index, kept = None, expressions
-    while index is None:
-        try:
-            index = KIndexBuilder(*domain).build(compile_expressions(kept))
-        except tocsin.UnsuitableIndex as error:
-            kept = kept[: error.number] + kept[error.number + 1 :]
-
-    found = index.match(batch(index, events))
-
-    assert pairs(found) == naive.match(list(enumerate(kept)), events)
-    assert found.candidates_examined >= found.verified
 
 
 def test_lists_of_clauses() -> None:
@@ -265,15 +218,6 @@ def test_only_odd_values_are_verified() -> None:
 
     assert (enumerated.candidates_examined, enumerated.verified, pairs(enumerated)) == (1, 0, [(0, 0)])
     assert (odd.candidates_examined, odd.verified, pairs(odd)) == (1, 1, [])
-
-
-def test_the_gone_are_left_out() -> None:
-    """Of conjunctions and of clauses alike."""
-    index = TO_15.build(compiled(["A = 1", "A = 1 AND (B = 1 OR C = 1)", "A = 1 AND (B = 1 OR C = 2)"]))
-    alive = everyone(3)
-    alive[0] &= ~np.uint64(2)
-
-    assert pairs(index.match(batch(index, [{"A": 1, "B": 1}]), alive)) == [(0, 0), (0, 2)]
 
 
 def test_long_lists_of_many_sizes() -> None:
