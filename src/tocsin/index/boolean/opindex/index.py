@@ -28,7 +28,7 @@ from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
 from tocsin.index.boolean.expressions import OverExpressions
 from tocsin.index.boolean.opindex.building import build_lists
-from tocsin.index.boolean.opindex.kernels.layouts import OpLists
+from tocsin.index.boolean.opindex.kernels.layouts import Counters, OpLists
 from tocsin.index.boolean.opindex.matching import Matching
 from tocsin.index.boolean.opindex.rewriting import rewrite
 from tocsin.index.protocols import Alive, Arrays, Best, Found
@@ -47,7 +47,7 @@ class OpIndex(OverExpressions):
         dictionaries, structure = lists[:2], lists[2:]
         super().__init__(compiled, _nbytes(structure), _nbytes(dictionaries))
         self._lists = lists
-        self._matching = Matching(compiled, lists.prefixes, segments, signature_bits)
+        self._matching = Matching(compiled, lists, segments, signature_bits)
 
     @property
     def lists(self) -> OpLists:
@@ -55,39 +55,36 @@ class OpIndex(OverExpressions):
         return self._lists
 
     def places(self) -> dict[str, int]:
-        counters = self._lists.counters
-        copies = np.bincount(counters.owners, minlength=len(self))
-        clauses = len(np.unique(counters.bitmap_owners))
+        copies = np.bincount(self._lists.counted.owners, minlength=len(self))
         found = {
             "conjunctions, counted": int((copies == 1).sum()),
             "several conjunctions, each counted": int((copies > 1).sum()),
-            "conjunctions of clauses": clauses,
+            "conjunctions of clauses": len(np.unique(self._lists.clauses.owners)),
         }
         return found | {"never satisfied": len(self) - sum(found.values())}
 
     def place(self, number: int) -> str:
         """Under which pivots a subscription lies. Cost: linear in the subscriptions."""
-        counters = self._lists.counters
-        counted = self._pivot_names(counters.stops, np.flatnonzero(counters.owners == number))
-        clauses = self._pivot_names(counters.bitmap_stops, np.flatnonzero(counters.bitmap_owners == number))
+        counted = self._pivot_names(self._lists.counted, number)
+        clauses = self._pivot_names(self._lists.clauses, number)
         if counted:
             return f"counted in the lists of pivot {' and of '.join(counted)}"
         if clauses:
             return f"its clauses noted in the lists of pivot {' and of '.join(clauses)}"
         return "never satisfied"
 
-    def _pivot_names(self, stops: np.ndarray, counters: np.ndarray) -> list[str]:
-        """The names of the attributes under which some counters are."""
+    def _pivot_names(self, counters: Counters, number: int) -> list[str]:
+        """The names of the attributes under which a subscription has counters."""
         directory, fields = self._lists.directory, self._lists.fields
-        numbers = np.searchsorted(stops, counters, side="right")
+        own = np.flatnonzero(counters.owners == number)
+        numbers = np.searchsorted(counters.starts[1:], own, side="right")
         chosen = np.flatnonzero(np.isin(directory.pivots, numbers))
         attributes = np.searchsorted(fields.starts, chosen, side="right") - 1
         return [self.attributes[attribute] for attribute in np.unique(attributes).tolist()]
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         """All matches; `best` is of no use to it."""
-        living = self._everyone if alive is None else alive
-        return self._matching.match(self._lists, batch, self._binder.bind(batch), living)
+        return self._matching.match(batch, self._binder.bind(batch), self._everyone if alive is None else alive)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from tests.index.asking import assert_alike, batch, compiled, pairs
 from tests.naive import match as naive
 from tocsin.columns.expressions.compiled import compile_expressions
 from tocsin.index import Found, parse_index
-from tocsin.index.alive import everyone
 from tocsin.index.boolean.opindex import OpIndexBuilder
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.statistics import Statistics
@@ -176,30 +174,6 @@ def test_a_clause_of_between_is_multiplied_out():
     assert len(asked(texts, events).subscriptions) > 10
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("a IS NULL", "IS NULL holds where"),
-        ("a = 1 AND b IS NULL", "IS NULL holds where"),
-        ("TRUE", "holds for every event"),
-        ("a = 1 OR TRUE", "holds for every event"),
-        ("a = b", "compares two attributes"),
-        ("a + 1 = 2", "compares two attributes, or calculates"),
-        ("A_CONTAINS(l, ('x'))", "about arrays"),
-        ("S_INTERSECTS(p, POINT(1 2))", "about geometries"),
-        ("(a = 1) = (b = 2)", "as a value"),
-        (" AND ".join(f"(a = {k} OR b = {k})" for k in range(65)), "in conjunctive more than 64"),
-    ],
-)
-def test_what_it_cannot_hold_is_refused(text, reason):
-    """The message says what came, what is allowed and what to do."""
-    with pytest.raises(tocsin.UnsuitableIndex, match=reason) as caught:
-        OpIndexBuilder().build(compiled(["a = 1", text]))
-
-    assert caught.value.number == 1
-    assert "'auto'" in str(caught.value)
-
-
 def test_sixty_four_clauses_are_a_whole_bitmap():
     """As many clauses as a bitmap has bits."""
     text = " AND ".join(f"(a{k} = 1 OR b{k} = 1)" for k in range(64))
@@ -221,25 +195,6 @@ def test_prefixes_within_prefixes():
     found = asked(texts, events)
 
     assert len(found.subscriptions) > 200
-
-
-def test_only_the_living_are_found():
-    """What is gone is left out; what is examined stays."""
-    expressions = compiled([f"n >= {k}" for k in range(200)])
-    alive = everyone(200)
-    alive[1] = np.uint64(0)
-    found = OpIndexBuilder().build(expressions).match(batch(expressions, [{"n": 150}]), alive)
-
-    assert [s for _, s in pairs(found)] == [*range(64), *range(128, 151)]
-    assert found.candidates_examined == 200
-    assert found.verified == 151
-
-
-def test_output_larger_than_the_first_room():
-    """When everything matches, every pair comes out once."""
-    found = asked(["n = 1"] * 3000, [{"n": 1}] * 40)
-
-    assert len(found.subscriptions) == 120_000
 
 
 def test_statistics_choose_the_pivot():
@@ -274,5 +229,5 @@ def test_sizes_of_a_large_build_are_linear():
     index = OpIndexBuilder().build(compile_expressions(map(tocsin.parse, texts)))
 
     assert len(index.lists.entries.keys) == 4 * 2000
-    assert len(index.lists.counters.owners) == 2000
-    assert index.lists.counters.needed.tolist() == [3] * 2000
+    assert len(index.lists.counted.owners) == 2000
+    assert index.lists.counted.needed.tolist() == [3] * 2000

@@ -21,8 +21,8 @@ from tocsin.index.boolean.opindex.kernels.layouts import (
     EQUAL,
     OPERATORS,
     WIDTH,
-    operand_bit,
     segment_of,
+    signature_bit,
 )
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.statistics import Statistics
@@ -40,7 +40,7 @@ SIGNS = {EQUAL: "=", AT_MOST: "<=", AT_LEAST: ">="}
 
 def shown(index: OpIndex, segments: int) -> dict[tuple[str, str], list[list[str]]]:
     """The lists by pivot and operator, segment by segment, each predicate with its subscription, from 1 on."""
-    _, _, directory, entries, counters = index.lists
+    directory, entries, counters = index.lists.directory, index.lists.entries, index.lists.counted
     found = {}
     for field in np.flatnonzero(directory.pivots >= 0).tolist():
         row = directory.pivots[field] * WIDTH
@@ -48,7 +48,7 @@ def shown(index: OpIndex, segments: int) -> dict[tuple[str, str], list[list[str]
         for operator in range(OPERATORS):
             number = int(directory.rows[row + operator])
             runs = range(number * segments, (number + 1) * segments) if number >= 0 else ()
-            parts = [range(directory.starts[run], directory.stops[run]) for run in runs]
+            parts = [range(*directory.starts[run : run + 2]) for run in runs]
             found[name(index, field), SIGNS.get(operator, "?")] = [
                 [
                     f"{predicate(index, int(entries.keys[e]), SIGNS[operator])} "
@@ -98,8 +98,8 @@ def test_figure_5_the_predicate_lists():
 
 def test_figure_5_the_counter_arrays():
     """A counter waits for as many predicates as its subscription has, an IN being one and a BETWEEN two."""
-    counters = table_1().lists.counters
-    arrays = [counters.needed[a:b].tolist() for a, b in zip(counters.starts, counters.stops, strict=True)]
+    counters = table_1().lists.counted
+    arrays = [counters.needed[slice(*counters.starts[p : p + 2])].tolist() for p in range(3)]
 
     assert arrays == [[2, 2, 1], [4], [2, 4]]
 
@@ -135,14 +135,14 @@ def test_example_3_a_bit_that_is_off_rules_a_search_out():
     texts = [f"p = 1 AND a{k % 9} = {k}" for k in range(60)]
     shares = Statistics({"p": 0.01} | {f"a{k}": 0.5 for k in range(9)}, "given")
     index = OpIndexBuilder(4, 64).build(compiled(texts), shares)
-    _, _, directory, entries, _ = index.lists
+    directory, entries = index.lists.directory, index.lists.entries
     (pivot,) = directory.pivots[directory.pivots >= 0].tolist()
     number = int(directory.rows[pivot * WIDTH + EQUAL])
     stored = set(entries.keys.tolist())
     clear = 0
     for key in {(key >> 32 << 32) + code for key in stored for code in range(200)}:
         segment = number * 4 + int(segment_of(key >> 32, 4))
-        is_set = int(directory.signatures[segment]) >> int(operand_bit(key, 64)) & 1
+        is_set = int(directory.signatures[segment]) >> int(signature_bit(EQUAL, key, 64)) & 1
         assert is_set or key not in stored
         clear += not is_set
 
@@ -212,7 +212,7 @@ def test_section_6_1_a_clause_with_one_predicate_needs_one_pivot():
     index = OpIndexBuilder().build(compiled([text]))
 
     assert index.place(0) == "its clauses noted in the lists of pivot d"
-    assert index.lists.counters.clauses.tolist() == [0b1111]
+    assert index.lists.clauses.needed.tolist() == [0b1111]
 
 
 def test_section_6_1_ties_go_to_the_rarest_attributes():
@@ -228,7 +228,7 @@ def test_a_disjunction_of_one_attribute_needs_no_clause():
     """NOT BETWEEN and IN count once, however many entries they have."""
     index = OpIndexBuilder().build(compiled(["a NOT BETWEEN 3 AND 5 AND b IN (1, 2, 3) AND c <> 4"]))
 
-    assert index.lists.counters.needed.tolist() == [3]
+    assert index.lists.counted.needed.tolist() == [3]
     assert len(index.lists.entries.keys) == 2 + 3 + 1
     with pytest.raises(tocsin.UnsuitableIndex):
         OpIndexBuilder().build(compiled(["a IS NULL"]))
