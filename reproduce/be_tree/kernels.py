@@ -18,7 +18,7 @@ from tocsin.index.boolean.be_tree.kernels.nodes import (
     unlink,
 )
 from tocsin.index.fields.kernels.code_sets import predicate_on
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, kernel
 from tocsin.kernels.packing import viewed
 
 
@@ -48,12 +48,12 @@ def delete(growing: Growth, conjunction: int) -> bool:
     return True
 
 
-@kernel
+@inner
 def _is_empty(tree: Growing, node: int) -> bool:
     return tree.counts[node] == 0 and tree.directories[node] < 0 and tree.lefts[node] < 0 and tree.rights[node] < 0
 
 
-@kernel
+@inner
 def _remove(tree: Growing, node: int) -> int:
     """Remove an empty c-node, and its p-node if it is all of it; returns the c-node above."""
     partition = np.int64(tree.partitions[node])
@@ -71,7 +71,7 @@ def _remove(tree: Growing, node: int) -> int:
     return up
 
 
-@kernel
+@inner
 def _whole_of(tree: Growing, partition: int, node: int) -> int:
     """The c-node that one is a half of, -1 where it has all values of its p-node."""
     up, at = np.int64(-1), np.int64(tree.p_tops[partition])
@@ -82,7 +82,7 @@ def _whole_of(tree: Growing, partition: int, node: int) -> int:
     return up
 
 
-@kernel
+@inner
 def _remove_partition(tree: Growing, partition: int) -> None:
     slots, owners, fields = tree.slots, tree.p_owners, tree.p_fields
     before, at = np.int64(-1), np.int64(tree.directories[owners[partition]])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.boolean.conjunctions.kernels import Values, find
 from tocsin.index.fields.kernels.code_sets import CodeSets, holds
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.packing import is_table
 from tocsin.kernels.searching import place_of
 
@@ -65,7 +65,7 @@ def find_in_tree(
     return found, reached, reached
 
 
-@kernel
+@inner
 def _take(held: HeldTree, own_fields: NDArray[np.int32], room: TreeRoom, hits: NDArray[np.int32]) -> tuple[int, int]:
     """Write the conjunctions that hold for an event with these fields; how many, and of how many reached."""
     tree, sets, codes, stack = held.tree, held.sets, room.codes, room.stack

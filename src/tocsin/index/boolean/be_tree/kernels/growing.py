@@ -26,7 +26,7 @@ from tocsin.index.boolean.be_tree.kernels.nodes import (
     unlink,
 )
 from tocsin.index.fields.kernels.code_sets import CodeSets, predicate_on
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 
 
@@ -54,7 +54,7 @@ def insert(growing: Growth, conjunctions: NDArray[np.int32], first: int, most: i
     return len(conjunctions) + 1
 
 
-@kernel
+@inner
 def _settle(growth: Growth, most: int) -> bool:
     """Cluster and partition until no l-node overflows; False where there is no room."""
     tree = growth.tree
@@ -73,7 +73,7 @@ def _settle(growth: Growth, most: int) -> bool:
     return True
 
 
-@kernel
+@inner
 def _insert_one(growth: Growth, conjunction: int) -> None:
     """Go down to the l-node of a conjunction, and add it."""
     tree, sets = growth.tree, growth.sets
@@ -97,7 +97,7 @@ def _insert_one(growth: Growth, conjunction: int) -> None:
     add(tree, node, conjunction)
 
 
-@kernel
+@inner
 def _half(growth: Growth, node: int, predicate: int) -> int:
     """The half of a halved c-node that covers a predicate, made if it is not there; -1 if neither does."""
     tree, sets = growth.tree, growth.sets
@@ -128,7 +128,7 @@ def gain(growth: Growth, predicate: int) -> float:
     return 1.0 - allowed / (2.0 * (operand_starts[field + 1] - operand_starts[field]) + 1.0)
 
 
-@kernel
+@inner
 def _cluster(growth: Growth, node: int) -> None:
     """Halve a c-node's range, and move what a half covers."""
     tree, sets = growth.tree, growth.sets
@@ -143,7 +143,7 @@ def _cluster(growth: Growth, node: int) -> None:
         conjunction = following
 
 
-@kernel
+@inner
 def _partition(growth: Growth, node: int) -> None:
     """Make a p-node of the best attribute that is left, and move what has it; or else know that all are stuck."""
     tree, sets, operand_starts = growth.tree, growth.sets, growth.operand_starts
@@ -169,7 +169,7 @@ def _partition(growth: Growth, node: int) -> None:
         conjunction = following
 
 
-@kernel
+@inner
 def _best_field(growth: Growth, node: int) -> int:
     """The field of highest score in an l-node that no p-node above is about, the lowest of several; -1 for none."""
     tree, sets = growth.tree, growth.sets

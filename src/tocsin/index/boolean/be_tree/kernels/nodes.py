@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 
 # Places in `Growing.state`.
@@ -60,7 +60,7 @@ class Growing(NamedTuple):
     state: NDArray[np.int64]  # (STATE,)
 
 
-@kernel
+@inner
 def has_room(tree: Growing) -> bool:
     """Whether a step can be made."""
     state = tree.state
@@ -71,7 +71,7 @@ def has_room(tree: Growing) -> bool:
     )
 
 
-@kernel
+@inner
 def new_node(tree: Growing, field: int, low: int, high: int, partition: int) -> int:
     """Make a c-node without anything in it, of one that is free if there is any."""
     state = tree.state
@@ -88,7 +88,7 @@ def new_node(tree: Growing, field: int, low: int, high: int, partition: int) -> 
     return node
 
 
-@kernel
+@inner
 def add(tree: Growing, node: int, conjunction: int) -> None:
     """Add a conjunction to an l-node, at its head; it may then overflow."""
     tree.nexts[conjunction] = tree.members[node]
@@ -101,7 +101,7 @@ def add(tree: Growing, node: int, conjunction: int) -> None:
         tree.state[WAITING] += 1
 
 
-@kernel
+@inner
 def unlink(tree: Growing, node: int, before: int, conjunction: int) -> None:
     """Take a conjunction out of an l-node, where it stands behind another one, or first (-1)."""
     if before < 0:
@@ -111,7 +111,7 @@ def unlink(tree: Growing, node: int, before: int, conjunction: int) -> None:
     tree.counts[node] -= 1
 
 
-@kernel
+@inner
 def new_partition(tree: Growing, node: int, field: int) -> int:
     """Make a p-node of a c-node, of one that is free if there is any."""
     state = tree.state
@@ -135,7 +135,7 @@ def first_slot(node: int, field: int, slots: int) -> int:
     return np.int64((mixed >> np.uint64(32)) & np.uint64(slots - 1))
 
 
-@kernel
+@inner
 def slot_of(tree: Growing, node: int, field: int) -> int:
     """The slot of a c-node's p-node of a field, or the empty one where it would be."""
     slots = tree.slots

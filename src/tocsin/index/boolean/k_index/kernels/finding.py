@@ -31,7 +31,7 @@ from tocsin.index.boolean.k_index.kernels.lists import (
 )
 from tocsin.index.fields.kernels.code_sets import CodeSets, is_met
 from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner
 from tocsin.kernels.packing import is_table
 
 
@@ -43,7 +43,7 @@ class HeldLists(NamedTuple):
     sets: CodeSets  # the predicates of each clause
 
 
-@kernel
+@inner
 def find_in_lists(
     held: HeldLists, fields: Fields, values: Values, count: int, room: ListsRoom, hits: NDArray[np.int32]
 ) -> tuple[int, int, int]:
@@ -68,7 +68,7 @@ def find_in_lists(
     return _verified(held, values, count, room.codes, hits, found), examined, found - always
 
 
-@kernel
+@inner
 def _of_size(
     lists: PostingLists, room: ListsRoom, count: int, size: int, hits: NDArray[np.int32], found: int
 ) -> tuple[int, int]:
@@ -100,7 +100,7 @@ def _of_size(
     return found, examined
 
 
-@kernel
+@inner
 def _verified(
     held: HeldLists, values: Values, count: int, codes: NDArray[np.int32], hits: NDArray[np.int32], found: int
 ) -> int:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, kernel
 
 
 class OfMembers(NamedTuple):
@@ -66,7 +66,7 @@ def make_lists(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], clause
     return out
 
 
-@kernel
+@inner
 def _turns(
     pair_starts: NDArray[np.int64], posted: NDArray[np.int32], clauses: OfMembers
 ) -> tuple[NDArray[np.int32], int]:
@@ -87,7 +87,7 @@ def _turns(
     return turns, lists
 
 
-@kernel
+@inner
 def _write(
     posted: NDArray[np.int32],
     turns: NDArray[np.int32],

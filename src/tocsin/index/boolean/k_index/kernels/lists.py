@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.boolean.conjunctions.kernels import Values
 from tocsin.index.boolean.k_index.kernels.values import PAIRS_BESIDE, PRESENT, in_domain
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.searching import place_of
 
 ENTRY: Final = 30
@@ -59,7 +59,7 @@ class ListsRoom(NamedTuple):
     codes: NDArray[np.int32]  # (D,) the event's code of each field while it verifies; else -1
 
 
-@kernel
+@inner
 def open_pairs(
     lists: PostingLists, kinds: NDArray[np.uint8], values: Values, count: int, room: ListsRoom
 ) -> tuple[int, bool]:
@@ -88,7 +88,7 @@ def _open_pair(list_starts: NDArray[np.int64], pair: int, room: ListsRoom, found
     return found + np.int64(list_starts[pair] < list_starts[pair + 1])
 
 
-@kernel
+@inner
 def open_size(lists: PostingLists, room: ListsRoom, pairs: int, wanted: int) -> int:
     """Open the lists of a size that the first pairs have, once those of larger sizes have been; how many."""
     sizes, entry_starts = lists.list_sizes, lists.entry_starts

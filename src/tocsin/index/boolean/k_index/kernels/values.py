@@ -15,9 +15,9 @@ from tocsin.index.fields.kernels.code_sets import CodeSets
 from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.numbers import key_of_number, number_of_key
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.searching import place_of
 
 
@@ -113,7 +113,7 @@ def _problem(kind: int, lowest: int, highest: int, first: int, last: int, declar
     return LONG if last > first and last - first >= most else FINE
 
 
-@kernel
+@inner
 def _has_range(sets: CodeSets, predicate: int, last: int) -> bool:
     """Whether a predicate names more than single values."""
     for part in range(_parts(sets, predicate)):

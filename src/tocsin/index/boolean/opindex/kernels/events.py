@@ -16,7 +16,7 @@ from tocsin.index.boolean.opindex.kernels.layouts import OpLists, Prefixes, fiel
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.fields.kernels.layouts import PRESENT, Fields
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.programs.layouts import Bound, Events, Expressions
 
 
@@ -72,7 +72,7 @@ def widest_event(
     return widest
 
 
-@kernel
+@inner
 def read_event(asked: OpQuestion, event: int) -> int:
     """Write an event's values; returns how many fields it has."""
     fields, events, bound, out = asked.lists.fields, asked.events, asked.bound, asked.scratch
@@ -107,7 +107,7 @@ def _write_pair(asked: OpQuestion, field: int, key: int, at: int) -> None:
     out.operand_bits[at] = operand_bit(key, asked.bits)
 
 
-@kernel
+@inner
 def read_prefixes(asked: OpQuestion, values: int) -> int:
     """Write the prefixes that an event's strings begin with behind its values; returns where they end.
 
@@ -132,7 +132,7 @@ def read_prefixes(asked: OpQuestion, values: int) -> int:
     return count
 
 
-@kernel
+@inner
 def last_not_behind(prefixes: Prefixes, group: int, text: NDArray[np.uint8], first: int, stop: int) -> int:
     """The last prefix of a group that does not sort behind text[first:stop]; -1 where all do."""
     low = np.int64(prefixes.group_starts[group])
@@ -153,7 +153,7 @@ def last_not_behind(prefixes: Prefixes, group: int, text: NDArray[np.uint8], fir
     return low - 1 if low > begin else np.int64(-1)
 
 
-@kernel
+@inner
 def begins_with(text: NDArray[np.uint8], first: int, stop: int, prefixes: Prefixes, number: int) -> bool:
     """Whether text[first:stop] begins with a prefix."""
     begin = prefixes.text_starts[number]

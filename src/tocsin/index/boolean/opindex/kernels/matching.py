@@ -30,7 +30,7 @@ from tocsin.index.boolean.opindex.kernels.layouts import (
     Counters,
 )
 from tocsin.kernels.answers.ordering import SPARE, put_in_order
-from tocsin.kernels.jit import inlined, kernel, prefetch
+from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.patterns import fits_pattern
 from tocsin.kernels.searching import first_at_least
@@ -195,7 +195,7 @@ def _search_segment(asked: OpQuestion, form: int, survivor: int, base: int, foun
     return _take(asked, form, at, end, high, base, found)
 
 
-@kernel
+@inner
 def _pattern_holds(asked: OpQuestion, literal: int, string: int) -> bool:
     """Whether a string of the batch fits a LIKE pattern or has a match of a regular expression; negated, does not."""
     return fits_pattern(asked.leaves, literal >> 1, string, asked.bound) != (literal & 1 == 1)
