@@ -1,5 +1,7 @@
-"""What do posting lists lead to? Members: an expression that is a conjunction of clauses, or a conjunction of one that
-is multiplied out, whose clauses are its predicates.
+"""What do posting lists lead to? Members: conjunctions of clauses, as sets of rank codes.
+
+An expression that is written in clauses is a member. Of one that is multiplied out, each conjunction is, its clauses
+being its predicates.
 
 A clause's predicates each stand for themselves, whatever else asks about their field: they are alternatives. Only the
 clauses of one predicate must hold together, so those on one field are merged, as in a conjunction.
