@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,40 +11,70 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
+from tests.index.asking import assert_alike, batch, compiled, pairs
 from tests.naive import match as naive
 from tocsin.columns.arrays import frozen
-from tocsin.columns.events.batch import Wanted
-from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.index import Best, Registration, registrations
+from tocsin.index import Best, parse_index, registrations
 from tocsin.index.alive import everyone
+from tocsin.index.protocols import Builder
 from tocsin.kernels.answers.scores import block_maxima
 
 MATCHERS = [r for r in registrations() if r.question == "all matches"]
+WITH_OPTIONS = (
+    "opindex(segments=1, signature_bits=0)",
+    "opindex(segments=2, signature_bits=3)",
+    "k_index(lowest=-2, highest=3)",
+    "k_index(lowest=0, highest=0)",
+    "be_tree(max_cap=1)",
+    "be_tree(max_cap=3)",
+)
 
 
-@pytest.fixture(params=MATCHERS, ids=lambda r: r.name)
-def registration(request: pytest.FixtureRequest) -> Registration:
-    return request.param
+class Asked(NamedTuple):
+    """An index as a user asks for it."""
+
+    text: str
+
+    @property
+    def name(self) -> str:
+        return parse_index(self.text)[0].name
+
+    def builder(self) -> Builder:
+        registration, options = parse_index(self.text)
+        return registration.builder(**options)
 
 
-def accepted(registration: Registration, expressions: list) -> list:
+@pytest.fixture(params=[r.name for r in MATCHERS])
+def index(request: pytest.FixtureRequest) -> Asked:
+    """Every matcher."""
+    return Asked(request.param)
+
+
+@pytest.fixture(params=[*(r.name for r in MATCHERS), *WITH_OPTIONS])
+def any_index(request: pytest.FixtureRequest) -> Asked:
+    """Every matcher, with and without options."""
+    return Asked(request.param)
+
+
+def accepted(index: Asked, expressions: list) -> list:
     """The expressions that an index takes: all of them, unless it is a paper's structure with limits of its own."""
     while expressions:
         try:
-            registration.builder().build(compile_expressions(expressions))
+            index.builder().build(compile_expressions(expressions))
             break
         except tocsin.UnsuitableIndex as error:
-            assert registration.name not in ("access", "scan")
+            assert index.name not in ("access", "scan")
             expressions = expressions[: error.number] + expressions[error.number + 1 :]
     return expressions
 
 
-def answers(registration: Registration, expressions: list, events: list) -> list[tuple[int, int]]:
+def answers(index: Asked, expressions: list, events: list) -> list[tuple[int, int]]:
     compiled = compile_expressions(expressions)
-    batch = encode_objects(enumerate(events), Wanted(compiled.attributes))
-    found = registration.builder().build(compiled).match(batch)
-    return list(zip(batch.rows[found.events].tolist(), found.subscriptions.tolist(), strict=True))
+    given_events = batch(compiled, events)
+    found = index.builder().build(compiled).match(given_events)
+    assert found.candidates_examined >= found.verified
+    return list(zip(given_events.rows[found.events].tolist(), found.subscriptions.tolist(), strict=True))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -50,12 +82,12 @@ def answers(registration: Registration, expressions: list, events: list) -> list
     expressions=st.lists(own.expressions(max_depth=6), min_size=1, max_size=8),
     events=st.lists(own.python_events(), min_size=1, max_size=8),
 )
-def test_answers_like_the_oracle(registration, expressions, events):
+def test_answers_like_the_oracle(any_index, expressions, events):
     """Ids, events and their order equal the oracle's."""
-    expressions = accepted(registration, expressions)
+    expressions = accepted(any_index, expressions)
     expected = naive.match(list(enumerate(expressions)), events)
 
-    assert answers(registration, expressions, events) == expected
+    assert answers(any_index, expressions, events) == expected
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -65,12 +97,12 @@ def test_answers_like_the_oracle(registration, expressions, events):
     ),
     events=st.lists(own.python_events(), min_size=1, max_size=8),
 )
-def test_answers_like_the_oracle_about_clauses(registration, expressions, events):
+def test_answers_like_the_oracle_about_clauses(any_index, expressions, events):
     """What indexes hold in a normal form means what it is written as."""
-    expressions = accepted(registration, expressions)
+    expressions = accepted(any_index, expressions)
     expected = naive.match(list(enumerate(expressions)), events)
 
-    assert answers(registration, expressions, events) == expected
+    assert answers(any_index, expressions, events) == expected
 
 
 @settings(
@@ -81,17 +113,17 @@ def test_answers_like_the_oracle_about_clauses(registration, expressions, events
     expressions=st.lists(own.expressions(max_depth=2), min_size=1, max_size=20),
     events=st.lists(own.json_events(), min_size=65, max_size=140),
 )
-def test_answers_like_the_oracle_across_blocks(registration, expressions, events):
+def test_answers_like_the_oracle_across_blocks(index, expressions, events):
     """More events than one block of the verifier holds change nothing."""
-    expressions = accepted(registration, expressions)
+    expressions = accepted(index, expressions)
     expected = naive.match(list(enumerate(expressions)), events)
 
-    assert answers(registration, expressions, events) == expected
+    assert answers(index, expressions, events) == expected
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data(), count=st.integers(1, 600), k=st.integers(1, 40))
-def test_leaves_out_none_of_the_best(registration, data, count, k):
+def test_leaves_out_none_of_the_best(index, data, count, k):
     """Asked for the best k, a matcher may leave out the others: ties go to the lower number, the gone never count."""
     wanted = data.draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
     scores = np.array(data.draw(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=count, max_size=count)))
@@ -100,25 +132,102 @@ def test_leaves_out_none_of_the_best(registration, data, count, k):
     for number in gone:
         alive[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
     texts = [f"a >= {one} OR b IS NULL AND c = {one}" for one in wanted]
-    if not accepted(registration, [tocsin.parse(texts[0])]):
+    if not accepted(index, [tocsin.parse(texts[0])]):
         texts = [f"a BETWEEN {one} AND 5 OR b = 1 AND c = {one}" for one in wanted]
     compiled = compile_expressions(map(tocsin.parse, texts))
-    matcher = registration.builder().build(compiled)
-    batch = encode_objects(enumerate([{"a": 3}, {"c": 1}, {"a": 5, "b": 1}, {}]), Wanted(compiled.attributes))
+    matcher = index.builder().build(compiled)
+    given_events = batch(compiled, [{"a": 3}, {"c": 1}, {"a": 5, "b": 1}, {}])
     maxima = block_maxima(scores)
 
-    all_matches = matcher.match(batch, alive)
-    found = matcher.match(batch, alive, Best.of(k, frozen(scores, np.float64), frozen(maxima, np.float64)))
+    all_matches = matcher.match(given_events, alive)
+    found = matcher.match(given_events, alive, Best.of(k, frozen(scores, np.float64), frozen(maxima, np.float64)))
 
-    for event in range(len(batch)):
+    for event in range(len(given_events)):
         every = all_matches.subscriptions[slice(*all_matches.starts[event : event + 2])].tolist()
         some = found.subscriptions[slice(*found.starts[event : event + 2])].tolist()
         assert some == sorted(set(some) & set(every))
         assert set(sorted(every, key=lambda number: (-scores[number], number))[:k]) <= set(some)
-        assert registration.name != "access" or len(some) == min(k, len(every))
+        assert index.name != "access" or len(some) == min(k, len(every))
 
 
-def test_answers_nothing_for_no_subscriptions_and_no_events(registration):
+def test_answers_nothing_for_no_subscriptions_and_no_events(index):
     """Empty in, empty out."""
-    assert answers(registration, [], [{"a": 1}]) == []
-    assert answers(registration, [], []) == []
+    assert answers(index, [], [{"a": 1}]) == []
+    assert answers(index, [], []) == []
+
+
+TEXTS = (
+    "a = 2 AND b IN (3, 6, 9)",
+    "a BETWEEN 1 AND 8 AND c BETWEEN 2 AND 9",
+    "a <> 3 AND b NOT IN (2, 7.5)",
+    "s IN ('a', 'b') OR a = 2.5",
+    "a = 1 AND (b BETWEEN 0 AND 3 OR c = 1)",
+    "(a <> 3 OR b NOT IN (2, 7.5)) AND (a = 3 OR b = 2 OR c BETWEEN 4 AND 9)",
+    "(s IN ('a', 'b') OR a = 2.5) AND (s = 'a' OR b = 1) AND (s <> 'c' OR c = 5)",
+    "(a = 1 OR b = 1) AND a = 1 AND a = 2",
+    "s LIKE 'ab%' AND a NOT IN (1, 3)",
+    "TRUE",
+    "FALSE",
+)
+EVENTS = (
+    {"a": 1, "b": 2, "c": 5},
+    {"a": 2, "b": 3, "c": 6},
+    {"a": 2.5, "b": 7.5, "s": "a"},
+    {"a": 99, "c": 2.5, "s": "b"},
+    {"a": 3, "b": 2, "c": 1, "s": "abc"},
+    {},
+)
+
+
+@pytest.mark.parametrize("texts", [TEXTS, ()], ids=["some", "none"])
+def test_what_was_saved_answers_like_what_was_built(any_index, texts):
+    """Loaded from its arrays, it finds the same with the same effort, is as large, and says the same of itself."""
+    built = any_index.builder().build(compile_expressions(accepted(any_index, [tocsin.parse(text) for text in texts])))
+    loaded = any_index.builder().load(built.arrays())
+
+    for given_events in (batch(built, EVENTS), batch(built, [])):
+        found, again = built.match(given_events), loaded.match(given_events)
+        assert_alike(again, found)
+        assert (again.candidates_examined, again.verified) == (found.candidates_examined, found.verified)
+    assert len(loaded) == len(built)
+    assert loaded.sizes() == built.sizes()
+    assert loaded.places() == built.places()
+    assert [loaded.place(n) for n in range(len(loaded))] == [built.place(n) for n in range(len(built))]
+
+
+@pytest.mark.parametrize("name", ["opindex", "k_index", "be_tree"])
+def test_what_was_saved_beside_expressions_is_not_looked_at(name):
+    """Baselines save their expressions alone; what versions before wrote beside them does no harm."""
+    index = Asked(name)
+    built = index.builder().build(compile_expressions([tocsin.parse("a = 1 OR s = 'x'")]))
+    more = {"options": np.array([0, -1]), "fields.starts": np.array([7]), "lists.entries": np.array([9], np.int32)}
+
+    loaded = index.builder().load({**built.arrays(), **more})
+
+    assert loaded.arrays().keys() == built.arrays().keys()
+    assert_alike(loaded.match(batch(loaded, [{"a": 1}, {}])), built.match(batch(built, [{"a": 1}, {}])))
+
+
+def test_only_the_living_are_found(any_index):
+    """What is gone is left out, conjunctions and clauses alike; an index rules out no fewer for it."""
+    texts = [f"n BETWEEN {k} AND 199" for k in range(100)] + [f"n = 80 AND (m = {k} OR o = 1)" for k in range(100)]
+    matcher = any_index.builder().build(compiled(texts))
+    given_events = batch(matcher, [{"n": 80, "o": 1}])
+    alive = everyone(200)
+    alive[1] = np.uint64(0)
+
+    found, every = matcher.match(given_events, alive), matcher.match(given_events)
+
+    assert [s for _, s in pairs(every)] == [*range(81), *range(100, 200)]
+    assert [s for _, s in pairs(found)] == [*range(64), *range(128, 200)]
+    assert found.candidates_examined == every.candidates_examined
+
+
+def test_output_larger_than_the_first_room(index):
+    """When everything matches, every pair comes out once."""
+    matcher = index.builder().build(compiled(["n = 1"] * 3000))
+
+    found = matcher.match(batch(matcher, [{"n": 1}] * 40))
+
+    assert np.array_equal(found.events, np.repeat(np.arange(40), 3000))
+    assert np.array_equal(found.subscriptions, np.tile(np.arange(3000), 40))

@@ -5,28 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tocsin
-from tocsin.columns.events.batch import Wanted
-from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.index import Registration, find_index, parse_index, registrations
+from tocsin.index import find_index, parse_index, registrations
 from tocsin.planner import choose
-
-
-@pytest.mark.parametrize(
-    "registration", [r for r in registrations() if r.question == "all matches"], ids=lambda r: r.name
-)
-def test_every_registration_builds_and_loads(registration: Registration) -> None:
-    """An index built, and the same index loaded from the arrays that it saves, answer alike."""
-    compiled = compile_expressions([tocsin.parse("n = 1"), tocsin.parse("n BETWEEN 2 AND 3 OR s = 'a'")])
-    batch = encode_objects(enumerate([{"n": 1}, {"n": 2, "s": "a"}, {}]), Wanted(compiled.attributes))
-    built = registration.builder().build(compiled)
-    loaded = registration.builder().load(built.arrays())
-
-    for matcher in (built, loaded):
-        found = matcher.match(batch)
-
-        assert list(zip(found.events.tolist(), found.subscriptions.tolist(), strict=True)) == [(0, 0), (1, 1)]
-        assert found.candidates_examined >= max(found.verified, 2)
 
 
 def test_names_are_distinct_and_described() -> None:

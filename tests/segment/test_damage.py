@@ -89,11 +89,12 @@ def test_a_missing_file_is_refused(name: str, tmp_path: Path) -> None:
         ("format", "tocsin index", "is a tocsin index, not a tocsin segment"),
         ("index", "no such index", "files do not describe a segment"),
         ("ids", "int64", "files do not describe a segment"),
+        ("options", {"segments": 4}, "files do not describe a segment"),
         ("size", 1, "bytes, not 1"),
     ],
 )
 def test_a_manifest_that_says_otherwise_is_refused(damaged: Damaged, key: str, value: Any, message: str) -> None:
-    """Another version, format, index, kind of ids or size is refused, with what came."""
+    """Another version, format, index, option, kind of ids or size is refused, with what came."""
     damaged.manifest[key] = value
     damaged.seal()
 

@@ -90,6 +90,22 @@ def test_small_segments(records: list[dict[str, Any]], tmp_path: Path) -> None:
     assert asked(opened) == asked(SegmentSet([build(records)]))
 
 
+@pytest.mark.parametrize(
+    "index", ["opindex(segments=4, signature_bits=8)", "k_index(lowest=1, highest=9)", "be_tree(max_cap=1)"]
+)
+def test_an_index_is_built_anew_with_its_options(index: str, tmp_path: Path) -> None:
+    """Where only the expressions are saved, what is opened is as large, and does as much, as what was written."""
+    records = [{"id": f"s{n}", "where": f"n BETWEEN {n % 5} AND 9 AND m <> {n % 3} OR s = 'a'"} for n in range(40)]
+    segment = build(records, index)
+    write_segment(segment, tmp_path / "s")
+
+    opened = open_segment(tmp_path / "s")
+
+    assert opened.plan == segment.plan
+    assert opened.matcher.sizes() == segment.matcher.sizes()
+    assert asked(SegmentSet([opened])) == asked(SegmentSet([segment]))
+
+
 def test_the_same_subscriptions_make_the_same_bytes(tmp_path: Path) -> None:
     """What is written depends on the subscriptions alone, not on their order."""
     write_segment(build(), tmp_path / "one")

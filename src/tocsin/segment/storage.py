@@ -76,7 +76,8 @@ def open_segment(folder: Path) -> Segment:
         _require_count(folder, segment, manifest["subscriptions"])
         check_segment(segment)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError, pa.ArrowInvalid) as error:
-        raise SegmentError(f"{folder} is damaged: its files do not describe a segment ({error!r})") from None
+        what = f"its files do not describe a segment ({error!r})"
+        raise SegmentError(f"{folder} is damaged: {what}. Compile the index again.") from None
     return segment
 
 
@@ -174,7 +175,7 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         ranker_options=ranker_options,
     )
     own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
-    matcher = matcher_builder(plan.index, {}).load(own)
+    matcher = matcher_builder(plan.index, plan.options).load(own)
     payloads = restored_texts("payloads", arrays) if "payloads.starts" in arrays else None
     weights = restored_texts("weights", arrays) if "weights.starts" in arrays else None
     if "alive" in arrays:

@@ -9,16 +9,13 @@ Cost: O(E * S / 64) mask operations for E events and S subscriptions, plus each 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.leaf_order import eager_first
-from tocsin.columns.expressions.sizes import expression_sizes
-from tocsin.columns.expressions.stored import restored, stored
+from tocsin.columns.expressions.stored import restored
+from tocsin.index.boolean.expressions import OverExpressions
 from tocsin.index.found import collect, only_alive
-from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
+from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.codes import LANES
 from tocsin.kernels.programs.blocks import widest_block
@@ -26,12 +23,8 @@ from tocsin.kernels.programs.memory import new_verifier
 from tocsin.kernels.programs.verify import match_all
 
 
-class Scan:
+class Scan(OverExpressions):
     """The linear Matcher."""
-
-    def __init__(self, compiled: CompiledExpressions) -> None:
-        self._compiled = compiled
-        self._binder = Binder(compiled)
 
     @classmethod
     def build(cls, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Scan:
@@ -42,31 +35,11 @@ class Scan:
     def load(cls, arrays: Arrays) -> Scan:
         return cls(restored(arrays))
 
-    @property
-    def attributes(self) -> Sequence[str]:
-        return self._compiled.attributes
-
-    def __len__(self) -> int:
-        return len(self._compiled)
-
-    def arrays(self) -> Arrays:
-        return stored(self._compiled)
-
-    def sizes(self) -> dict[str, int]:
-        sizes = expression_sizes(self._compiled)
-        return {**sizes, "structure": sizes["structure"] + self._binder.nbytes}
-
     def places(self) -> dict[str, int]:
         return {"tested on every event": len(self)}
 
-    def best_first(self) -> str:
-        return ALL_THEN_RANKED
-
     def place(self, number: int) -> str:
         return "tested on every event"
-
-    def expressions(self) -> CompiledExpressions:
-        return self._compiled
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         bound = self._binder.bind_to_walk(batch)

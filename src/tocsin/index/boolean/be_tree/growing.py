@@ -1,30 +1,35 @@
-"""How does a BE-tree change, one conjunction at a time? Kernels insert and delete; this makes room for them."""
+"""How does a BE-tree grow, one conjunction at a time? A kernel inserts; this makes room for it."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.index.boolean.be_tree.kernels.finding import Tree
-from tocsin.index.boolean.be_tree.kernels.growing import delete, insert
+from tocsin.index.boolean.be_tree.kernels.growing import Growth, insert
 from tocsin.index.boolean.be_tree.kernels.nodes import (
     FREE_NODE,
     FREE_PARTITION,
     NODES,
-    PARTITIONS,
     STATE,
     Growing,
     fill_slots,
     in_order,
 )
-from tocsin.index.boolean.be_tree.layout import BETreeLayout
-from tocsin.index.boolean.conjunctions.code_sets import Conjunctions
+from tocsin.index.boolean.conjunctions.code_sets import CodedConjunctions
 
 _FIRST_ROOM: Final = 1 << 10
 _BYTES: Final = ("halved", "waiting")
+
+
+class BETreeLayout(NamedTuple):
+    """A BE-tree to be matched against, and its conjunctions in the order of their l-nodes."""
+
+    tree: Tree
+    conjunctions: CodedConjunctions
 
 
 class GrowingTree:
@@ -33,7 +38,7 @@ class GrowingTree:
     `max_cap` is how many conjunctions an l-node has before it is split.
     """
 
-    def __init__(self, conjunctions: Conjunctions, max_cap: int) -> None:
+    def __init__(self, conjunctions: CodedConjunctions, max_cap: int) -> None:
         self._conjunctions = conjunctions
         self._most = max_cap
         count, fields = len(conjunctions), len(conjunctions.fields.kinds)
@@ -58,24 +63,11 @@ class GrowingTree:
 
         Cost: a conjunction's way down, O(predicates) a level; what overflows is moved, an l-node at a time.
         """
-        held = self._conjunctions
         place = 0
         while place <= len(numbers):
-            place = insert(self._tree, held.sets, held.fields.operand_starts, numbers, place, self._most)
+            place = insert(self._growth(), numbers, place, self._most)
             if place <= len(numbers):
                 self._grow()
-
-    def delete(self, number: int) -> bool:
-        """Delete a conjunction, and the nodes that are empty without it; False where it is not there.
-
-        Cost: its l-node and its path.
-        """
-        held = self._conjunctions
-        return bool(delete(self._tree, held.sets, held.fields.operand_starts, number))
-
-    def room(self) -> tuple[int, int]:
-        """How many c-nodes and p-nodes were ever there at once."""
-        return int(self._tree.state[NODES]), int(self._tree.state[PARTITIONS])
 
     def layout(self) -> BETreeLayout:
         """What it is now, to be matched against."""
@@ -101,6 +93,10 @@ class GrowingTree:
         types = [np.int64 if name.endswith("starts") else np.int32 for name in Tree._fields]
         frozen_tree = Tree(*(frozen(table, kind) for table, kind in zip(tables, types, strict=True)))
         return BETreeLayout(frozen_tree, self._conjunctions.reordered(conjunctions.astype(np.int64)))
+
+    def _growth(self) -> Growth:
+        held = self._conjunctions
+        return Growth(self._tree, held.sets, held.fields.operand_starts)
 
     def _grow(self) -> None:
         """Twice the room for nodes of both kinds, and their slots."""

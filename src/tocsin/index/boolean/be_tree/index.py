@@ -13,23 +13,21 @@ attribute is its rank codes; scores and overflow are reconstructed; l-nodes are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
-from tocsin.index.alive import everyone
-from tocsin.index.boolean.be_tree.growing import GrowingTree
-from tocsin.index.boolean.be_tree.kernels.finding import HeldTree
-from tocsin.index.boolean.be_tree.layout import BETreeLayout
-from tocsin.index.boolean.conjunctions.code_sets import Conjunctions, match_held
-from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
+from tocsin.index.boolean.be_tree.growing import BETreeLayout, GrowingTree
+from tocsin.index.boolean.be_tree.kernels.finding import HeldTree, TreeRoom
+from tocsin.index.boolean.conjunctions.code_sets import CodedConjunctions
+from tocsin.index.boolean.conjunctions.matching import FindsConjunctions
+from tocsin.index.boolean.expressions import OverExpressions
+from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 from tocsin.language.canonical import name_text
 
@@ -52,59 +50,34 @@ class BETreeBuilder:
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> BETree:
         """Insert one conjunction after the other; it has no use for statistics. Raises `UnsuitableIndex`."""
-        conjunctions = Conjunctions.of(compiled)
+        conjunctions = CodedConjunctions.of(compiled)
         growing = GrowingTree(conjunctions, self.max_cap)
         growing.insert(np.arange(len(conjunctions), dtype=np.int32))
         return BETree(growing.layout())
 
     def load(self, arrays: Arrays) -> BETree:
-        """From what a BE-tree gave."""
-        return BETree(BETreeLayout.restored(arrays))
+        """Built anew."""
+        return self.build(restored(arrays))
 
 
-class BETree:
+class BETree(OverExpressions):
     """The Matcher over a BE-tree that does not change any more."""
 
     def __init__(self, layout: BETreeLayout) -> None:
+        tree, held = layout
+        nodes = sum(array.nbytes for array in tree)
+        super().__init__(held.expressions, nodes + held.nbytes(), held.fields.operands.nbytes)
         self._layout = layout
-        self._held = HeldTree(layout.tree, layout.conjunctions.sets)
-        self._binder = Binder(layout.conjunctions.expressions)
-        self._everyone = everyone(len(self))
-
-    @property
-    def attributes(self) -> Sequence[str]:
-        return self._layout.conjunctions.expressions.attributes
+        self._matching = FindsConjunctions(HeldTree(tree, held.sets), self._new_room, held.fields, held.owners)
 
     @property
     def layout(self) -> BETreeLayout:
         """The tree itself, and its conjunctions."""
         return self._layout
 
-    def __len__(self) -> int:
-        return len(self._layout.conjunctions.expressions)
-
-    def expressions(self) -> CompiledExpressions:
-        return self._layout.conjunctions.expressions
-
-    def arrays(self) -> Arrays:
-        return self._layout.arrays()
-
-    def sizes(self) -> dict[str, int]:
-        """Operands count as dictionaries."""
-        held = self._layout.conjunctions
-        sizes = expression_sizes(held.expressions)
-        tree = sum(array.nbytes for array in self._layout.tree)
-        return {
-            "structure": sizes["structure"] + tree + held.nbytes(),
-            "dictionaries": sizes["dictionaries"] + held.fields.operands.nbytes,
-        }
-
     def places(self) -> dict[str, int]:
         """Subscriptions by how many conjunctions they are."""
         return self._layout.conjunctions.counts()
-
-    def best_first(self) -> str:
-        return ALL_THEN_RANKED
 
     def place(self, number: int) -> str:
         """The attributes on the way to each of its conjunctions. Cost: linear in the tree."""
@@ -115,8 +88,11 @@ class BETree:
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         living = self._everyone if alive is None else alive
-        held = self._layout.conjunctions
-        return match_held(self._held, held.fields, held.owners, batch, self._binder.bind(batch), living)
+        return self._matching.match(batch, self._binder.bind(batch), living)
+
+    def _new_room(self, widest: int) -> TreeRoom:
+        tree, held = self._layout
+        return TreeRoom(np.full(len(held.fields.kinds), -1, np.int32), np.empty(len(tree.fields), np.int32))
 
     def _way(self, conjunction: int) -> str:
         """The p-nodes from the root to a conjunction."""

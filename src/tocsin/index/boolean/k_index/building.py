@@ -7,28 +7,31 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import frozen_table, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.errors import UnsuitableIndex
-from tocsin.index.boolean.conjunctions.code_sets import Conjunctions, asked_fields, require_comparisons
-from tocsin.index.boolean.k_index.clause_sets import ClauseSets
-from tocsin.index.boolean.k_index.kernels import values as k_values
-from tocsin.index.boolean.k_index.kernels.dealing import Units, deal_lists
+from tocsin.index.boolean.conjunctions.code_sets import CodedConjunctions, asked_fields, require_comparisons
+from tocsin.index.boolean.k_index.kernels import values
+from tocsin.index.boolean.k_index.kernels.listing import OfMembers, make_lists
 from tocsin.index.boolean.k_index.kernels.lists import PostingLists
-from tocsin.index.boolean.k_index.layout import TYPES, KLayout
+from tocsin.index.boolean.k_index.layout import KLayout
+from tocsin.index.boolean.k_index.members import Members
 from tocsin.index.boolean.normal_forms.normal_forms import as_written
-from tocsin.index.fields.kernels.code_sets import CodeSets
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels.distinct import sorted_groups
 
 MOST_VALUES: Final = 16_384
 """A range of more values is refused, and so is a larger domain."""
 
+MOST_OF_ONE: Final = 2**16 - 1
+"""A conjunction of more is refused: an entry says in 16 bits which of them it is of."""
+
 _PROBLEMS: Final = {
-    k_values.TEXTS: "it has a range of strings, which cannot be enumerated; index 'auto' takes it",
-    k_values.OPEN: "it has a range without an end, which can only be enumerated over a domain of integers: "
+    values.TEXTS: "it has a range of strings, which cannot be enumerated; index 'auto' takes it",
+    values.OPEN: "it has a range without an end, which can only be enumerated over a domain of integers: "
     "say k_index(lowest=1, highest=50), for numbers; index 'auto' takes it",
-    k_values.LONG: f"it has a range of more than {MOST_VALUES} values; index 'auto' takes it",
+    values.LONG: f"it has a range of more than {MOST_VALUES} values; index 'auto' takes it",
+    values.LARGE: f"it asks for more than {MOST_OF_ONE} things at once; index 'auto' takes it",
 }
 
 
@@ -38,10 +41,13 @@ class Domain(NamedTuple):
     ends: NDArray[np.int64]  # (2,)
     declared: bool
 
-    def problems(self, sets: CodeSets, fields: Fields) -> NDArray[np.uint8]:
-        """Why each predicate cannot be enumerated."""
-        about = (sets, fields.kinds, fields.operand_starts, fields.operands, self.ends)
-        return k_values.problems(*about, self.declared, MOST_VALUES)
+    def problems(self, members: Members, fields: Fields) -> NDArray[np.uint8]:
+        """(M,) why a member cannot be enumerated, the gravest reason of several."""
+        found = np.zeros(len(members), np.uint8)
+        asked = values.Asked(members.sets, fields, self.ends)
+        np.maximum.at(found, members.of_predicate, values.problems(asked, self.declared, MOST_VALUES))
+        found[members.sizes > MOST_OF_ONE] = values.LARGE
+        return found
 
 
 def build_layout(compiled: CompiledExpressions, domain: Domain) -> KLayout:
@@ -53,63 +59,42 @@ def build_layout(compiled: CompiledExpressions, domain: Domain) -> KLayout:
     clauses = as_written(compiled)
     require_comparisons(compiled, clauses)
     fields, keys = asked_fields(compiled)
-    held = ClauseSets.of(clauses, keys, fields)
-    problems = np.zeros(len(held), np.uint8)
-    np.maximum.at(problems, held.members[_units_of_predicates(held.sets)], domain.problems(held.sets, fields))
+    written = Members.of_clauses(clauses, keys, fields)
+    problems = domain.problems(written, fields)
     left_out = np.zeros(len(compiled), bool)
     left_out[clauses.owners] = True
-    left_out[held.owners[problems != k_values.FINE]] = False
+    left_out[written.owners[problems != values.FINE]] = False
     try:
-        conjunctions = Conjunctions.of(compiled, (fields, keys), left_out)
+        multiplied = Members.of_conjunctions(CodedConjunctions.of(compiled, (fields, keys), left_out))
     except UnsuitableIndex as error:
-        why = problems[held.owners == error.number]
-        if not why.any():
-            raise
-        raise UnsuitableIndex(_PROBLEMS[int(why[0])], error.number) from None
-    held = held.without(problems != k_values.FINE)
-    conjunctions = conjunctions.reordered(np.argsort(np.diff(conjunctions.sets.starts), kind="stable"))
-    _refuse(conjunctions, domain)
-    lists, _ = _lists(fields, conjunctions.sets, _of_conjunctions(conjunctions.sets), domain.ends)
-    of_clauses = Units(held.members, held.starts, np.diff(held.starts).astype(np.int32))
-    clause_lists, numbers = _lists(fields, held.sets, of_clauses, domain.ends)
-    return KLayout(conjunctions, lists, held, clause_lists, frozen(numbers, np.uint16))
+        _refuse(problems, written.owners, written.owners == error.number)
+        raise
+    others = domain.problems(multiplied, fields)
+    _refuse(others, multiplied.owners, others != values.FINE)
+    members = written.chosen(np.flatnonzero(problems == values.FINE)).by_size(multiplied)
+    return KLayout(compiled, fields, members, _lists(members, fields, domain.ends))
 
 
-def _units_of_predicates(sets: CodeSets) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(sets.starts) - 1), np.diff(sets.starts))
+def _refuse(problems: NDArray[np.uint8], owners: NDArray[np.int32], some: NDArray[np.bool_]) -> None:
+    """Raise `UnsuitableIndex` for the first of some members that has a problem."""
+    for member in np.flatnonzero(some & (problems != values.FINE))[:1].tolist():
+        raise UnsuitableIndex(_PROBLEMS[int(problems[member])], int(owners[member])) from None
 
 
-def _of_conjunctions(sets: CodeSets) -> Units:
-    """Each a unit by itself."""
-    count = len(sets.starts) - 1
-    return Units(np.arange(count, dtype=np.int32), np.arange(count + 1), np.diff(sets.starts).astype(np.int32))
-
-
-def _refuse(conjunctions: Conjunctions, domain: Domain) -> None:
-    problems = domain.problems(conjunctions.sets, conjunctions.fields)
-    if problems.any():
-        predicate = int(np.argmax(problems != k_values.FINE))
-        conjunction = int(_units_of_predicates(conjunctions.sets)[predicate])
-        raise UnsuitableIndex(_PROBLEMS[int(problems[predicate])], int(conjunctions.owners[conjunction]))
-
-
-def _lists(
-    fields: Fields, sets: CodeSets, units: Units, domain: NDArray[np.int64]
-) -> tuple[PostingLists, NDArray[np.uint16]]:
-    """The lists of conjunctions or clauses, and what number each entry's has in its member."""
-    about = (sets, fields.kinds, fields.operand_starts, fields.operands, domain)
-    rows = k_values.intervals(*about)
+def _lists(members: Members, fields: Fields, domain: NDArray[np.int64]) -> PostingLists:
+    """The posting lists of all clauses."""
+    asked = values.Asked(members.sets, fields, domain)
+    rows = values.intervals(asked)
     order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))
-    groups, payloads = k_values.enumerated(rows, order, fields.kinds)
-    value_starts, values = sorted_groups(groups, payloads, len(fields.kinds))
-    pairs = len(values) + k_values.PAIRS_BESIDE * len(fields.kinds)
-    counts = np.zeros(pairs, np.int64)
-    k_values.post(*about, value_starts, values, counts, np.empty(0, np.int32))
-    pair_starts = np.concatenate([[0], np.cumsum(counts)])
+    groups, payloads = values.enumerated(rows, order, fields.kinds)
+    found = values.FieldValues(*sorted_groups(groups, payloads, len(fields.kinds)))
+    counts = np.zeros(len(found.values) + values.PAIRS_BESIDE * len(fields.kinds), np.int64)
+    values.post(asked, found, counts, np.empty(0, np.int32))
+    pair_starts = starts_of(counts, len(counts))
     posted = np.empty(pair_starts[-1], np.int32)
-    k_values.post(*about, value_starts, values, pair_starts[:-1].copy(), posted)
-    list_starts, list_sizes, entry_starts, entries, numbers = deal_lists(pair_starts, posted, units)
-    size_starts = np.searchsorted(units.sizes, np.arange(units.sizes.max(initial=0) + 2))
-    tables = (domain, value_starts, values, list_starts, list_sizes, entry_starts, entries, size_starts)
-    named = zip(PostingLists._fields, tables, strict=True)
-    return PostingLists(*(frozen(array, TYPES.get(name, np.int64)) for name, array in named)), numbers
+    values.post(asked, found, pair_starts[:-1].copy(), posted)
+    sizes = members.sizes.astype(np.int32)
+    listed = make_lists(pair_starts, posted, OfMembers(members.of_clause, members.starts, sizes))
+    size_starts = np.searchsorted(sizes, np.arange(sizes.max(initial=0) + 2))
+    lists = {"value_starts": found.starts, "values": found.values, "size_starts": size_starts, **listed._asdict()}
+    return frozen_table(PostingLists(domain=domain, **lists))

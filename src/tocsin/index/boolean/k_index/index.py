@@ -1,14 +1,13 @@
 """Which expressions does this event satisfy, by posting lists of values? The k-index, a baseline.
 
-An expression is a disjunction of conjunctions, or a conjunction of clauses. A conjunction of K predicates lies in a
-posting list for each value of each predicate, under (K, attribute, value); ranges are enumerated. So does an expression
-of K clauses, with the clause beside it. Per size K, the lists of an event's values are walked together; where K of
-them meet, the conjunction holds, and the clauses are counted.
+An expression is a conjunction of clauses, or a disjunction of conjunctions, whose clauses have one predicate each. What
+has K clauses lies in a posting list for each value of each of its predicates, under (K, attribute, value), with the
+clause beside it; ranges are enumerated. Per size K, the lists of an event's values are walked together; where K of them
+meet, the clauses are counted.
 
 Cost: memory O(sum of the predicates' values); time O(lists * log(lists) + entries walked) an event and size. What the
 lists find holds already; only for an event with a number that ranges do not enumerate is it verified.
-`candidates_examined` counts the conjunctions that the lists leave and the expressions whose clauses are counted,
-`verified` those that were looked at again.
+`candidates_examined` counts those whose clauses are counted, `verified` those that were looked at again.
 
 Source: Whang et al. 2009, Algorithm 1 and section 5; Zhang et al. 2014, section 3, Figure 2. Departs: NOT IN needs
 its attribute present; what is neither of the two forms is multiplied out; values outside the domain are verified. See
@@ -17,23 +16,22 @@ docs/papers/k_index.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
-from tocsin.index.alive import everyone
-from tocsin.index.boolean.conjunctions.code_sets import match_held
+from tocsin.index.boolean.conjunctions.matching import FindsConjunctions
+from tocsin.index.boolean.expressions import OverExpressions
 from tocsin.index.boolean.k_index.building import MOST_VALUES, Domain, build_layout
 from tocsin.index.boolean.k_index.layout import EXACT, KLayout
-from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
+from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 
 _UNDECLARED: Final = (1, 0)
@@ -71,68 +69,46 @@ class KIndexBuilder:
         return KIndex(build_layout(compiled, Domain(frozen(ends, np.int64), self.is_declared)))
 
     def load(self, arrays: Arrays) -> KIndex:
-        """From what a k-index gave, domain included."""
-        return KIndex(KLayout.restored(arrays))
+        """Built anew."""
+        return self.build(restored(arrays))
 
 
-class KIndex:
+class KIndex(OverExpressions):
     """The Matcher over posting lists of values."""
 
     def __init__(self, layout: KLayout) -> None:
+        super().__init__(layout.expressions, layout.nbytes(), layout.value_bytes())
         self._layout = layout
-        self._held = layout.held()
-        self._owners = frozen(layout.owners(), np.int32)
-        self._binder = Binder(self.expressions())
-        self._everyone = everyone(len(self))
-
-    @property
-    def attributes(self) -> Sequence[str]:
-        return self.expressions().attributes
+        new_room = partial(layout.new_room, layout.deepest())
+        self._matching = FindsConjunctions(layout.held(), new_room, layout.fields, layout.members.owners)
 
     @property
     def layout(self) -> KLayout:
         """The posting lists themselves, and what they lead to."""
         return self._layout
 
-    def __len__(self) -> int:
-        return len(self.expressions())
-
-    def expressions(self) -> CompiledExpressions:
-        return self._layout.conjunctions.expressions
-
-    def arrays(self) -> Arrays:
-        return self._layout.arrays()
-
-    def sizes(self) -> dict[str, int]:
-        """Values and operands count as dictionaries."""
-        sizes = expression_sizes(self.expressions())
-        operands = self._layout.conjunctions.fields.operands.nbytes
-        return {
-            "structure": sizes["structure"] + self._layout.nbytes(),
-            "dictionaries": sizes["dictionaries"] + self._layout.value_bytes() + operands,
-        }
-
     def places(self) -> dict[str, int]:
         """Subscriptions by what they are in the lists."""
-        found = self._layout.conjunctions.counts()
-        clauses = len(self._layout.clauses)
-        never = found.pop("never satisfied") - clauses
-        return found | {"conjunctions of clauses": clauses, "never satisfied": never}
-
-    def best_first(self) -> str:
-        return ALL_THEN_RANKED
+        members = self._layout.members
+        in_clauses = members.have_alternatives
+        conjunctions = np.bincount(members.owners[~in_clauses], minlength=len(self))
+        found = {
+            "one conjunction": int((conjunctions == 1).sum()),
+            "several conjunctions": int((conjunctions > 1).sum()),
+            "conjunctions of clauses": int(in_clauses.sum()),
+        }
+        return found | {"never satisfied": len(self) - sum(found.values())}
 
     def place(self, number: int) -> str:
-        layout = self._layout
-        clauses = np.diff(layout.clauses.starts)[layout.clauses.owners == number]
-        if len(clauses):
-            return f"in posting lists of {clauses[0]} clauses"
-        sizes = np.diff(layout.conjunctions.sets.starts)[layout.conjunctions.owners == number]
-        if not len(sizes):
+        members = self._layout.members
+        own = np.flatnonzero(members.owners == number)
+        if not len(own):
             return "never satisfied"
-        return f"in posting lists of size {', '.join(str(size) for size in np.unique(sizes).tolist())}"
+        sizes = np.unique(members.sizes[own]).tolist()
+        if members.have_alternatives[own].any():
+            return f"in posting lists of {sizes[0]} clauses"
+        return f"in posting lists of size {', '.join(map(str, sizes))}"
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         living = self._everyone if alive is None else alive
-        fields = self._layout.conjunctions.fields
-        return match_held(self._held, fields, self._owners, batch, self._binder.bind(batch), living)
+        return self._matching.match(batch, self._binder.bind(batch), living)

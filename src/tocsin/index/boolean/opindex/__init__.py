@@ -1,7 +1,7 @@
 """Which expressions does this event satisfy? OpIndex: lists by pivot attribute and operator, and counters.
 
-`index` is the Matcher, `changes` the same lists under insertions and deletions, `cost` the paper's model of both.
-`rewriting` makes simple subscriptions of expressions, `building` lists of those, `checks` looks at what is loaded.
+`index` is the Matcher, `cost` the paper's model of it. `rewriting` makes simple subscriptions of expressions,
+`building` lists of those.
 """
 
 from tocsin.index.boolean.opindex.index import SEGMENTS, SIGNATURE_BITS, OpIndex, OpIndexBuilder

@@ -15,25 +15,23 @@ Source: Zhang, Chan, Tan: An Efficient Publish/Subscribe Index for E-Commerce Da
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.sizes import expression_sizes
-from tocsin.columns.expressions.stored import restored, stored
+from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
-from tocsin.index.alive import everyone
+from tocsin.index.boolean.expressions import OverExpressions
 from tocsin.index.boolean.opindex.building import build_lists
-from tocsin.index.boolean.opindex.checks import check_lists
-from tocsin.index.boolean.opindex.kernels.layouts import OpLists
-from tocsin.index.boolean.opindex.layout import lists_from, named_arrays, options_from
+from tocsin.index.boolean.opindex.kernels.layouts import Counters, OpLists
 from tocsin.index.boolean.opindex.matching import Matching
 from tocsin.index.boolean.opindex.rewriting import rewrite
-from tocsin.index.protocols import ALL_THEN_RANKED, Alive, Arrays, Best, Found
+from tocsin.index.protocols import Alive, Arrays, Best, Found
 from tocsin.index.statistics import Statistics
 
 SEGMENTS = 32
@@ -42,111 +40,56 @@ MOST_SEGMENTS = 1024
 """As in section 7.1: a list has 32 segments, each with a signature of a machine word."""
 
 
-class OpIndex:
-    """The Matcher over pivots and counters. It keeps the expressions, too: patterns are tested by them."""
+class OpIndex(OverExpressions):
+    """The Matcher over pivots and counters. It tests patterns by its expressions."""
 
     def __init__(self, compiled: CompiledExpressions, lists: OpLists, segments: int, signature_bits: int) -> None:
-        self._compiled = compiled
+        dictionaries, structure = lists[:2], lists[2:]
+        super().__init__(compiled, _nbytes(structure), _nbytes(dictionaries))
         self._lists = lists
-        self._options = segments, signature_bits
-        self._everyone = everyone(len(compiled))
-        self._matching = Matching(compiled, lists.prefixes, segments, signature_bits)
-        self._binder = Binder(compiled)
-
-    @classmethod
-    def build(
-        cls,
-        compiled: CompiledExpressions,
-        statistics: Statistics | None = None,
-        segments: int = SEGMENTS,
-        signature_bits: int = SIGNATURE_BITS,
-    ) -> OpIndex:
-        """Raises `UnsuitableIndex` for an expression that it cannot hold, `InvalidInput` for an option out of range."""
-        check_options(segments, signature_bits)
-        lists = build_lists(rewrite(compiled, statistics), segments, signature_bits)
-        return cls(compiled, lists, segments, signature_bits)
-
-    @classmethod
-    def load(cls, arrays: Arrays) -> OpIndex:
-        compiled = restored(arrays)
-        segments, signature_bits = options_from(arrays)
-        check_options(segments, signature_bits)
-        lists = lists_from(arrays)
-        check_lists(lists, compiled, segments, signature_bits)
-        return cls(compiled, lists, segments, signature_bits)
-
-    @property
-    def attributes(self) -> Sequence[str]:
-        return self._compiled.attributes
+        self._matching = Matching(compiled, lists, segments, signature_bits)
 
     @property
     def lists(self) -> OpLists:
         """Its predicate lists, directories and counters; read-only."""
         return self._lists
 
-    def __len__(self) -> int:
-        return len(self._compiled)
-
-    def arrays(self) -> Arrays:
-        return stored(self._compiled) | named_arrays(self._lists, *self._options)
-
-    def sizes(self) -> dict[str, int]:
-        """Operands and prefixes count as dictionaries, like the strings that they stand for."""
-        sizes = expression_sizes(self._compiled)
-        directory, entries, counters = self._lists[2:]
-        both = directory.starts.nbytes + counters.starts.nbytes + counters.bitmap_starts.nbytes  # stops are the starts
-        lists = sum(array.nbytes for table in (directory, entries, counters) for array in table) - both
-        dictionaries = sum(array.nbytes for table in self._lists[:2] for array in table)
-        return {
-            "structure": sizes["structure"] + lists + self._binder.nbytes,
-            "dictionaries": sizes["dictionaries"] + dictionaries,
-        }
-
     def places(self) -> dict[str, int]:
-        counters = self._lists.counters
-        copies = np.bincount(counters.owners, minlength=len(self))
-        clauses = len(np.unique(counters.bitmap_owners))
+        copies = np.bincount(self._lists.counted.owners, minlength=len(self))
         found = {
             "conjunctions, counted": int((copies == 1).sum()),
             "several conjunctions, each counted": int((copies > 1).sum()),
-            "conjunctions of clauses": clauses,
+            "conjunctions of clauses": len(np.unique(self._lists.clauses.owners)),
         }
         return found | {"never satisfied": len(self) - sum(found.values())}
 
-    def best_first(self) -> str:
-        return ALL_THEN_RANKED
-
     def place(self, number: int) -> str:
         """Under which pivots a subscription lies. Cost: linear in the subscriptions."""
-        counters = self._lists.counters
-        counted = self._pivot_names(counters.stops, np.flatnonzero(counters.owners == number))
-        clauses = self._pivot_names(counters.bitmap_stops, np.flatnonzero(counters.bitmap_owners == number))
+        counted = self._pivot_names(self._lists.counted, number)
+        clauses = self._pivot_names(self._lists.clauses, number)
         if counted:
             return f"counted in the lists of pivot {' and of '.join(counted)}"
         if clauses:
             return f"its clauses noted in the lists of pivot {' and of '.join(clauses)}"
         return "never satisfied"
 
-    def _pivot_names(self, stops: np.ndarray, counters: np.ndarray) -> list[str]:
-        """The names of the attributes under which some counters are."""
+    def _pivot_names(self, counters: Counters, number: int) -> list[str]:
+        """The names of the attributes under which a subscription has counters."""
         directory, fields = self._lists.directory, self._lists.fields
-        numbers = np.searchsorted(stops, counters, side="right")
+        own = np.flatnonzero(counters.owners == number)
+        numbers = np.searchsorted(counters.starts[1:], own, side="right")
         chosen = np.flatnonzero(np.isin(directory.pivots, numbers))
         attributes = np.searchsorted(fields.starts, chosen, side="right") - 1
         return [self.attributes[attribute] for attribute in np.unique(attributes).tolist()]
 
-    def expressions(self) -> CompiledExpressions:
-        return self._compiled
-
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         """All matches; `best` is of no use to it."""
-        living = self._everyone if alive is None else alive
-        return self._matching.match(self._lists, batch, self._binder.bind(batch), living)
+        return self._matching.match(batch, self._binder.bind(batch), self._everyone if alive is None else alive)
 
 
 @dataclass(frozen=True, slots=True)
 class OpIndexBuilder:
-    """Builds an `OpIndex` with its options; one that is loaded has those that it was saved with.
+    """Builds an `OpIndex` with its options, of expressions or of what one saved.
 
     `segments=1, signature_bits=0` is the paper's OpIndex-BS: no directory, no signatures, binary search alone.
     """
@@ -158,10 +101,17 @@ class OpIndexBuilder:
         check_options(self.segments, self.signature_bits)
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OpIndex:
-        return OpIndex.build(compiled, statistics, self.segments, self.signature_bits)
+        """Raises `UnsuitableIndex` for an expression that it cannot hold."""
+        lists = build_lists(rewrite(compiled, statistics), self.segments, self.signature_bits)
+        return OpIndex(compiled, lists, self.segments, self.signature_bits)
 
     def load(self, arrays: Arrays) -> OpIndex:
-        return OpIndex.load(arrays)
+        """Built anew. Pivots are then as rare in the expressions, for statistics are not saved."""
+        return self.build(restored(arrays))
+
+
+def _nbytes(tables: Iterable[tuple[NDArray[Any], ...]]) -> int:
+    return sum(array.nbytes for table in tables for array in table)
 
 
 def check_options(segments: int, signature_bits: int) -> None:

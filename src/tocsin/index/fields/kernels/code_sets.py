@@ -20,7 +20,7 @@ from tocsin.kernels.programs.layouts import Bound, Events
 
 
 class CodeSets(NamedTuple):
-    """Conjunctions as sets of codes, or clauses (`k_index.clause_sets`). C of them, P predicates, R ranges."""
+    """Conjunctions as sets of codes, or clauses (`k_index.members`). C of them, P predicates, R ranges."""
 
     starts: NDArray[np.int64]  # (C + 1,) conjunction c has predicates [starts[c], starts[c + 1])
     fields: NDArray[np.int32]  # (P,) ascending within a conjunction

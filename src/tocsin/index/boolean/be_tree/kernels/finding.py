@@ -13,10 +13,9 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from tocsin.index.boolean.conjunctions.kernels import find, new_room
+from tocsin.index.boolean.conjunctions.kernels import Values, find
 from tocsin.index.fields.kernels.code_sets import CodeSets, holds
-from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.packing import is_table
 from tocsin.kernels.searching import place_of
 
@@ -48,46 +47,33 @@ class HeldTree(NamedTuple):
 class TreeRoom(NamedTuple):
     """Memory for one event after the other. D fields, N c-nodes."""
 
-    values: NDArray[np.int32]  # (D,) the event's code of each field; -1 between events
+    codes: NDArray[np.int32]  # (D,) the event's code of each field; -1 between events
     stack: NDArray[np.int32]  # (N,) c-nodes to come to
-
-
-@kernel
-def room_for_tree(held: HeldTree, fields: Fields, widest: int) -> TreeRoom:
-    return TreeRoom(np.full(len(fields.kinds), -1, np.int32), np.empty(len(held.tree.fields), np.int32))
 
 
 @inlined
 def find_in_tree(
-    held: HeldTree,
-    own_fields: NDArray[np.int32],
-    own_codes: NDArray[np.int32],
-    count: int,
-    room: TreeRoom,
-    hits: NDArray[np.int32],
+    held: HeldTree, values: Values, count: int, room: TreeRoom, hits: NDArray[np.int32]
 ) -> tuple[int, int, int]:
     """Write the conjunctions that hold for an event: how many, of how many reached, all of them verified."""
-    values, stack = room
+    codes = room.codes
     for i in range(count):
-        values[own_fields[i]] = own_codes[i]
-    found, reached = _take(held.tree, held.sets, own_fields[:count], values, stack, hits)
+        codes[values.fields[i]] = values.codes[i]
+    found, reached = _take(held, values.fields[:count], room, hits)
     for i in range(count):
-        values[own_fields[i]] = -1
+        codes[values.fields[i]] = -1
     return found, reached, reached
 
 
-@kernel
-def _take(
-    tree: Tree,
-    sets: CodeSets,
-    own_fields: NDArray[np.int32],
-    values: NDArray[np.int32],
-    stack: NDArray[np.int32],
-    hits: NDArray[np.int32],
-) -> tuple[int, int]:
-    """Write the conjunctions that hold for an event with these fields and values; how many, and of how many reached."""
-    node_fields, lows, highs, lefts, rights, member_starts, directory_starts, p_fields, p_tops = tree
-    starts, set_fields, _, range_starts, set_lows, set_highs = sets
+@inner
+def _take(held: HeldTree, own_fields: NDArray[np.int32], room: TreeRoom, hits: NDArray[np.int32]) -> tuple[int, int]:
+    """Write the conjunctions that hold for an event with these fields; how many, and of how many reached."""
+    tree, sets, codes, stack = held.tree, held.sets, room.codes, room.stack
+    node_fields, lows, highs, lefts, rights = tree.fields, tree.lows, tree.highs, tree.lefts, tree.rights
+    member_starts, directory_starts = tree.member_starts, tree.directory_starts
+    p_fields, p_tops = tree.p_fields, tree.p_tops
+    starts, range_starts, set_fields = sets.starts, sets.range_starts, sets.fields
+    set_lows, set_highs = sets.lows, sets.highs
     found, reached = np.int64(0), np.int64(0)
     stack[0] = 0
     depth = 1
@@ -96,18 +82,18 @@ def _take(
         node = stack[depth]
         for conjunction in range(member_starts[node], member_starts[node + 1]):
             hits[found] = conjunction
-            found += holds(starts, set_fields, range_starts, set_lows, set_highs, values, conjunction)
+            found += holds(starts, set_fields, range_starts, set_lows, set_highs, codes, conjunction)
         reached += member_starts[node + 1] - member_starts[node]
         for half in (lefts[node], rights[node]):
             if half >= 0:
-                value = values[node_fields[node]]
+                code = codes[node_fields[node]]
                 stack[depth] = half
-                depth += lows[half] <= value and value <= highs[half]
+                depth += lows[half] <= code and code <= highs[half]
         begin, stop = directory_starts[node], directory_starts[node + 1]
         if stop - begin <= len(own_fields):
             for p in range(begin, stop):
                 stack[depth] = p_tops[p]
-                depth += values[p_fields[p]] >= 0
+                depth += codes[p_fields[p]] >= 0
             continue
         for i in range(len(own_fields)):
             p = place_of(p_fields, begin, stop, own_fields[i])
@@ -117,19 +103,8 @@ def _take(
     return found, reached
 
 
-@overload(new_room, inline="always", strict=False)
-def _new_room(structure: Any, fields: Any, widest: Any) -> Any:
-    if is_table(structure, HeldTree):
-        return lambda structure, fields, widest: room_for_tree(structure, fields, widest)
-    return None
-
-
 @overload(find, inline="always", strict=False)
-def _find(
-    structure: Any, fields: Any, own_fields: Any, own_codes: Any, payloads: Any, count: Any, room: Any, hits: Any
-) -> Any:
+def _find(structure: Any, fields: Any, values: Any, count: Any, room: Any, hits: Any) -> Any:
     if is_table(structure, HeldTree):
-        return lambda structure, fields, own_fields, own_codes, payloads, count, room, hits: find_in_tree(
-            structure, own_fields, own_codes, count, room, hits
-        )
+        return lambda structure, fields, values, count, room, hits: find_in_tree(structure, values, count, room, hits)
     return None

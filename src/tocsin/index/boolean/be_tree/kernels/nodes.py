@@ -1,4 +1,4 @@
-"""What is a BE-tree that changes? Nodes in flat arrays: made, found, filled, emptied, used again.
+"""What is a BE-tree that grows? Nodes in flat arrays: made, found, filled.
 
 A c-node (Sadoghi and Jacobsen 2011) has an l-node, a list of conjunctions, and a p-directory, a list of
 p-nodes that are also found by (c-node, attribute). A p-node's c-directory is a binary tree of c-nodes.
@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import borrowed
+from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.packing import viewed
 
 # Places in `Growing.state`.
 NODES: Final = 0  # c-nodes ever made
@@ -28,8 +28,9 @@ _NODES_A_STEP: Final = 2
 
 
 class Growing(NamedTuple):
-    """A BE-tree that changes. N room for c-nodes, Q for p-nodes, H slots (a power of two), C conjunctions, D fields.
+    """A BE-tree that grows, and may shrink (`reproduce/be_tree`).
 
+    N room for c-nodes, Q for p-nodes, H slots (a power of two), C conjunctions, D fields.
     C-node 0 is the root. Every -1 is none.
     """
 
@@ -38,7 +39,6 @@ class Growing(NamedTuple):
     highs: NDArray[np.int32]  # (N,)
     lefts: NDArray[np.int32]  # (N,) of a free c-node: the next free one
     rights: NDArray[np.int32]  # (N,)
-    ups: NDArray[np.int32]  # (N,) the c-node that it is a half of
     partitions: NDArray[np.int32]  # (N,) the p-node whose c-directory it is in
     halved: NDArray[np.uint8]  # (N,) 1 where what fits in a half is there
     directories: NDArray[np.int32]  # (N,) the first p-node of the p-directory
@@ -50,8 +50,7 @@ class Growing(NamedTuple):
     p_fields: NDArray[np.int32]  # (Q,)
     p_owners: NDArray[np.int32]  # (Q,) the c-node whose p-directory it is in
     p_tops: NDArray[np.int32]  # (Q,) its c-node of all values
-    p_befores: NDArray[np.int32]  # (Q,) its neighbours in the directory
-    p_nexts: NDArray[np.int32]  # (Q,) of a free p-node: the next free one
+    p_nexts: NDArray[np.int32]  # (Q,) the next one in the directory; of a free p-node: the next free one
     p_scores: NDArray[np.float64]  # (Q,)
     slots: NDArray[np.int32]  # (H,) p-nodes by c-node and field, by linear probing
     homes: NDArray[np.int32]  # (C,) the c-node that a conjunction is in
@@ -61,7 +60,7 @@ class Growing(NamedTuple):
     state: NDArray[np.int64]  # (STATE,)
 
 
-@kernel
+@inner
 def has_room(tree: Growing) -> bool:
     """Whether a step can be made."""
     state = tree.state
@@ -72,8 +71,9 @@ def has_room(tree: Growing) -> bool:
     )
 
 
-@kernel
-def new_node(tree: Growing, field: int, low: int, high: int, up: int, partition: int) -> int:
+@inner
+def new_node(tree: Growing, field: int, low: int, high: int, partition: int) -> int:
+    """Make a c-node without anything in it, of one that is free if there is any."""
     state = tree.state
     node = state[FREE_NODE]
     if node >= 0:
@@ -83,13 +83,12 @@ def new_node(tree: Growing, field: int, low: int, high: int, up: int, partition:
         state[NODES] += 1
     tree.fields[node], tree.lows[node], tree.highs[node] = field, low, high
     tree.lefts[node], tree.rights[node], tree.halved[node] = -1, -1, 0
-    tree.ups[node], tree.partitions[node] = up, partition
-    tree.directories[node], tree.members[node] = -1, -1
+    tree.partitions[node], tree.directories[node], tree.members[node] = partition, -1, -1
     tree.counts[node], tree.stuck[node], tree.waiting[node] = 0, 0, 0
     return node
 
 
-@kernel
+@inner
 def add(tree: Growing, node: int, conjunction: int) -> None:
     """Add a conjunction to an l-node, at its head; it may then overflow."""
     tree.nexts[conjunction] = tree.members[node]
@@ -102,8 +101,9 @@ def add(tree: Growing, node: int, conjunction: int) -> None:
         tree.state[WAITING] += 1
 
 
-@kernel
+@inner
 def unlink(tree: Growing, node: int, before: int, conjunction: int) -> None:
+    """Take a conjunction out of an l-node, where it stands behind another one, or first (-1)."""
     if before < 0:
         tree.members[node] = tree.nexts[conjunction]
     else:
@@ -111,8 +111,9 @@ def unlink(tree: Growing, node: int, before: int, conjunction: int) -> None:
     tree.counts[node] -= 1
 
 
-@kernel
+@inner
 def new_partition(tree: Growing, node: int, field: int) -> int:
+    """Make a p-node of a c-node, of one that is free if there is any."""
     state = tree.state
     partition = state[FREE_PARTITION]
     if partition >= 0:
@@ -121,95 +122,44 @@ def new_partition(tree: Growing, node: int, field: int) -> int:
         partition = state[PARTITIONS]
         state[PARTITIONS] += 1
     state[LIVING] += 1
-    following = tree.directories[node]
     tree.p_fields[partition], tree.p_owners[partition], tree.p_scores[partition] = field, node, 0.0
-    tree.p_befores[partition], tree.p_nexts[partition] = -1, following
-    if following >= 0:
-        tree.p_befores[following] = partition
+    tree.p_nexts[partition] = tree.directories[node]
     tree.directories[node] = partition
     tree.slots[slot_of(tree, node, field)] = partition
     return partition
 
 
 @inlined
-def _first_slot(node: int, field: int, slots: int) -> int:
+def first_slot(node: int, field: int, slots: int) -> int:
     mixed = ((np.uint64(node) << np.uint64(32)) | np.uint64(field)) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed >> np.uint64(32)) & np.uint64(slots - 1))
 
 
-@kernel
+@inner
 def slot_of(tree: Growing, node: int, field: int) -> int:
     """The slot of a c-node's p-node of a field, or the empty one where it would be."""
     slots = tree.slots
-    at = _first_slot(node, field, len(slots))
+    at = first_slot(node, field, len(slots))
     while slots[at] >= 0 and (tree.p_owners[slots[at]] != node or tree.p_fields[slots[at]] != field):
         at = (at + 1) & (len(slots) - 1)
     return at
 
 
 @kernel
-def fill_slots(tree: Growing) -> None:
+def fill_slots(growing: Growing) -> None:
     """Put all p-nodes that are there into the slots, which are empty."""
-    tree = borrowed(tree)
+    tree = viewed(growing)
     for node in range(tree.state[NODES]):
         partition = tree.directories[node]
         while partition >= 0:
-            tree.slots[slot_of(tree, node, tree.p_fields[partition])] = partition
+            tree.slots[slot_of(tree, node, np.int64(tree.p_fields[partition]))] = partition
             partition = tree.p_nexts[partition]
 
 
 @kernel
-def is_empty(tree: Growing, node: int) -> bool:
-    return tree.counts[node] == 0 and tree.directories[node] < 0 and tree.lefts[node] < 0 and tree.rights[node] < 0
-
-
-@kernel
-def remove(tree: Growing, node: int) -> int:
-    """Remove an empty c-node, and its p-node if it is all of it; returns the c-node above."""
-    up = np.int64(tree.ups[node])
-    partition = tree.partitions[node]
-    if up < 0:
-        up = np.int64(tree.p_owners[partition])
-        _remove_partition(tree, partition)
-    elif tree.lefts[up] == node:
-        tree.lefts[up] = -1
-    else:
-        tree.rights[up] = -1
-    tree.lefts[node] = tree.state[FREE_NODE]
-    tree.directories[node] = -1
-    tree.state[FREE_NODE] = node
-    return up
-
-
-@kernel
-def _remove_partition(tree: Growing, partition: int) -> None:
-    slots, owners, fields = tree.slots, tree.p_owners, tree.p_fields
-    before, following = tree.p_befores[partition], tree.p_nexts[partition]
-    if before < 0:
-        tree.directories[owners[partition]] = following
-    else:
-        tree.p_nexts[before] = following
-    if following >= 0:
-        tree.p_befores[following] = before
-    last = len(slots) - 1
-    empty = slot_of(tree, owners[partition], fields[partition])
-    at = (empty + 1) & last
-    while slots[at] >= 0:  # move back whatever a search would now miss
-        wanted = _first_slot(owners[slots[at]], fields[slots[at]], len(slots))
-        if (at - wanted) & last >= (at - empty) & last:
-            slots[empty] = slots[at]
-            empty = at
-        at = (at + 1) & last
-    slots[empty] = -1
-    tree.p_nexts[partition] = tree.state[FREE_PARTITION]
-    tree.state[FREE_PARTITION] = partition
-    tree.state[LIVING] -= 1
-
-
-@kernel
-def in_order(tree: Growing) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def in_order(growing: Growing) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The c-nodes that are there, each behind the one above it, and the conjunctions in the order of their l-nodes."""
-    tree = borrowed(tree)
+    tree = viewed(growing)
     nodes = np.empty(tree.state[NODES], np.int32)
     conjunctions = np.empty(len(tree.homes), np.int32)
     stack = np.empty(tree.state[NODES], np.int32)

@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.boolean.conjunctions.kernels import Values
 from tocsin.index.boolean.k_index.kernels.values import PAIRS_BESIDE, PRESENT, in_domain
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.searching import place_of
 
 ENTRY: Final = 30
@@ -30,8 +31,9 @@ END: Final = 2**62
 class PostingLists(NamedTuple):
     """Posting lists by pair of field and value, then size. D fields, V values, L lists, E entries, K largest size.
 
-    They lead to members: conjunctions, or expressions of clauses. Field f's pairs begin at value_starts[f] + 2 f: that
-    it is there, that its value is not enumerated, its values.
+    They lead to members (`members.Members`), whose size is how many clauses they have. Field f's pairs begin at
+    value_starts[f] + 2 f: that it is there, that its value is not enumerated, its values. What a member has several
+    times under a pair is in as many lists: so K clauses that hold are always in K lists.
     """
 
     domain: NDArray[np.int64]  # (2,) the lowest and highest number that ranges are enumerated over
@@ -41,80 +43,56 @@ class PostingLists(NamedTuple):
     list_sizes: NDArray[np.int32]  # (L,) the size of each list's members, never falling within a pair
     entry_starts: NDArray[np.int64]  # (L + 1,)
     entries: NDArray[np.int32]  # (E,) member * 2 + 1, or * 2 where it must not have the value; each once, ascending
+    numbers: NDArray[np.uint16]  # (E,) which of its member's clauses an entry is of
     size_starts: NDArray[np.int64]  # (K + 2,) members [size_starts[k], size_starts[k + 1]) have size k
 
 
-class Cursors(NamedTuple):
-    """Where matching is in each list that an event looks at. P room for pairs, W for lists of one size."""
+class ListsRoom(NamedTuple):
+    """Memory for one event after the other. P room for pairs, W for lists of one size, K largest size, D fields."""
 
     behind: NDArray[np.int64]  # (P,) behind the lists of a pair that are still to be looked at
     firsts: NDArray[np.int64]  # (P,) the first list of the pair
     places: NDArray[np.int64]  # (W,) of each list of the current size: the place of its current entry
     stops: NDArray[np.int64]  # (W,)
     currents: NDArray[np.int64]  # (W,) `current_of` each list, sorted; END for those that are done
+    counters: NDArray[np.int32]  # (K + 1,) of each clause; 0 between members
+    codes: NDArray[np.int32]  # (D,) the event's code of each field while it verifies; else -1
 
 
-@kernel
-def room_for_cursors(pairs: int, lists: int) -> Cursors:
-    """For so many pairs, and so many lists of one size."""
-    return Cursors(
-        np.empty(pairs, np.int64),
-        np.empty(pairs, np.int64),
-        np.empty(lists, np.int64),
-        np.empty(lists, np.int64),
-        np.empty(lists, np.int64),
-    )
-
-
-@kernel
-def open_lists(
-    lists: PostingLists,
-    kinds: NDArray[np.uint8],
-    own_fields: NDArray[np.int32],
-    payloads: NDArray[np.int64],
-    count: int,
-    cursors: Cursors,
+@inner
+def open_pairs(
+    lists: PostingLists, kinds: NDArray[np.uint8], values: Values, count: int, room: ListsRoom
 ) -> tuple[int, bool]:
     """Find the event's pairs that have lists; how many, and whether any value is not enumerated."""
-    behind, firsts, _, _, _ = cursors
-    domain, value_starts, values, list_starts, _, _, _, _ = lists
+    domain, value_starts, list_starts = lists.domain, lists.value_starts, lists.list_starts
     found = 0
     odd = False
     for i in range(count):
-        field = np.int64(own_fields[i])
+        field, payload = np.int64(values.fields[i]), values.payloads[i]
         begin = value_starts[field]
         base = begin + PAIRS_BESIDE * field
-        enumerated = in_domain(kinds[field], payloads[i], domain)
+        enumerated = in_domain(kinds[field], payload, domain)
         odd = odd or not enumerated
         for pair in range(base + PRESENT, base + PAIRS_BESIDE - np.int64(enumerated)):
-            found = _open_pair(list_starts, pair, firsts, behind, found)
-        place = place_of(values, begin, value_starts[field + 1], payloads[i])
+            found = _open_pair(list_starts, pair, room, found)
+        place = place_of(lists.values, begin, value_starts[field + 1], payload)
         if place >= 0:
-            found = _open_pair(list_starts, place + PAIRS_BESIDE * (field + 1), firsts, behind, found)
+            found = _open_pair(list_starts, place + PAIRS_BESIDE * (field + 1), room, found)
     return found, odd
 
 
 @inlined
-def _open_pair(
-    list_starts: NDArray[np.int64], pair: int, firsts: NDArray[np.int64], behind: NDArray[np.int64], found: int
-) -> int:
-    firsts[found] = list_starts[pair]
-    behind[found] = list_starts[pair + 1]
+def _open_pair(list_starts: NDArray[np.int64], pair: int, room: ListsRoom, found: int) -> int:
+    room.firsts[found] = list_starts[pair]
+    room.behind[found] = list_starts[pair + 1]
     return found + np.int64(list_starts[pair] < list_starts[pair + 1])
 
 
-@inlined
-def open_size(
-    sizes: NDArray[np.int32],
-    entry_starts: NDArray[np.int64],
-    behind: NDArray[np.int64],
-    firsts: NDArray[np.int64],
-    places: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    pairs: int,
-    wanted: int,
-) -> int:
-    """Open the pairs' lists of a size, when those of larger sizes have been; how many."""
+@inner
+def open_size(lists: PostingLists, room: ListsRoom, pairs: int, wanted: int) -> int:
+    """Open the lists of a size that the first pairs have, once those of larger sizes have been; how many."""
+    sizes, entry_starts = lists.list_sizes, lists.entry_starts
+    behind, firsts, places, stops = room.behind, room.firsts, room.places, room.stops
     opened = 0
     for i in range(pairs):
         at = behind[i] - 1
@@ -130,13 +108,7 @@ def open_size(
 
 
 @inlined
-def begin_lists(
-    entries: NDArray[np.int32],
-    places: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    currents: NDArray[np.int64],
-    count: int,
-) -> None:
+def begin_lists(entries: NDArray[np.int32], places: NDArray[np.int64], currents: NDArray[np.int64], count: int) -> None:
     """Sort the lists [0, count) by their first entries."""
     for i in range(count):
         currents[i] = current_of(np.int64(entries[places[i]]), i)

@@ -6,17 +6,35 @@ to verification: it finds every predicate that has a range at all. A predicate o
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.code_sets import CodeSets
 from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
+from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.numbers import key_of_number, number_of_key
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.searching import place_of
+
+
+class Asked(NamedTuple):
+    """Predicates, and what their ranges are enumerated over."""
+
+    sets: CodeSets
+    fields: Fields
+    domain: NDArray[np.int64]  # (2,) the lowest and highest integer
+
+
+class FieldValues(NamedTuple):
+    """The values that have pairs. D fields, V values."""
+
+    starts: NDArray[np.int64]  # (D + 1,)
+    values: NDArray[np.int64]  # (V,) payloads, ascending within a field
+
 
 # A field's pairs: these, and then one a value.
 PRESENT: Final = 0  # any value: what NOT IN needs
@@ -28,6 +46,7 @@ FINE: Final = 0
 TEXTS: Final = 1  # a range of strings
 OPEN: Final = 2  # a range without an end, and no domain
 LONG: Final = 3  # a range of too many values
+LARGE: Final = 4  # beside too many others
 
 
 @inlined
@@ -94,7 +113,7 @@ def _problem(kind: int, lowest: int, highest: int, first: int, last: int, declar
     return LONG if last > first and last - first >= most else FINE
 
 
-@kernel
+@inner
 def _has_range(sets: CodeSets, predicate: int, last: int) -> bool:
     """Whether a predicate names more than single values."""
     for part in range(_parts(sets, predicate)):
@@ -105,16 +124,11 @@ def _has_range(sets: CodeSets, predicate: int, last: int) -> bool:
 
 
 @kernel
-def problems(
-    sets: CodeSets,
-    kinds: NDArray[np.uint8],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    domain: NDArray[np.int64],
-    declared: bool,
-    most: int,
-) -> NDArray[np.uint8]:
-    """(P,) why a predicate cannot be enumerated, FINE where it can."""
+def problems(asked: Asked, declared: bool, most: int) -> NDArray[np.uint8]:
+    """(P,) why a predicate cannot be enumerated, FINE where it can; ranges of `most` values can."""
+    about = viewed(asked)
+    sets, domain, kinds = about.sets, about.domain, about.fields.kinds
+    operand_starts, operands = about.fields.operand_starts, about.fields.operands
     out = np.zeros(len(sets.fields), np.uint8)
     for predicate in range(len(sets.fields)):
         field = sets.fields[predicate]
@@ -134,17 +148,14 @@ def problems(
 
 
 @kernel
-def intervals(
-    sets: CodeSets,
-    kinds: NDArray[np.uint8],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    domain: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def intervals(asked: Asked) -> NDArray[np.int64]:
     """(N, 4) every named range as field, is single, first, last: a single payload, or integers of the domain.
 
     No predicate has a problem.
     """
+    about = viewed(asked)
+    sets, domain, kinds = about.sets, about.domain, about.fields.kinds
+    operand_starts, operands = about.fields.operand_starts, about.fields.operands
     rows = np.empty((len(sets.lows) + len(sets.fields), 4), np.int64)
     count = 0
     for predicate in range(len(sets.fields)):
@@ -200,25 +211,19 @@ def enumerated(
 
 
 @kernel
-def post(
-    sets: CodeSets,
-    kinds: NDArray[np.uint8],
-    operand_starts: NDArray[np.int64],
-    operands: NDArray[np.int64],
-    domain: NDArray[np.int64],
-    value_starts: NDArray[np.int64],
-    values: NDArray[np.int64],
-    places: NDArray[np.int64],
-    entries: NDArray[np.int32],
-) -> None:
-    """Write the postings of all conjunctions or clauses to their pairs, from `places` on; without room, only move."""
-    for conjunction in range(len(sets.starts) - 1):
-        for predicate in range(sets.starts[conjunction], sets.starts[conjunction + 1]):
+def post(asked: Asked, found: FieldValues, places: NDArray[np.int64], entries: NDArray[np.int32]) -> None:
+    """Write the postings of all clauses to their pairs, from `places` on; without room, only move."""
+    about = viewed(asked)
+    sets, domain, kinds = about.sets, about.domain, about.fields.kinds
+    operand_starts, operands = about.fields.operand_starts, about.fields.operands
+    value_starts, values = found.starts, found.values
+    for clause in range(len(sets.starts) - 1):
+        for predicate in range(sets.starts[clause], sets.starts[clause + 1]):
             field = np.int64(sets.fields[predicate])
             begin, stop = operand_starts[field], operand_starts[field + 1]
             ranged = _has_range(sets, predicate, 2 * (stop - begin))
             base = value_starts[field] + PAIRS_BESIDE * field
-            entry = 2 * conjunction + 1
+            entry = 2 * clause + 1
             if sets.negated[predicate]:
                 _put(base + PRESENT, entry, places, entries)
                 entry -= 1
@@ -247,51 +252,3 @@ def _put(pair: int, entry: int, places: NDArray[np.int64], entries: NDArray[np.i
     if len(entries) > 0:
         entries[places[pair]] = entry
     places[pair] += 1
-
-
-@kernel
-def sound_entries(
-    sets: CodeSets,
-    kinds: NDArray[np.uint8],
-    operand_starts: NDArray[np.int64],
-    domain: NDArray[np.int64],
-    value_starts: NDArray[np.int64],
-    values: NDArray[np.int64],
-    list_starts: NDArray[np.int64],
-    entry_starts: NDArray[np.int64],
-    entries: NDArray[np.int32],
-    units: NDArray[np.int32],
-) -> bool:
-    """Whether every entry is under a pair that a predicate of its conjunction or clause, units[entry], names.
-
-    A conjunction has one predicate of a field, so that of the lists of a field that an event opens, at most one has it.
-    """
-    for field in range(len(kinds)):
-        base = value_starts[field] + PAIRS_BESIDE * field
-        last = 2 * (operand_starts[field + 1] - operand_starts[field])
-        for pair in range(base, base + PAIRS_BESIDE + value_starts[field + 1] - value_starts[field]):
-            place = pair - PAIRS_BESIDE * (field + 1)
-            is_odd = pair - base >= PAIRS_BESIDE and not in_domain(kinds[field], values[place], domain)
-            for i in range(entry_starts[list_starts[pair]], entry_starts[list_starts[pair + 1]]):
-                if not _is_named(sets, units[i], field, entries[i] & 1 == 1, pair - base, is_odd, last):
-                    return False
-    return True
-
-
-@kernel
-def _is_named(sets: CodeSets, unit: int, field: int, asks: bool, pair: int, is_odd: bool, last: int) -> bool:
-    """Whether a conjunction or clause has a predicate that may have an entry under a field's pair."""
-    for predicate in range(sets.starts[unit], sets.starts[unit + 1]):
-        if sets.fields[predicate] != field:
-            continue
-        negated = sets.negated[predicate] == 1
-        ranged = _has_range(sets, predicate, last)
-        if pair == PRESENT:
-            sound = asks and negated
-        elif pair == ODD:
-            sound = asks and ranged and not negated
-        else:
-            sound = asks != negated and not (is_odd and ranged)
-        if sound:
-            return True
-    return False

@@ -20,7 +20,7 @@ from tocsin.index.boolean.opindex.kernels.layouts import (
     segment_of,
     signature_bit,
 )
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel
 
 FEW: Final = 48
 """So few entries are sorted by insertion."""
@@ -39,11 +39,18 @@ class Simples(NamedTuple):
 
 
 class Order(NamedTuple):
-    """In which order the rows of one form are laid out. R rows."""
+    """The rows of one form in the order in which they are laid out. R rows."""
 
     rows: NDArray[np.int64]  # (R,) by pivot, then owner
     pivots: NDArray[np.int32]  # (R,) the number of each one's pivot
     places: NDArray[np.int32]  # (R,) its place in the pivot's counter array
+
+
+class Laid(NamedTuple):
+    """Which lists there are, and their segments. P pivots, b segments a list."""
+
+    rows: NDArray[np.int32]  # (WIDTH P,) as in `Directory`
+    segments: int  # b
 
 
 @kernel
@@ -56,37 +63,31 @@ def mark_lists(simples: Simples, order: Order, form: int, rows: NDArray[np.int32
             rows[first + simples.operators[e]] = 0
 
 
+@inlined
+def _segment(laid: Laid, row: int, key: int) -> int:
+    """The segment of a key in the list of a row."""
+    return np.int64(laid.rows[row]) * laid.segments + np.int64(segment_of(key >> 32, laid.segments))
+
+
 @kernel
-def count_in_segments(
-    simples: Simples, order: Order, form: int, rows: NDArray[np.int32], segments: int, counts: NDArray[np.int64]
-) -> None:
+def count_in_segments(simples: Simples, order: Order, form: int, laid: Laid, counts: NDArray[np.int64]) -> None:
     """Add to `counts` how many entries each segment gets."""
     for i in range(len(order.rows)):
         row = order.rows[i]
         first = WIDTH * np.int64(order.pivots[i]) + OPERATORS * form
         for e in range(simples.starts[row], simples.starts[row + 1]):
-            number = np.int64(rows[first + simples.operators[e]])
-            counts[number * segments + np.int64(segment_of(simples.keys[e] >> 32, segments))] += 1
+            counts[_segment(laid, first + simples.operators[e], simples.keys[e])] += 1
 
 
 @kernel
-def lay_out(
-    simples: Simples,
-    order: Order,
-    form: int,
-    rows: NDArray[np.int32],
-    segments: int,
-    places: NDArray[np.int64],
-    out: Entries,
-) -> None:
+def lay_out(simples: Simples, order: Order, form: int, laid: Laid, places: NDArray[np.int64], out: Entries) -> None:
     """Write the entries of each segment from `places` on, which moves behind them."""
     for i in range(len(order.rows)):
         row = order.rows[i]
         first = WIDTH * np.int64(order.pivots[i]) + OPERATORS * form
         pointer = np.uint64(order.places[i])
         for e in range(simples.starts[row], simples.starts[row + 1]):
-            number = np.int64(rows[first + simples.operators[e]])
-            segment = number * segments + np.int64(segment_of(simples.keys[e] >> 32, segments))
+            segment = _segment(laid, first + simples.operators[e], simples.keys[e])
             at = places[segment]
             places[segment] = at + 1
             out.keys[at] = simples.keys[e]
@@ -119,7 +120,6 @@ def sort_segments(starts: NDArray[np.int64], keys: NDArray[np.int64], pointers: 
 def sign_segments(
     operators: NDArray[np.uint8],
     starts: NDArray[np.int32],
-    stops: NDArray[np.int32],
     keys: NDArray[np.int64],
     segments: int,
     bits: int,
@@ -128,7 +128,7 @@ def sign_segments(
     """Write the signature of every segment; `operators` has each list's."""
     for number in range(len(operators)):
         for segment in range(number * segments, (number + 1) * segments):
-            signatures[segment] = signed(operators[number], keys, starts[segment], stops[segment], bits)
+            signatures[segment] = signed(np.int64(operators[number]), keys, starts[segment], starts[segment + 1], bits)
 
 
 @kernel
@@ -139,22 +139,3 @@ def signed(operator: int, keys: NDArray[np.int64], first: int, stop: int, bits: 
         for i in range(first, stop):
             signature |= np.uint64(1) << signature_bit(operator, keys[i], bits)
     return signature
-
-
-@kernel
-def stray_entries(
-    starts: NDArray[np.int32],
-    stops: NDArray[np.int32],
-    keys: NDArray[np.int64],
-    pointers: NDArray[np.uint32],
-    segments: int,
-) -> int:
-    """How many entries are out of order, or in a segment that is not their field's."""
-    stray = 0
-    for segment in range(len(starts)):
-        for i in range(starts[segment], stops[segment]):
-            strayed = np.int64(segment_of(keys[i] >> 32, segments)) != segment % segments
-            if i > starts[segment]:
-                strayed |= keys[i - 1] > keys[i] or (keys[i - 1] == keys[i] and pointers[i - 1] > pointers[i])
-            stray += strayed
-    return stray

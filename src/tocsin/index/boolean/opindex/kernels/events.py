@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.boolean.opindex.kernels.layouts import Prefixes, field_bit, key_of, operand_bit, segment_of
+from tocsin.index.boolean.opindex.kernels.layouts import OpLists, Prefixes, field_bit, key_of, operand_bit, segment_of
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.fields.kernels.layouts import PRESENT, Fields
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.programs.layouts import Bound, Events
+from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.programs.layouts import Bound, Events, Expressions
 
 
 class OpScratch(NamedTuple):
@@ -42,6 +42,19 @@ class OpScratch(NamedTuple):
     buckets: NDArray[np.int32]  # (BUCKETS,)
 
 
+class OpQuestion(NamedTuple):
+    """Events, and the lists that they are matched with."""
+
+    lists: OpLists
+    segments: int  # of a list
+    bits: int  # of a signature; 0: there are none
+    leaves: Expressions  # patterns are tested by them
+    events: Events
+    bound: Bound
+    alive: NDArray[np.uint64]  # (S / 64 + 1,)
+    scratch: OpScratch
+
+
 @kernel
 def widest_event(
     fields: Fields, depths: NDArray[np.int32], events: Events, numbers: NDArray[np.int32], first: int
@@ -59,11 +72,10 @@ def widest_event(
     return widest
 
 
-@kernel
-def read_event(
-    fields: Fields, events: Events, bound: Bound, event: int, segments: int, bits: int, out: OpScratch
-) -> int:
+@inner
+def read_event(asked: OpQuestion, event: int) -> int:
     """Write an event's values; returns how many fields it has."""
+    fields, events, bound, out = asked.lists.fields, asked.events, asked.bound, asked.scratch
     count = 0
     for i in range(events.starts[event], events.starts[event + 1]):
         attribute = bound.attributes[events.attributes[i]]
@@ -81,27 +93,27 @@ def read_event(
                 continue
             out.fields[count] = field
             out.texts[count] = events.payloads[i]
-            _write_pair(field, key_of(field, code), count, segments, bits, out)
+            _write_pair(asked, field, key_of(field, code), count)
             count += 1
     return count
 
 
 @inlined
-def _write_pair(field: int, key: int, at: int, segments: int, bits: int, out: OpScratch) -> None:
+def _write_pair(asked: OpQuestion, field: int, key: int, at: int) -> None:
+    out = asked.scratch
     out.keys[at] = key
-    out.segments[at] = segment_of(field, segments)
-    out.field_bits[at] = field_bit(field, bits)
-    out.operand_bits[at] = operand_bit(key, bits)
+    out.segments[at] = segment_of(np.int64(field), asked.segments)
+    out.field_bits[at] = field_bit(field, asked.bits)
+    out.operand_bits[at] = operand_bit(key, asked.bits)
 
 
-@kernel
-def read_prefixes(
-    fields: Fields, prefixes: Prefixes, bound: Bound, values: int, segments: int, bits: int, out: OpScratch
-) -> int:
+@inner
+def read_prefixes(asked: OpQuestion, values: int) -> int:
     """Write the prefixes that an event's strings begin with behind its values; returns where they end.
 
     In sorted order every prefix of a string is an ancestor of, or is, the last one that is not behind the string.
     """
+    fields, prefixes, bound, out = asked.lists.fields, asked.lists.prefixes, asked.bound, asked.scratch
     count = values
     strings = bound.ranks.shape[1]
     for i in range(values):
@@ -114,13 +126,13 @@ def read_prefixes(
             number = last_not_behind(prefixes, group, bound.text_bytes, first, stop)
             while number >= 0:
                 if begins_with(bound.text_bytes, first, stop, prefixes, number):
-                    _write_pair(field, key_of(field, number), count, segments, bits, out)
+                    _write_pair(asked, field, key_of(field, number), count)
                     count += 1
                 number = np.int64(prefixes.parents[number])
     return count
 
 
-@kernel
+@inner
 def last_not_behind(prefixes: Prefixes, group: int, text: NDArray[np.uint8], first: int, stop: int) -> int:
     """The last prefix of a group that does not sort behind text[first:stop]; -1 where all do."""
     low = np.int64(prefixes.group_starts[group])
@@ -141,7 +153,7 @@ def last_not_behind(prefixes: Prefixes, group: int, text: NDArray[np.uint8], fir
     return low - 1 if low > begin else np.int64(-1)
 
 
-@kernel
+@inner
 def begins_with(text: NDArray[np.uint8], first: int, stop: int, prefixes: Prefixes, number: int) -> bool:
     """Whether text[first:stop] begins with a prefix."""
     begin = prefixes.text_starts[number]

@@ -1,6 +1,6 @@
 """What does an OpIndex hold? Predicate lists by pivot and operator, their directories, and counter arrays by pivot.
 
-What the paper calls an attribute is here a field (`access_layouts.Fields`): an attribute seen as a type, so that all of
+What the paper calls an attribute is here a field (`Fields`): an attribute seen as a type, so that all of
 its values have one order. An entry's key is its field and its operand in one number; lists are sorted by it.
 
 Paper: Zhang, Chan, Tan 2014, sections 4.1 to 4.3.
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.kernels.jit import inlined
+from tocsin.kernels.jit import inlined, kernel
 
 # Operators: each has predicate lists of its own.
 EQUAL: Final = 0  # operand: the value's code
@@ -54,8 +54,7 @@ class Directory(NamedTuple):
 
     pivots: NDArray[np.int32]  # (D,) the field's number as a pivot, -1 if it is none
     rows: NDArray[np.int32]  # (WIDTH P,) list of form f and operator o at f * OPERATORS + o, -1 if there is none
-    starts: NDArray[np.int32]  # (b L,) segment s has entries [starts[s], stops[s])
-    stops: NDArray[np.int32]  # (b L,)
+    starts: NDArray[np.int32]  # (b L + 1,) segment s has entries [starts[s], starts[s + 1])
     signatures: NDArray[np.uint64]  # (b L,) a bit for each entry's hash
 
 
@@ -67,16 +66,11 @@ class Entries(NamedTuple):
 
 
 class Counters(NamedTuple):
-    """Counter arrays by pivot. P pivots, C counters of conjunctions, B bitmaps."""
+    """The counter arrays of a form, by pivot. P pivots, C counters."""
 
-    starts: NDArray[np.int32]  # (P,) pivot p has counters [starts[p], stops[p])
-    stops: NDArray[np.int32]  # (P,)
-    needed: NDArray[np.int32]  # (C,) predicates to match
+    starts: NDArray[np.int32]  # (P + 1,) pivot p has counters [starts[p], starts[p + 1])
+    needed: NDArray[np.int32] | NDArray[np.uint64]  # (C,) predicates to match; of CLAUSES, a bit for each clause
     owners: NDArray[np.int32]  # (C,) the subscription
-    bitmap_starts: NDArray[np.int32]  # (P,)
-    bitmap_stops: NDArray[np.int32]  # (P,)
-    clauses: NDArray[np.uint64]  # (B,) a bit for each clause to match
-    bitmap_owners: NDArray[np.int32]  # (B,)
 
 
 class OpLists(NamedTuple):
@@ -86,7 +80,8 @@ class OpLists(NamedTuple):
     prefixes: Prefixes
     directory: Directory
     entries: Entries
-    counters: Counters
+    counted: Counters
+    clauses: Counters
 
 
 @inlined
@@ -104,7 +99,7 @@ def _mixed(key: int) -> int:
     return bits >> np.uint64(32)
 
 
-@inlined
+@kernel
 def segment_of(field: int, segments: int) -> int:
     """The segment of a list in which a field's predicates lie (section 4.2, first optimisation)."""
     return (_mixed(np.uint64(field)) * np.uint64(segments)) >> np.uint64(32)
@@ -122,7 +117,7 @@ def operand_bit(key: int, bits: int) -> int:
     return (_mixed(np.uint64(key) ^ np.uint64(0x5851F42D4C957F2D)) * np.uint64(bits)) >> np.uint64(32)
 
 
-@inlined
+@kernel
 def signature_bit(operator: int, key: int, bits: int) -> int:
     """h of a predicate: of field and operand for '=' and prefixes, else of the field."""
     if operator == EQUAL or operator == PREFIX:

@@ -26,7 +26,7 @@ from tocsin.index.boolean.opindex.kernels.layouts import AT_LEAST, AT_MOST, DIFF
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, kernel
 from tocsin.kernels.programs.layouts import Expressions
 
 HELD_BY_NONE: Final = -1
@@ -75,7 +75,7 @@ def count_entries(
             units[i] = REFUSED
 
 
-@kernel
+@inner
 def _range(
     low: int, high: int, negated: int, operators: NDArray[np.uint8], operands: NDArray[np.int64]
 ) -> tuple[int, int]:

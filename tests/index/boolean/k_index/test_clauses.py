@@ -1,4 +1,4 @@
-"""The k-index over conjunctions of clauses: its lists, its counters, what it holds and what it saves."""
+"""The k-index over conjunctions of clauses: its lists, its counters and what it holds."""
 
 from __future__ import annotations
 
@@ -11,41 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
-from tests import strategies as own
-from tests.index.asking import Event, assert_alike, batch, compiled, pairs
-from tests.index.damaging import assert_refused, assert_refused_or_harmless
-from tests.index.test_k_index import TO_15, asked
-from tests.naive import match as naive
-from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.columns.numbers import numbers_of
-from tocsin.index.alive import everyone
+from tests.index.asking import Event, compiled, pairs
+from tests.index.boolean.k_index.test_index import TO_15, asked, clause_lists
 from tocsin.index.boolean.be_tree import BETreeBuilder
-from tocsin.index.boolean.k_index import KIndex, KIndexBuilder
-from tocsin.index.boolean.k_index.kernels.values import ODD, PAIRS_BESIDE, PRESENT
-from tocsin.index.boolean.scan import Scan
+from tocsin.index.boolean.k_index import KIndexBuilder
 
 Predicate: TypeAlias = tuple[str, str, tuple[Any, ...]]
 """An attribute, an operator and its operands."""
 Clauses: TypeAlias = Sequence[Sequence[Predicate]]
-
-
-def clause_lists(index: KIndex) -> dict[tuple[int, str, float | str], list[list[str]]]:
-    """The lists by (size, attribute, value) of an index over numbers; an entry as in S1.0, with its clause."""
-    lists, fields, owners = index.layout.clause_lists, index.layout.conjunctions.fields, index.layout.clauses.owners
-    found: dict[tuple[int, str, float | str], list[list[str]]] = {}
-    for attribute, name in enumerate(index.attributes):
-        for field in range(*fields.starts[attribute : attribute + 2]):
-            first, stop = lists.value_starts[field : field + 2]
-            base = int(first) + PAIRS_BESIDE * field
-            values: dict[int, float | str] = {base + PRESENT: "present", base + ODD: "odd"}
-            values |= {base + PAIRS_BESIDE + i: v for i, v in enumerate(numbers_of(lists.values[first:stop]).tolist())}
-            for pair, value in values.items():
-                for at in range(*lists.list_starts[pair : pair + 2]):
-                    span = slice(*lists.entry_starts[at : at + 2])
-                    own_entries = zip(lists.entries[span].tolist(), index.layout.numbers[span].tolist(), strict=True)
-                    shown = [("S" if e & 1 else "-S") + f"{owners[e >> 1] + 1}.{clause}" for e, clause in own_entries]
-                    found.setdefault((int(lists.list_sizes[at]), name, value), []).append(shown)
-    return found
 
 
 def text_of(clauses: Clauses) -> str:
@@ -98,28 +71,6 @@ def test_every_clause_counts(several: list[Clauses], events: list[Event]) -> Non
 
     expected = [(i, s) for i, event in enumerate(events) for s, one in enumerate(several) if counted(one, event)]
     assert pairs(found) == expected
-
-
-@given(
-    expressions=st.lists(
-        st.one_of(own.conjunctions_of_clauses(), own.comparisons_with_constants()), min_size=1, max_size=16
-    ),
-    events=st.lists(own.python_events(), min_size=1, max_size=12),
-    domain=st.sampled_from([(-2, 3), (0, 0), (1, 0)]),
-)
-def test_answers_like_the_oracle(expressions, events, domain) -> None:
-    """Clauses, conjunctions and disjunctions beside each other, of every type, over any domain or none."""
-    index, kept = None, expressions
-    while index is None:
-        try:
-            index = KIndexBuilder(*domain).build(compile_expressions(kept))
-        except tocsin.UnsuitableIndex as error:
-            kept = kept[: error.number] + kept[error.number + 1 :]
-
-    found = index.match(batch(index, events))
-
-    assert pairs(found) == naive.match(list(enumerate(kept)), events)
-    assert found.candidates_examined >= found.verified
 
 
 def test_lists_of_clauses() -> None:
@@ -269,15 +220,6 @@ def test_only_odd_values_are_verified() -> None:
     assert (odd.candidates_examined, odd.verified, pairs(odd)) == (1, 1, [])
 
 
-def test_the_gone_are_left_out() -> None:
-    """Of conjunctions and of clauses alike."""
-    index = TO_15.build(compiled(["A = 1", "A = 1 AND (B = 1 OR C = 1)", "A = 1 AND (B = 1 OR C = 2)"]))
-    alive = everyone(3)
-    alive[0] &= ~np.uint64(2)
-
-    assert pairs(index.match(batch(index, [{"A": 1, "B": 1}]), alive)) == [(0, 0), (0, 2)]
-
-
 def test_long_lists_of_many_sizes() -> None:
     """Thousands of expressions of 2 to 8 clauses on common attributes, beside conjunctions, answer like scan."""
     dice = np.random.default_rng(5)
@@ -299,92 +241,3 @@ def test_long_lists_of_many_sizes() -> None:
     found = asked(texts, events, KIndexBuilder(1, 7))
 
     assert len(found.subscriptions) > 1000
-
-
-SAVED = [
-    "A = 1 AND (B <= 3 OR C = 1)",
-    "(A <> 3 OR B NOT IN (2, 7.5)) AND (A = 3 OR B = 2 OR C >= 4)",
-    "(s IN ('a', 'b') OR A = 2.5) AND (s = 'a' OR B = 1) AND (s <> 'c' OR C = 5)",
-    "A = 1 AND B = 2",
-    "A = 1 OR s = 'b'",
-    "TRUE",
-    "(A = 1 OR B = 1) AND A = 1 AND A = 2",
-]
-EVENTS: list[Event] = [
-    {"A": 1, "B": 2, "C": 5},
-    {"A": 2.5, "B": 7.5, "s": "a"},
-    {"A": 99, "C": 2.5, "s": "b"},
-    {"A": 3, "B": 2, "C": 1, "s": "a"},
-    {},
-]
-ARRAYS = [
-    "owners",
-    "starts",
-    "numbers",
-    "sets.starts",
-    "sets.fields",
-    "sets.negated",
-    "sets.range_starts",
-    "sets.lows",
-    "sets.highs",
-    "lists.value_starts",
-    "lists.list_starts",
-    "lists.list_sizes",
-    "lists.entry_starts",
-    "lists.entries",
-    "lists.size_starts",
-]
-
-
-def test_what_was_saved_answers_like_what_was_built() -> None:
-    """Loaded from its arrays, it finds the same with the same effort, which is what scan finds."""
-    index = TO_15.build(compiled(SAVED))
-    given = batch(index, EVENTS)
-
-    loaded = KIndexBuilder().load(index.arrays())
-
-    built, again = index.match(given), loaded.match(given)
-    assert_alike(again, built)
-    assert_alike(built, Scan.build(compiled(SAVED)).match(given))
-    assert (again.candidates_examined, again.verified) == (built.candidates_examined, built.verified)
-    assert loaded.sizes() == index.sizes()
-    assert loaded.places() == index.places() == dict(zip(index.places(), (2, 1, 3, 1), strict=True))
-    assert [loaded.place(n) for n in range(len(loaded))] == [index.place(n) for n in range(len(index))]
-
-
-@pytest.mark.parametrize("name", ARRAYS)
-def test_damaged_clauses_are_refused(name: str) -> None:
-    """Whatever points somewhere is checked when it is loaded."""
-    assert_refused(KIndexBuilder().load, TO_15.build(compiled(SAVED)).arrays(), f"clauses.{name}")
-
-
-def test_damage_is_refused_or_does_no_harm() -> None:
-    """A number replaced by a likely one is refused, or the index still answers something."""
-    index = TO_15.build(compiled(SAVED))
-    names = [name for name in index.arrays() if name.startswith("clauses.")]
-
-    assert_refused_or_harmless(KIndexBuilder().load, index.arrays(), names, batch(index, EVENTS))
-
-
-def test_entries_of_other_clauses_are_refused() -> None:
-    """An entry under a value that its clause does not name would count for it."""
-    arrays = TO_15.build(compiled(["(A = 1 OR B = 1) AND (C = 1 OR D = 1)"])).arrays()
-    assert arrays["clauses.numbers"].tolist() == [0, 0, 1, 1]
-
-    with pytest.raises(ValueError, match="does not name"):
-        KIndexBuilder().load({**arrays, "clauses.numbers": np.array([0, 1, 1, 1], np.uint16)})
-    with pytest.raises(ValueError, match="lacks"):
-        KIndexBuilder().load({**arrays, "clauses.numbers": np.array([0, 0, 1, 2], np.uint16)})
-
-
-def test_no_two_lists_of_conjunctions_are_of_one_size() -> None:
-    """An event would need more room for them than there is."""
-    arrays = TO_15.build(compiled(["A = 1", "A = 1"])).arrays()
-    changed = {
-        "lists.list_starts": arrays["lists.list_starts"] * 2,
-        "lists.list_sizes": np.array([1, 1], np.int32),
-        "lists.entry_starts": np.array([0, 1, 2]),
-    }
-
-    with pytest.raises(ValueError, match="two lists of one size"):
-        KIndexBuilder().load({**arrays, **changed})

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tocsin.columns.arrays import frozen
+from reproduce.opindex.runs import Runs, grown
+from tocsin.columns.arrays import frozen_table
 from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.errors import DuplicateSubscription, UnknownSubscription
 from tocsin.index.alive import everyone
-from tocsin.index.boolean.opindex.building import make_directory
 from tocsin.index.boolean.opindex.index import SEGMENTS, SIGNATURE_BITS, check_options
 from tocsin.index.boolean.opindex.kernels.building import Simples, signed
 from tocsin.index.boolean.opindex.kernels.layouts import (
@@ -39,7 +39,6 @@ from tocsin.index.boolean.opindex.kernels.layouts import (
 )
 from tocsin.index.boolean.opindex.matching import Matching
 from tocsin.index.boolean.opindex.rewriting import rewrite
-from tocsin.index.boolean.opindex.runs import Runs, grown
 from tocsin.index.protocols import Found
 from tocsin.index.statistics import Statistics
 
@@ -54,12 +53,12 @@ class OpIndexLists:
         segments: int = SEGMENTS,
         signature_bits: int = SIGNATURE_BITS,
     ) -> None:
-        """Raises what `OpIndex.build` raises, for any of the expressions that may come."""
+        """Raises what `OpIndexBuilder.build` raises, for any of the expressions that may come."""
         check_options(segments, signature_bits)
         self._options = segments, signature_bits
         self._rewriting = rewrite(compiled, statistics)
         self._binder = Binder(compiled)
-        self._matching = Matching(compiled, self._rewriting.prefixes, segments, signature_bits)
+        self._compiled = compiled
         self._count = len(compiled)
         self._held: set[int] = set()
         self._pivots = np.full(len(self._rewriting.fields.kinds), -1, np.int32)
@@ -68,7 +67,7 @@ class OpIndexLists:
         self._lists = 0
         self._entries = Runs(np.int64, np.uint32)
         self._counters = Runs(np.int32, np.int32), Runs(np.uint64, np.int32)
-        self._holders: tuple[list[list[int]], ...] = tuple([] for _ in range(FORMS))  # rows by pivot, by place
+        self._rows_by_place: tuple[list[list[int]], ...] = tuple([] for _ in range(FORMS))  # of each pivot
         self._places: tuple[dict[int, int], ...] = tuple({} for _ in range(FORMS))  # the place of each row
 
     def __len__(self) -> int:
@@ -93,25 +92,13 @@ class OpIndexLists:
             self._delete_row(form, row)
 
     def match(self, batch: EventBatch) -> Found:
-        """All matches of a batch among those it holds, as `OpIndex.match` has them."""
-        return self._matching.match(self.lists(), batch, self._binder.bind(batch), everyone(self._count))
-
-    def lists(self) -> OpLists:
-        """What it holds, as kernels read it; good until the next change."""
-        starts, stops, keys, pointers = self._entries.read_only()
-        directory = Directory(
-            frozen(self._pivots, np.int32),
-            frozen(self._rows, np.int32),
-            starts,
-            stops,
-            frozen(self._signatures, np.uint64),
-        )
-        counters = Counters(*self._counters[0].read_only(), *self._counters[1].read_only())
-        return OpLists(*self._rewriting[:2], directory, Entries(keys, pointers), counters)
+        """All matches of a batch among those it holds, as `OpIndex.match` has them. Cost: `packed`, beside it."""
+        matching = Matching(self._compiled, self.packed(), *self._options)
+        return matching.match(batch, self._binder.bind(batch), everyone(self._count))
 
     def packed(self) -> OpLists:
         """A copy without gaps: what building afresh gives, where nothing was deleted and numbers came in order."""
-        segments, signature_bits = self._options
+        segments = self._options[0]
         fields = [f for f in np.flatnonzero(self._pivots >= 0).tolist() if self._holds_any(self._pivots[f])]
         chosen = self._pivots[fields].astype(np.int64)
         pivots = np.full(len(self._pivots), -1, np.int32)
@@ -122,16 +109,12 @@ class OpIndexLists:
         rows[:] = -1
         rows[kept] = np.arange(kept.sum())
         starts, *columns = self._entries.packed(runs.reshape(-1))
-        entries = Entries(*columns)
-        directory = make_directory(pivots, rows, starts, entries, segments, signature_bits)
-        counters = []
-        for form in range(FORMS):
-            starts, *columns = self._counters[form].packed(chosen)
-            counters += [starts[:-1], starts[1:], *columns]
-        return OpLists(*self._rewriting[:2], directory, entries, Counters(*counters))
+        directory = frozen_table(Directory(pivots, rows, starts, self._signatures[runs.reshape(-1)]))
+        counters = [Counters(*own.packed(chosen)) for own in self._counters]
+        return OpLists(*self._rewriting[:2], directory, Entries(*columns), *counters)
 
     def _holds_any(self, pivot: int) -> bool:
-        return any(self._holders[form][pivot] for form in range(FORMS))
+        return any(self._rows_by_place[form][pivot] for form in range(FORMS))
 
     def _entries_in(self, number: int) -> int:
         first, stop = number * self._options[0], (number + 1) * self._options[0]
@@ -155,9 +138,9 @@ class OpIndexLists:
         """Algorithm 1: the pivot, its counter, then each predicate."""
         simples = self._simples(form)
         pivot = self._pivot_of(int(simples.pivots[row]))
-        holders = self._holders[form][pivot]
-        place = len(holders)
-        holders.append(row)
+        own_rows = self._rows_by_place[form][pivot]
+        place = len(own_rows)
+        own_rows.append(row)
         self._places[form][row] = place
         self._counters[form].insert(pivot, place, simples.needed[row], simples.owners[row])
         self._insert_entries(form, row, pivot, place)
@@ -166,15 +149,15 @@ class OpIndexLists:
         """Take its predicates out, and let the last counter of the pivot take its counter's place."""
         simples = self._simples(form)
         pivot = int(self._pivots[simples.pivots[row]])
-        holders, counters = self._holders[form][pivot], self._counters[form]
+        own_rows, counters = self._rows_by_place[form][pivot], self._counters[form]
         place = self._places[form].pop(row)
         self._delete_entries(form, row, pivot, place)
-        moved = holders.pop()
-        counters.remove(pivot, len(holders))
+        moved = own_rows.pop()
+        counters.remove(pivot, len(own_rows))
         if moved == row:
             return
-        self._delete_entries(form, moved, pivot, len(holders))
-        holders[place] = moved
+        self._delete_entries(form, moved, pivot, len(own_rows))
+        own_rows[place] = moved
         self._places[form][moved] = place
         needed, owners = counters.slices(pivot)
         needed[place], owners[place] = simples.needed[moved], simples.owners[moved]
@@ -183,12 +166,12 @@ class OpIndexLists:
     def _pivot_of(self, field: int) -> int:
         """The number of a pivot, which may be new."""
         if self._pivots[field] < 0:
-            pivot = len(self._holders[0])
+            pivot = len(self._rows_by_place[0])
             self._pivots[field] = pivot
             if WIDTH * (pivot + 1) > len(self._rows):
                 self._rows = grown(self._rows, WIDTH * max(pivot + 1, 2 * pivot), -1)
             for form in range(FORMS):
-                self._holders[form].append([])
+                self._rows_by_place[form].append([])
                 self._counters[form].reach(pivot + 1)
         return int(self._pivots[field])
 

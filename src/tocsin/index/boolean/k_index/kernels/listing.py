@@ -7,19 +7,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, kernel
 
 
-class Units(NamedTuple):
-    """What postings are of: conjunctions, each a member of its own; or the clauses of members. U units, M members."""
+class OfMembers(NamedTuple):
+    """The clauses that postings are of. C clauses, M members."""
 
-    members: NDArray[np.int32]  # (U,) ascending
-    starts: NDArray[np.int64]  # (M + 1,) member m has units [starts[m], starts[m + 1])
-    sizes: NDArray[np.int32]  # (M,) never falling
+    members: NDArray[np.int32]  # (C,) the member of each clause, ascending
+    starts: NDArray[np.int64]  # (M + 1,) member m has clauses [starts[m], starts[m + 1])
+    sizes: NDArray[np.int32]  # (M,) how many these are, never falling
 
 
-class Dealt(NamedTuple):
-    """The lists of `PostingLists`, and which unit of its member each entry is of. P pairs, L lists, E entries."""
+class Listed(NamedTuple):
+    """What `PostingLists` says of lists and entries. P pairs, L lists, E entries."""
 
     list_starts: NDArray[np.int64]  # (P + 1,)
     list_sizes: NDArray[np.int32]  # (L,)
@@ -29,14 +29,14 @@ class Dealt(NamedTuple):
 
 
 @kernel
-def deal_lists(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], units: Units) -> Dealt:
-    """Deal out postings, unit * 2 + 1 or unit * 2, ascending under each pair. Cost: linear.
+def make_lists(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], clauses: OfMembers) -> Listed:
+    """The lists of postings, clause * 2 + 1 or clause * 2, ascending under each pair. Cost: linear.
 
     What a member has there first goes to the first list of its size, what it has there second to the second.
     """
-    turns, lists = _turns(pair_starts, posted, units)
+    turns, lists = _turns(pair_starts, posted, clauses)
     places = np.zeros(1 + np.max(turns) if len(turns) > 0 else 1, np.int64)
-    out = Dealt(
+    out = Listed(
         np.zeros(len(pair_starts), np.int64),
         np.empty(lists, np.int32),
         np.empty(lists + 1, np.int64),
@@ -47,9 +47,9 @@ def deal_lists(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], units:
     for pair in range(len(pair_starts) - 1):
         begin, stop = pair_starts[pair], pair_starts[pair + 1]
         while begin < stop:
-            size = units.sizes[units.members[posted[begin] >> 1]]
+            size = clauses.sizes[clauses.members[posted[begin] >> 1]]
             end = begin
-            while end < stop and units.sizes[units.members[posted[end] >> 1]] == size:
+            while end < stop and clauses.sizes[clauses.members[posted[end] >> 1]] == size:
                 places[turns[end]] += 1
                 end += 1
             at, own = begin, 0
@@ -58,7 +58,7 @@ def deal_lists(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], units:
                 places[own], at = at, at + places[own]
                 own += 1
                 count += 1
-            _deal(posted, turns, begin, end, units, places, out)
+            _write(posted, turns, begin, end, clauses, places, out)
             places[:own] = 0
             begin = end
         out.list_starts[pair + 1] = count
@@ -66,40 +66,42 @@ def deal_lists(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], units:
     return out
 
 
-@kernel
-def _turns(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], units: Units) -> tuple[NDArray[np.int32], int]:
+@inner
+def _turns(
+    pair_starts: NDArray[np.int64], posted: NDArray[np.int32], clauses: OfMembers
+) -> tuple[NDArray[np.int32], int]:
     """How many postings of the same member each has before it under its pair, and how many lists there will be."""
     turns = np.empty(len(posted), np.int32)
     lists = 0
     for pair in range(len(pair_starts) - 1):
         before, size, most = -1, -1, -1
         for i in range(pair_starts[pair], pair_starts[pair + 1]):
-            member = units.members[posted[i] >> 1]
+            member = clauses.members[posted[i] >> 1]
             turns[i] = turns[i - 1] + 1 if member == before else 0
-            if units.sizes[member] != size:
+            if clauses.sizes[member] != size:
                 most = -1
             if turns[i] > most:
                 most = turns[i]
                 lists += 1
-            before, size = member, units.sizes[member]
+            before, size = member, clauses.sizes[member]
     return turns, lists
 
 
-@kernel
-def _deal(
+@inner
+def _write(
     posted: NDArray[np.int32],
     turns: NDArray[np.int32],
     begin: int,
     end: int,
-    units: Units,
+    clauses: OfMembers,
     places: NDArray[np.int64],
-    out: Dealt,
+    out: Listed,
 ) -> None:
     """Write posted[begin:end], of one pair and size, each to the place of its turn, which moves."""
     for i in range(begin, end):
-        unit = posted[i] >> 1
-        member = units.members[unit]
+        clause = posted[i] >> 1
+        member = clauses.members[clause]
         to = places[turns[i]]
         places[turns[i]] += 1
         out.entries[to] = 2 * member + (posted[i] & 1)
-        out.numbers[to] = unit - units.starts[member]
+        out.numbers[to] = clause - clauses.starts[member]

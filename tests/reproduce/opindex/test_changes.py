@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reproduce.opindex.changes import OpIndexLists
 
 import tocsin
 from tests.index.asking import batch, compiled, pairs
-from tocsin.index.boolean.opindex import OpIndex
-from tocsin.index.boolean.opindex.changes import OpIndexLists
+from tocsin.index.boolean.opindex import OpIndexBuilder
 from tocsin.index.boolean.opindex.kernels.layouts import OpLists
 from tocsin.index.boolean.scan import Scan
 
@@ -60,7 +60,7 @@ def test_insertions_give_the_lists_of_a_build(options):
         lists.insert(number)
 
     assert len(lists) == len(texts)
-    assert_same(lists.packed(), OpIndex.build(compiled(texts), None, *options).lists)
+    assert_same(lists.packed(), OpIndexBuilder(*options).build(compiled(texts)).lists)
 
 
 @given(

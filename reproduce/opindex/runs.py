@@ -65,10 +65,6 @@ class Runs:
         self._rooms[run] = room
         self._used += room
 
-    def read_only(self) -> list[NDArray[Any]]:
-        """Starts, stops and columns as kernels read them; good until the next change."""
-        return [frozen(array, array.dtype) for array in (self.starts, self.stops, *self.columns)]
-
     def packed(self, runs: NDArray[np.int64]) -> list[NDArray[Any]]:
         """Offsets (R + 1,) and columns of chosen runs, one after the other."""
         lengths = (self.stops - self.starts)[runs].astype(np.int64)

@@ -1,0 +1,50 @@
+"""What do the Matchers that keep their expressions as they were compiled have in common? All but how they find.
+
+Such a Matcher saves nothing else: what it makes of its expressions is made anew when it is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tocsin.columns.binding import Binder
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.stored import stored
+from tocsin.index.alive import everyone
+from tocsin.index.protocols import ALL_THEN_RANKED, Arrays
+
+
+class OverExpressions:
+    """A `Matcher` but for `match`, `places` and `place`.
+
+    `structure` and `dictionaries` are the bytes of what it has beside its expressions.
+    """
+
+    def __init__(self, compiled: CompiledExpressions, structure: int = 0, dictionaries: int = 0) -> None:
+        self._compiled = compiled
+        self._binder = Binder(compiled)
+        self._everyone = everyone(len(compiled))
+        self._beside = structure + self._binder.nbytes, dictionaries
+
+    @property
+    def attributes(self) -> Sequence[str]:
+        return self._compiled.attributes
+
+    def __len__(self) -> int:
+        return len(self._compiled)
+
+    def expressions(self) -> CompiledExpressions:
+        return self._compiled
+
+    def arrays(self) -> Arrays:
+        return stored(self._compiled)
+
+    def sizes(self) -> dict[str, int]:
+        """Operands count as dictionaries, like the strings that they stand for."""
+        sizes = expression_sizes(self._compiled)
+        structure, dictionaries = self._beside
+        return {"structure": sizes["structure"] + structure, "dictionaries": sizes["dictionaries"] + dictionaries}
+
+    def best_first(self) -> str:
+        return ALL_THEN_RANKED
