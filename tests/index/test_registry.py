@@ -8,7 +8,7 @@ import tocsin
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.compiled import compile_expressions
-from tocsin.index import Registration, find_index, parse_index, registrations
+from tocsin.index import Chosen, Registration, find_index, parse_index, registrations
 from tocsin.planner import choose
 
 
@@ -76,7 +76,8 @@ def test_a_ranker_by_name_leaves_matches_to_access() -> None:
     """The plan says so, and how it was asked for."""
     plan = choose("ir_tree(branching=8)")
 
-    assert (plan.index, plan.ranker, plan.asked) == ("access", "ir_tree", "ir_tree(branching=8)")
+    assert (plan.index, plan.asked) == ("access", "ir_tree(branching=8)")
+    assert plan.others == {"the best first": Chosen("ir_tree", {"branching": 8})}
     assert "relaxed" in plan.reason
 
 
