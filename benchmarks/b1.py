@@ -21,7 +21,7 @@ from tocsin.index import find_index, registrations
 from tocsin.model.ranking import Top
 from tocsin.planner import choose
 from tocsin.records import read_events
-from tocsin.segment import Segment, SegmentSet
+from tocsin.segment import Segment, Snapshots
 
 _FEW_RANKED = 1024
 _ASKED_FOR = {"k_index": f"k_index(lowest=1, highest={VALUES})"}  # by default it has no domain
@@ -73,14 +73,14 @@ def _other_questions(workload: Workload, segment: Segment, batch: EventBatch, wa
 def _best(workload: Workload, segment: Segment, batch: EventBatch, matching: float) -> Iterator[Row]:
     """The best 20 by random scores, beside all matches sorted by them."""
     scores = np.random.default_rng(1).random(len(segment))
-    segments = SegmentSet([replace(segment, scores=frozen(scores, np.float64))])
+    snapshots = Snapshots.of([replace(segment, scores=frozen(scores, np.float64))])
     few = batch if len(batch) < _FEW_RANKED else _packed(workload, _FEW_RANKED, Wanted(segment.matcher.attributes))
 
     def all_sorted() -> None:
-        found = segments.match(few)
-        np.lexsort((found.numbers, -scores[found.numbers], found.events))
+        found = snapshots.find(few)
+        np.lexsort((found.subscriptions, -scores[found.subscriptions], found.events))
 
-    best = median_seconds(lambda: segments.match(few, Top(20))) / len(few)
+    best = median_seconds(lambda: snapshots.find(few, Top(20))) / len(few)
     whole = median_seconds(all_sorted) / len(few)
     note = f"{whole / best:.1f} x all matches sorted; {matching / len(batch) / best:.0%} of all matches unsorted"
     yield Row(segment.plan.index, workload.name, "Top(20)", 1 / best, "events/s", note)

@@ -10,6 +10,7 @@ from benchmarks.rows import Row
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.loading import build_from
+from tocsin.index import question_of
 from tocsin.index.boolean.scan import Scan
 from tocsin.model.ranking import Relaxed
 from tocsin.model.values import Range
@@ -41,7 +42,7 @@ def _span(value: float) -> Range:
 
 
 def _relaxed(workload: Workload, segment: Segment, batch: EventBatch, ranged: EventBatch) -> Iterator[Row]:
-    index = segment.relaxed()
+    index = segment.structure(question_of(Relaxed(_K)))
     for name, events in (("", batch), (" of ranges", ranged)):
         found = index.match(events, Relaxed(_K))
         seconds = median_seconds(lambda events=events: index.match(events, Relaxed(_K)))  # type: ignore[misc]

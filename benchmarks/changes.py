@@ -15,7 +15,6 @@ from benchmarks.calibration import wall_seconds
 from benchmarks.rows import Row
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
-from tocsin.engine.answering import Moment
 
 _TRAFFIC = {"uni": (450, 50), "zipf": (45, 5)}
 """Events of a batch, and changes behind it: a third subscriptions, a third unsubscriptions, a third new scores.
@@ -89,8 +88,8 @@ def _rate(workload: Workload, engine: tocsin.Engine, changes: Iterator[None], ea
         batch = next(batches)
 
         def work(batch: EventBatch = batch) -> None:
-            with engine._store.reading() as root:
-                Moment(root, engine._store.wanted).located(batch)
+            with engine._store.reading() as snapshots:
+                snapshots.find(batch)
             for _ in range(each):
                 next(changes)
 

@@ -16,8 +16,8 @@ from benchmarks.rows import Row
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.tables import encode_table
 from tocsin.index import ranker_builder, registrations
-from tocsin.index.plan import RANKER
 from tocsin.index.relaxed.index import build_relaxed
+from tocsin.index.relaxed.question import RANKER
 from tocsin.index.scored.intervals import ScoredIntervals
 from tocsin.model.ranking import Relaxed
 

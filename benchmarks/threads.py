@@ -13,7 +13,6 @@ from benchmarks.boolean_workload import UNI, ZIPF, Workload
 from benchmarks.calibration import wall_seconds
 from benchmarks.rows import Row
 from tocsin.columns.events.objects import encode_objects
-from tocsin.segment import Segment
 
 Item = TypeVar("Item")
 
@@ -35,8 +34,7 @@ def _measure(workload: Workload, engine: tocsin.Engine, count: int) -> Iterator[
     parts = [events[first : first + size] for first in range(0, count, size)]
     packed = [encode_objects(enumerate(part), engine._store.wanted) for part in parts]
     lines = ["".join(json.dumps(event) + "\n" for event in part).encode() for part in parts]
-    segment = engine._store.segments[0].holder
-    assert isinstance(segment, Segment)
+    segment = engine._store.segments[0].segment
     yield _row(workload, "packed, two threads", packed, segment.matcher.match, count)
     yield _row(workload, "JSON lines, two threads", lines, engine.match_batch, count)
 

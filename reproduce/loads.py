@@ -19,9 +19,9 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.columns.numbers import keys_of
 from tocsin.index import Matcher, Ranker, Registration, ranker_builder
-from tocsin.index.plan import RANKER
 from tocsin.index.relaxed.dimensions import Dimensions
 from tocsin.index.relaxed.index import RelaxedIndex, build_relaxed
+from tocsin.index.relaxed.question import RANKER
 from tocsin.index.scored.intervals import ScoredIntervals
 from tocsin.kernels import codes
 from tocsin.model.ranking import Relaxed

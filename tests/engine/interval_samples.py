@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 import tocsin
+from tests.engine.checking import check_batch, is_good
 from tests.engine.samples import pairs
-from tests.engine.test_engine_changes import check_batch
 from tests.naive.engine import Reference
 from tests.naive.flatten import flatten
 from tests.naive.truth import concerns
@@ -67,15 +67,6 @@ def check(index: str, subscriptions: Sequence[Scored], events: Sequence[Any], *r
             for name in sorted(one for one, _ in found or ())
         ]
     engine.close()
-
-
-def is_good(event: Any) -> bool:
-    """Whether an event can be used."""
-    try:
-        flatten(event)
-    except tocsin.RecordError:
-        return False
-    return True
 
 
 def found_by(index: str, texts: Sequence[str], event: Any) -> list[str]:

@@ -13,15 +13,26 @@ import pytest
 
 import tocsin
 from tests.naive.engine import Reference
-from tocsin.engine import scores
+from tocsin.engine.store import Store
 from tocsin.index.boolean.access import index
 
 
-@pytest.fixture(params=[1000, 3], ids=lambda most: f"{most} may change")
-def always_ordered(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Lists of any length are left for cursors, until so many scores have changed."""
+@pytest.fixture
+def always_ordered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of any length are left for cursors."""
     monkeypatch.setattr(index, "LONG", -1)
-    monkeypatch.setattr(scores, "MOST_CHANGED", request.param)
+
+
+@pytest.fixture(params=[1000, 3], ids=lambda most: f"{most} may change")
+def new_engine(always_ordered: None, request: pytest.FixtureRequest) -> Callable[..., tocsin.Engine]:
+    """Makes engines of which so many scores may change before others become the base."""
+
+    def new_engine(**options: int) -> tocsin.Engine:
+        engine = tocsin.Engine(**options)
+        engine._begin(Store(most_changed=request.param))
+        return engine
+
+    return new_engine
 
 
 def _subscription(dice: random.Random) -> tuple[str, float]:
@@ -36,12 +47,11 @@ def _event(dice: random.Random) -> dict[str, Any]:
     return {name: value for name, value in event.items() if dice.random() < 0.8}
 
 
-@pytest.mark.usefixtures("always_ordered")
 @pytest.mark.parametrize("seed", range(6))
-def test_the_best_are_the_references_after_any_changes(seed: int) -> None:
+def test_the_best_are_the_references_after_any_changes(seed: int, new_engine: Callable[..., tocsin.Engine]) -> None:
     """Scores change, subscriptions go and come and are replaced, and segments merge."""
     dice = random.Random(seed)
-    engine, reference = tocsin.Engine(delta_limit=64), Reference()
+    engine, reference = new_engine(delta_limit=64), Reference()
     for name in range(150):
         where, score = _subscription(dice)
         for one in (engine, reference):
@@ -181,15 +191,14 @@ def test_conjunctions_rise_above_the_floor_and_fall(seed: int) -> None:
     engine.close()
 
 
-@pytest.mark.usefixtures("always_ordered")
-def test_the_best_are_found_while_others_change() -> None:
+def test_the_best_are_found_while_others_change(new_engine: Callable[..., tocsin.Engine]) -> None:
     """Readers on several threads, at different moments of the changes: who is best all the time is never missed."""
     dice = random.Random(9)
     held = _mixed(dice, 3000)
     always = {2900: 9.0, 2901: 8.0, 2902: 7.0}  # two conjunctions and a single, the last ones of their lists
     for name, score in always.items():
         held[name] |= {"where": "price >= 1 AND size >= 1" if name % 2 == 0 else "price >= 1", "score": score}
-    engine = tocsin.Engine()
+    engine = new_engine()
     engine.subscribe_many(held)
     engine.merge()
     event, stop, wrong = {"price": 90, "size": 90, "kind": "a"}, threading.Event(), []

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pytest
 
 import tocsin
+from tocsin.engine import Request, Stats, load_segments
+from tocsin.engine.matching import answer_of
 
 EVENTS = [{"n": float(i % 5), "s": "x" * (i % 3)} for i in range(3000)]
 SUBSCRIPTIONS = [{"id": f"s{i}", "where": f"n >= {i}"} for i in range(4)] + [{"id": "all", "where": "n IS NOT NULL"}]
@@ -21,15 +23,17 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("pairs", [1, 10_000, 10**9])
-def test_pieces_of_any_size_give_one_answer(form, pairs, monkeypatch):
+def test_pieces_of_any_size_give_one_answer(form, pairs):
     """However few matches a piece may give, rows, order and lists are those of the whole."""
     expected = [(i, s["id"]) for i, e in enumerate(EVENTS) for s in sorted(SUBSCRIPTIONS, key=lambda s: s["id"])]
     least = {"s0": 0, "s1": 1, "s2": 2, "s3": 3, "all": 0}
     expected = [(i, name) for i, name in expected if EVENTS[i]["n"] >= least[name]]
-    monkeypatch.setattr("tocsin.engine.matching._PIECE_MATCHES", pairs)
+    snapshots, _ = load_segments(SUBSCRIPTIONS)
 
-    answer = tocsin.match(SUBSCRIPTIONS, FORMS[form])
-    listed = tocsin.match(SUBSCRIPTIONS, FORMS[form], lists=True)
+    answer, listed = (
+        answer_of(snapshots, FORMS[form], Request(lists=lists, piece_matches=pairs), Stats(), [])
+        for lists in (False, True)
+    )
 
     assert [tuple(row.values()) for row in answer.table.to_pylist()] == expected
     assert listed.table["event"].to_pylist() == list(range(3000))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tocsin
-from tocsin.index import find_index, parse_index, registrations
+from tocsin.index import Chosen, find_index, parse_index, registrations
 from tocsin.planner import choose
 
 
@@ -56,7 +56,8 @@ def test_a_ranker_by_name_leaves_matches_to_access() -> None:
     """The plan says so, and how it was asked for."""
     plan = choose("ir_tree(branching=8)")
 
-    assert (plan.index, plan.ranker, plan.asked) == ("access", "ir_tree", "ir_tree(branching=8)")
+    assert (plan.index, plan.asked) == ("access", "ir_tree(branching=8)")
+    assert plan.others == {"the best first": Chosen("ir_tree", {"branching": 8})}
     assert "relaxed" in plan.reason
 
 

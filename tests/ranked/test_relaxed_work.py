@@ -25,11 +25,11 @@ from tests.naive import relaxed as naive
 from tests.naive.flatten import flatten
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
-from tocsin.index import Plan, registrations
+from tocsin.index import Chosen, Found, Part, Plan, build_structure, question_of, registrations
 from tocsin.index.alive import bitmap
+from tocsin.index.protocols import THE_BEST_FIRST
 from tocsin.index.relaxed import tables
-from tocsin.index.relaxed.index import RelaxedIndex, ScoredMatches
-from tocsin.segment import relaxed_index
+from tocsin.index.relaxed.index import RelaxedIndex
 
 RANKERS: Final = [r.name for r in registrations() if r.question == "the best first"]
 NAMES: Final = ("a", "b", "c", "d", "e", "f")
@@ -41,7 +41,7 @@ Event = dict[str, Any]
 
 
 def plan_of(index: str) -> Plan:
-    return Plan("scan", "") if index == "scan" else Plan("access", "", ranker=index)
+    return Plan("scan", "") if index == "scan" else Plan("access", "", others={THE_BEST_FIRST: Chosen(index)})
 
 
 def relaxed_of(subscriptions: Sequence[Sub], index: str, room: int = 4) -> RelaxedIndex:
@@ -50,16 +50,18 @@ def relaxed_of(subscriptions: Sequence[Sub], index: str, room: int = 4) -> Relax
     weights = pa.array([json.dumps(own) if own else None for _, own in subscriptions], pa.large_string())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "_MOST_ROOM", room)
-        return relaxed_index(compiled(texts), pa.array(texts, pa.large_string()), weights, plan_of(index))
+        numbers, sources = np.arange(len(texts)), pa.array(texts, pa.large_string())
+        part = Part(pa.array(numbers), compiled(texts), sources, np.ones(len(texts)), weights=weights)
+        return build_structure(question_of(tocsin.Relaxed(1)), part, plan_of(index))
 
 
 def ask(
     index: RelaxedIndex, events: Sequence[Event], ranking: tocsin.Relaxed, alive: NDArray[np.uint64] | None = None
-) -> ScoredMatches:
+) -> Found:
     return index.match(encode_objects(enumerate(events), Wanted(index.attributes)), ranking, alive)
 
 
-def rows(found: ScoredMatches) -> list[tuple[int, int, float]]:
+def rows(found: Found) -> list[tuple[int, int, float]]:
     """(event, subscription, score), in order."""
     return list(zip(found.events.tolist(), found.subscriptions.tolist(), found.scores.tolist(), strict=True))
 
@@ -88,7 +90,7 @@ def check(
     gone: set[int] = frozenset(),
     rankers: Sequence[str] = RANKERS,
     by_oracle: int = 2,
-) -> dict[str, ScoredMatches]:
+) -> dict[str, Found]:
     """Every ranker answers as scan does, by tiles and by lists, and the oracle to some events.
 
     Returns what each found for the last ranking.
@@ -364,6 +366,6 @@ def test_nothing_in_nothing_out(index: str) -> None:
 def test_weights_of_one_attribute_are_looked_up_by_its_name() -> None:
     """A weight is for the dimension of its attribute alone, not for one of several, wherever it stands in the text."""
     subscriptions: list[Sub] = [("b = 1 AND a = 1 AND (a = 2 OR b = 1)", {"a": 4.0, "b": 2.0})] * 300
-    held: Mapping[str, ScoredMatches] = check(subscriptions, [{"a": 1, "b": 1}, {"b": 1}], [tocsin.Relaxed(1)])
+    held: Mapping[str, Found] = check(subscriptions, [{"a": 1, "b": 1}, {"b": 1}], [tocsin.Relaxed(1)])
 
     assert rows(held["scan"]) == [(0, 0, 7.0), (1, 0, 3.0)]

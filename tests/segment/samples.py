@@ -13,7 +13,7 @@ from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.loading import build_from
 from tocsin.model.ranking import Top
 from tocsin.planner import choose
-from tocsin.segment import Segment, SegmentSet, write_segment
+from tocsin.segment import Segment, Snapshots, write_segment
 from tocsin.segment.storage import FORMAT, VERSION, read_manifest, write_manifest
 
 SUBSCRIPTIONS: Final = (
@@ -40,13 +40,12 @@ def build(records: Sequence[Mapping[str, Any]] = SUBSCRIPTIONS, index: str = "sc
     return segment
 
 
-def asked(segments: SegmentSet, events: Sequence[Mapping[str, Any]] = EVENTS, k: int | None = None) -> list[tuple]:
+def asked(snapshots: Snapshots, events: Sequence[Mapping[str, Any]] = EVENTS, k: int | None = None) -> list[tuple]:
     """(row, id, score) of each match, in the answer's order."""
-    batch = encode_objects(enumerate(events), segments.wanted)
-    found = segments.match(batch, None if k is None else Top(k))
-    names = segments.ids.to_pylist()
-    rows = batch.rows[found.events].tolist()
-    return [(row, names[n], float(segments.scores[n])) for row, n in zip(rows, found.numbers.tolist(), strict=True)]
+    batch = encode_objects(enumerate(events), snapshots.wanted)
+    found = snapshots.find(batch, None if k is None else Top(k))
+    ids, scores = snapshots.ids_of(found.subscriptions), snapshots.scores_of(found.subscriptions)
+    return list(zip(batch.rows[found.events].tolist(), ids.to_pylist(), scores.tolist(), strict=True))
 
 
 class Damaged:

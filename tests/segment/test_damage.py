@@ -14,7 +14,7 @@ import tocsin
 from tests.segment.samples import Damaged, asked, build
 from tocsin.errors import SegmentError
 from tocsin.kernels import codes
-from tocsin.segment import SegmentSet, open_segment, write_index, write_segment
+from tocsin.segment import Snapshots, open_segment, write_index, write_segment
 
 FLIPS = 600
 
@@ -28,7 +28,7 @@ def damaged(tmp_path: Path) -> Damaged:
 def test_a_flipped_bit_is_found_or_does_no_harm(name: str, tmp_path: Path) -> None:
     """Whichever bit of a file flips: it is refused, or the answers are what they were."""
     write_segment(build(), tmp_path / "s")
-    expected = asked(SegmentSet([build()]))
+    expected = asked(Snapshots.of([build()]))
     path = tmp_path / "s" / name
     whole = path.read_bytes()
     places = random.Random(name).sample(range(len(whole) * 8), FLIPS)
@@ -39,7 +39,7 @@ def test_a_flipped_bit_is_found_or_does_no_harm(name: str, tmp_path: Path) -> No
         flipped[place // 8] ^= 1 << place % 8
         path.write_bytes(flipped)
         try:
-            answers = asked(SegmentSet([open_segment(tmp_path / "s")]))
+            answers = asked(Snapshots.of([open_segment(tmp_path / "s")]))
         except SegmentError:
             refused += 1
             continue
@@ -236,7 +236,7 @@ def test_unspoilt_numbers_written_again_are_accepted(damaged: Damaged) -> None:
     for name in list(damaged.manifest["arrays"]):
         damaged.put(name, damaged.array(name))
 
-    assert asked(SegmentSet([open_segment(damaged.folder)])) == asked(SegmentSet([build()]))
+    assert asked(Snapshots.of([open_segment(damaged.folder)])) == asked(Snapshots.of([build()]))
 
 
 def test_a_damaged_index_is_one_clear_line_for_match(tmp_path: Path) -> None:

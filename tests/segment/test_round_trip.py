@@ -17,7 +17,7 @@ from tests.segment.samples import EVENTS, SUBSCRIPTIONS, asked, build
 from tocsin.errors import InvalidInput
 from tocsin.index import Plan
 from tocsin.model.subscription import Subscription
-from tocsin.segment import SegmentSet, build_segment, open_segment, write_segment
+from tocsin.segment import Snapshots, build_segment, open_segment, write_segment
 from tocsin.segment.storage import ARRAYS, MANIFEST
 
 trees = st.lists(own.expressions(max_depth=5), min_size=1, max_size=8)
@@ -45,8 +45,8 @@ def test_a_written_segment_answers_like_the_one_in_memory(names, expressions, ev
         write_segment(segment, Path(folder) / "s")
         opened = open_segment(Path(folder) / "s")
 
-        assert asked(SegmentSet([opened]), events) == asked(SegmentSet([segment]), events)
-        assert asked(SegmentSet([opened]), events, k=2) == asked(SegmentSet([segment]), events, k=2)
+        assert asked(Snapshots.of([opened]), events) == asked(Snapshots.of([segment]), events)
+        assert asked(Snapshots.of([opened]), events, k=2) == asked(Snapshots.of([segment]), events, k=2)
         assert opened.sources.to_list() == segment.sources.to_list()
         assert opened.plan == segment.plan
         mine, other = opened.matcher.arrays(), segment.matcher.arrays()
@@ -60,9 +60,9 @@ def test_every_kind_of_predicate_survives(tmp_path: Path) -> None:
     """Patterns, regular expressions, sets, boxes, terms and conditions as scalars answer from disk, and do match."""
     write_segment(build(), tmp_path / "s")
 
-    answers = asked(SegmentSet([open_segment(tmp_path / "s")]))
+    answers = asked(Snapshots.of([open_segment(tmp_path / "s")]))
 
-    assert answers == asked(SegmentSet([build()]))
+    assert answers == asked(Snapshots.of([build()]))
     assert {name for _, name, _ in answers} == {record["id"] for record in SUBSCRIPTIONS}
     assert len(answers) < len(EVENTS) * len(SUBSCRIPTIONS)
 
@@ -84,10 +84,10 @@ def test_small_segments(records: list[dict[str, Any]], tmp_path: Path) -> None:
     """No subscription, or one without any attribute or with an empty id, is a segment like any other."""
     write_segment(build(records), tmp_path / "s")
 
-    opened = SegmentSet([open_segment(tmp_path / "s")])
+    opened = Snapshots.of([open_segment(tmp_path / "s")])
 
     assert len(opened) == len(records)
-    assert asked(opened) == asked(SegmentSet([build(records)]))
+    assert asked(opened) == asked(Snapshots.of([build(records)]))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_an_index_is_built_anew_with_its_options(index: str, tmp_path: Path) -> 
 
     assert opened.plan == segment.plan
     assert opened.matcher.sizes() == segment.matcher.sizes()
-    assert asked(SegmentSet([opened])) == asked(SegmentSet([segment]))
+    assert asked(Snapshots.of([opened])) == asked(Snapshots.of([segment]))
 
 
 def test_the_same_subscriptions_make_the_same_bytes(tmp_path: Path) -> None:
@@ -111,7 +111,8 @@ def test_the_same_subscriptions_make_the_same_bytes(tmp_path: Path) -> None:
     write_segment(build(), tmp_path / "one")
     write_segment(build(SUBSCRIPTIONS[::-1]), tmp_path / "two")
 
-    assert asked(SegmentSet([open_segment(tmp_path / "one")])) == asked(SegmentSet([open_segment(tmp_path / "two")]))
+    one, two = (asked(Snapshots.of([open_segment(tmp_path / name)])) for name in ("one", "two"))
+    assert one == two
     assert sorted(path.name for path in (tmp_path / "one").iterdir()) == sorted([ARRAYS, MANIFEST])
 
 

@@ -7,12 +7,12 @@ import sys
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
-from tocsin.engine import Stats, empty_table, load_segments, match_chunks
+from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Ranking, Relaxed, Top
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
-from tocsin.segment import SegmentSet
+from tocsin.segment import Snapshots
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,11 +45,11 @@ def run(given: argparse.Namespace) -> int:
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors])
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
-            segments, rejects = load_segments(
+            subscriptions, rejects = load_segments(
                 given.subscriptions, given.index, strict=given.strict, progress=bar.update
             )
         log.add("subscription", rejects)
-        _match(given, segments, stats, log)
+        _match(given, subscriptions, stats, log)
         rate = stats.events / stats.seconds if stats.seconds else 0.0
         print(
             f"{counted(stats.matches, 'match')} of {counted(stats.events, 'event')} and "
@@ -59,19 +59,11 @@ def run(given: argparse.Namespace) -> int:
         return 1 if log.count else 0
 
 
-def _match(given: argparse.Namespace, segments: SegmentSet, stats: Stats, log: RejectLog) -> None:
-    ranking = _ranking(given)
-    parts = match_chunks(
-        segments,
-        given.events,
-        stats,
-        ranking=ranking,
-        lists=given.lists,
-        strict=given.strict,
-        schema=_schema(given.schema),
-    )
+def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog) -> None:
+    request = Request(_ranking(given), given.lists, given.strict, _schema(given.schema))
+    parts = match_chunks(subscriptions, given.events, request, stats)
     with open_writer(given.out) as writer, ShareBar("matching") as bar:
-        writer.write(empty_table(segments, ranking, lists=given.lists))
+        writer.write(empty_table(subscriptions, request))
         for part in parts:
             writer.write(part.table)
             log.add("event", part.rejects)

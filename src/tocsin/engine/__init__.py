@@ -1,15 +1,15 @@
 """How are subscriptions held and matched? In an `Engine` that changes, or in one call with nothing kept.
 
-`store` holds the sources (segments and a delta) and serialises changes, `merging` keeps them few, `ordering` and
-`answering` make one answer of their matches, `saving` writes them; `matching` feeds any source of events through.
+`store` holds the sources (segments and a delta) and serialises changes, `merging` keeps them few, `saving` writes them;
+`matching` feeds any source of events through their snapshots (`segment.snapshots`).
 """
 
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.answering import Matches
 from tocsin.engine.engine import Engine, EngineStats
 from tocsin.engine.explaining import explain
 from tocsin.engine.loading import load_segments
-from tocsin.engine.matching import Matched, empty_table, match, match_chunks
+from tocsin.engine.matches import Matches
+from tocsin.engine.matching import Matched, Request, empty_table, match, match_chunks
 from tocsin.engine.sampling import sample
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "EngineStats",
     "Matched",
     "Matches",
+    "Request",
     "Stats",
     "empty_table",
     "explain",

@@ -11,25 +11,24 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tocsin.columns.arrays import Texts
 from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.answering import Matches, Moment
 from tocsin.engine.explaining import explain
 from tocsin.engine.loading import checked_rejects, collect
-from tocsin.engine.matching import answer_of
+from tocsin.engine.matches import Matches
+from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
 from tocsin.engine.saving import open_sources, save_sources
-from tocsin.engine.sources import Source
+from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Plan, Statistics, find_index
 from tocsin.language import Explanation, Templates
-from tocsin.model.ranking import Ranking, checked_ranking
+from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
 from tocsin.planner import choose
 from tocsin.records import parsed_record, subscription_of
-from tocsin.segment import Segment, require_suitable
+from tocsin.segment import require_suitable
 
 _DELTA_LIMIT: Final = 8192
 
@@ -157,17 +156,15 @@ class Engine:
 
     def match(self, event: Mapping[str, Any], *, ranking: Ranking | None = None) -> Matches:
         """The subscriptions that an event satisfies, by id, or the best of them; a bad event raises `RecordError`."""
-        ranking = checked_ranking(ranking)
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
-        with self._store.reading() as root:
-            moment = Moment(root, self._store.wanted)
-            batch = encode_objects([(0, event)], moment.wanted)
+        with self._store.reading() as snapshots:
+            batch = encode_objects([(0, event)], snapshots.wanted)
             if not len(batch):
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
-            found = moment.find(batch, ranking)
-            scores = moment.scores(found.places) if found.scores is None else found.scores
-            return Matches(moment, found.places, scores, batch.rejects)
+            found = snapshots.find(batch, ranking)
+            scores = snapshots.scores_of(found.subscriptions) if found.scores is None else found.scores
+            return Matches(snapshots, found.subscriptions, scores, batch.rejects)
 
     def match_batch(
         self,
@@ -179,18 +176,9 @@ class Engine:
         schema: Mapping[str, Any] | None = None,
     ) -> Answer:
         """The matches of a source of events, as `tocsin.match` gives them. All see one state of the subscriptions."""
-        ranking = checked_ranking(ranking)
-        with self._store.reading() as root:
-            return answer_of(
-                Moment(root, self._store.wanted),
-                events,
-                Stats(),
-                [],
-                ranking=ranking,
-                lists=lists,
-                strict=strict,
-                schema=schema,
-            )
+        request = Request(ranking, lists, strict, schema)
+        with self._store.reading() as snapshots:
+            return answer_of(snapshots, events, request, Stats(), [])
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any]) -> Explanation:
         """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`.
@@ -198,15 +186,12 @@ class Engine:
         `index` of the answer tells where the subscription is looked for, and by which index.
         """
         source, number = self._store.find(id)
-        texts = source.holder.sources
-        told = explain(texts.text(number) if isinstance(texts, Texts) else texts[number], event)
-        return replace(told, index=source.place(number))
+        return replace(explain(source.text(number), event), index=source.place(number))
 
     def payload(self, id: SubscriptionId) -> Any:
         """The payload of a subscription, None where none was given; raises `UnknownSubscription`."""
         source, number = self._store.find(id)
-        texts = source.holder.payloads
-        text = None if texts is None else texts.text(number) if isinstance(texts, Texts) else texts[number]
+        text = source.payload(number)
         return json.loads(text) if text else None
 
     def __contains__(self, id: object) -> bool:
@@ -254,7 +239,7 @@ class Engine:
         Raises `SegmentError` for what is missing, damaged or of another version.
         """
         sources = open_sources(folder)
-        used = [source.holder.plan.asked for source in sources if isinstance(source.holder, Segment)]
+        used = [source.segment.plan.asked for source in sources]
         engine = cls(index or (used[0] if used else "auto"), statistics=statistics, delta_limit=delta_limit)
         engine._begin(Store(sources))
         return engine
@@ -275,15 +260,13 @@ class Engine:
         return f"Engine({len(self):,} subscriptions, {len(self._store.segments)} segments)"
 
 
-def _source_stats(source: Source) -> SourceStats:
-    holder = source.holder
-    assert isinstance(holder, Segment)
-    matcher = holder.matcher
+def _source_stats(source: SegmentSource) -> SourceStats:
+    plan, matcher = source.segment.plan, source.segment.matcher
     return SourceStats(
         len(source),
-        source.dead,
-        holder.plan.index,
-        holder.plan.reason,
+        source.gone,
+        plan.index,
+        plan.reason,
         dict(matcher.sizes()),
         dict(matcher.places()),
         matcher.best_first(),

@@ -13,14 +13,14 @@ from tocsin.language import Templates
 from tocsin.model.subscription import Reject
 from tocsin.planner import choose
 from tocsin.records import read_subscriptions
-from tocsin.segment import Segment, SegmentBuilder, SegmentSet, open_index
+from tocsin.segment import Segment, SegmentBuilder, Snapshots, open_index
 
 Progress = Callable[[float | None], None]
 
 
 def load_segments(
     source: Any, index: str = "auto", *, strict: bool = False, progress: Progress | None = None
-) -> tuple[SegmentSet, list[Reject]]:
+) -> tuple[Snapshots, list[Reject]]:
     """Subscriptions from any source (or a compiled index folder), and those that could not be taken.
 
     `strict` raises `RecordError` at the first bad one instead.
@@ -29,7 +29,7 @@ def load_segments(
     if isinstance(source, str | Path) and os.path.isdir(source):  # noqa: PTH112  (False for what is no path at all)
         return open_index(source), []
     segment, rejects = build_from(source, plan, strict=strict, progress=progress)
-    return SegmentSet([segment]), rejects
+    return Snapshots.of([segment]), rejects
 
 
 def build_from(

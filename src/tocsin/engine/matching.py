@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,32 +18,33 @@ from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import load_segments, raise_first
-from tocsin.model.ranking import Ranking, checked_ranking
+from tocsin.index import question_of
+from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
-from tocsin.segment import Answered
+from tocsin.segment import Snapshots
 
 
-class Answerer(Protocol):
-    """What a source of events is matched against."""
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How events are to be answered, as `match` has it; in pieces of so many matches, so that memory is bounded."""
 
-    wanted: Wanted
+    ranking: Ranking | None = None
+    lists: bool = False
+    strict: bool = False
+    schema: Mapping[str, Any] | None = None  # types of the columns of a CSV
+    piece_matches: int = 2_000_000
 
-    def __len__(self) -> int: ...
-
-    @property
-    def id_type(self) -> pa.DataType: ...
-
-    def answer(self, batch: EventBatch, ranking: Ranking | None) -> Answered: ...
+    def __post_init__(self) -> None:
+        question_of(self.ranking)  # which refuses what is none
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What one chunk of events gave. `rows` are all its event rows, in order, the rejected ones included."""
+    """What one chunk of events gave: its part of an `Answer`."""
 
     table: pa.Table
-    rows: NDArray[np.int64]
     rejects: list[Reject]
     done: float | None  # share of the source read so far
 
@@ -68,74 +69,52 @@ def match(
     >>> answer.table.to_pylist()
     [{'event': 0, 'subscription': 'cheap'}]
     """
-    stats = Stats()
-    ranking = checked_ranking(ranking)
+    request, stats = Request(ranking, lists, strict, schema), Stats()
     begun = time.perf_counter()
-    segments: Answerer
-    segments, rejects = load_segments(subscriptions, index, strict=strict)
+    snapshots, rejects = load_segments(subscriptions, index, strict=strict)
     stats.add_time("compile", time.perf_counter() - begun)
-    return answer_of(segments, events, stats, rejects, ranking=ranking, lists=lists, strict=strict, schema=schema)
+    return answer_of(snapshots, events, request, stats, rejects)
 
 
-def answer_of(
-    segments: Answerer,
-    events: Any,
-    stats: Stats,
-    rejects: list[Reject],
-    *,
-    ranking: Ranking | None,
-    lists: bool,
-    strict: bool,
-    schema: Mapping[str, Any] | None,
-) -> Answer:
+def answer_of(snapshots: Snapshots, events: Any, request: Request, stats: Stats, rejects: list[Reject]) -> Answer:
     """The whole answer to a source of events; `rejects` are the subscriptions'."""
-    parts = list(match_chunks(segments, events, stats, ranking=ranking, lists=lists, strict=strict, schema=schema))
-    table = pa.concat_tables([empty_table(segments, ranking, lists=lists), *(part.table for part in parts)])
+    parts = list(match_chunks(snapshots, events, request, stats))
+    table = pa.concat_tables([empty_table(snapshots, request), *(part.table for part in parts)])
     return Answer(table, [r for part in parts for r in part.rejects], rejects, stats)
 
 
-def match_chunks(
-    segments: Answerer,
-    events: Any,
-    stats: Stats,
-    *,
-    ranking: Ranking | None = None,
-    lists: bool = False,
-    strict: bool = False,
-    schema: Mapping[str, Any] | None = None,
-) -> Iterator[Matched]:
+def match_chunks(snapshots: Snapshots, events: Any, request: Request, stats: Stats) -> Iterator[Matched]:
     """Match a source chunk by chunk, adding to `stats` as it goes."""
-    stats.subscriptions = len(segments)
+    stats.subscriptions = len(snapshots)
     clock = time.perf_counter()
-    chunks = read_events(events, segments.wanted.inside, schema)
-    for chunk in pieces(chunks, lambda: _piece_size(stats)):
+    chunks = read_events(events, snapshots.wanted.inside, request.schema)
+    for chunk in pieces(chunks, lambda: _piece_size(request, stats)):
         clock = _lap(stats, "read", clock)
-        batches, refused = encode_chunk(chunk, segments.wanted)
+        batches, refused = encode_chunk(chunk, snapshots.wanted)
         rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
-        if strict and rejects:
+        if request.strict and rejects:
             raise_first(rejects, "event")
         clock = _lap(stats, "encode", clock)
-        table = _match_batches(segments, batches, ranking, stats)
+        table = _match_batches(snapshots, batches, request, stats)
         served = np.concatenate([batch.rows for batch in batches])
         rows = np.unique(np.concatenate([served, np.array([r.row for r in rejects], np.int64)]))
         stats.events += len(rows)
-        if lists:
+        if request.lists:
             table = _as_lists(table, rows, served)
         clock = _lap(stats, "match", clock)
-        yield Matched(table, rows, rejects, chunk.done)
+        yield Matched(table, rejects, chunk.done)
         clock = time.perf_counter()
 
 
-def _piece_size(stats: Stats) -> int:
-    """Events in the next piece: two million matches at most, going by those so far, so that memory is bounded."""
+def _piece_size(request: Request, stats: Stats) -> int:
+    """Events in the next piece: as many as give the matches that a piece may have, going by those so far."""
     if not stats.events:
         return _FIRST_PIECE
-    return max(_SMALLEST_PIECE, min(int(_PIECE_MATCHES / (stats.matches / stats.events + 1)), CHUNK_ROWS))
+    return max(_SMALLEST_PIECE, min(int(request.piece_matches / (stats.matches / stats.events + 1)), CHUNK_ROWS))
 
 
 _FIRST_PIECE: Final = 1024
 _SMALLEST_PIECE: Final = 64
-_PIECE_MATCHES: Final = 2_000_000
 
 
 def encode_chunk(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
@@ -152,16 +131,17 @@ def encode_chunk(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[R
     return batches, parsed.rejects
 
 
-def _match_batches(segments: Answerer, batches: list[EventBatch], ranking: Ranking | None, stats: Stats) -> pa.Table:
+def _match_batches(snapshots: Snapshots, batches: list[EventBatch], request: Request, stats: Stats) -> pa.Table:
     """The matches of a chunk's batches as one table, by event."""
     tables = []
+    schema = _schema(snapshots, request.ranking, lists=False)
     for batch in batches:
-        found = segments.answer(batch, ranking)
-        columns = [pa.array(batch.rows[found.events]), found.ids]
+        found = snapshots.find(batch, request.ranking)
+        columns = [pa.array(batch.rows[found.events]), snapshots.ids_of(found.subscriptions)]
         if found.scores is not None:
             columns.append(pa.array(found.scores))
-        tables.append(pa.Table.from_arrays(columns, schema=_schema(segments, ranking, lists=False)))
-        stats.matches += len(found.events)
+        tables.append(pa.Table.from_arrays(columns, schema=schema))
+        stats.matches += len(found.subscriptions)
         stats.candidates_examined += found.candidates_examined
         stats.verified += found.verified
     if len(tables) == 1:
@@ -176,19 +156,19 @@ def _lap(stats: Stats, phase: str, since: float) -> float:
     return now
 
 
-def _schema(segments: Answerer, ranking: Ranking | None, lists: bool) -> pa.Schema:
+def _schema(snapshots: Snapshots, ranking: Ranking | None, lists: bool) -> pa.Schema:
     def column(kind: pa.DataType) -> pa.DataType:
         return pa.list_(kind) if lists else kind
 
-    fields = [("event", pa.int64()), ("subscription", column(segments.id_type))]
+    fields = [("event", pa.int64()), ("subscription", column(snapshots.id_type))]
     if ranking is not None:
         fields.append(("score", column(pa.float64())))
     return pa.schema(fields)
 
 
-def empty_table(segments: Answerer, ranking: Ranking | None, *, lists: bool) -> pa.Table:
+def empty_table(snapshots: Snapshots, request: Request) -> pa.Table:
     """The table of an answer without events."""
-    return _schema(segments, ranking, lists).empty_table()
+    return _schema(snapshots, request.ranking, request.lists).empty_table()
 
 
 def _as_lists(table: pa.Table, rows: NDArray[np.int64], served: NDArray[np.int64]) -> pa.Table:

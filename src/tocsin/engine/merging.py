@@ -12,18 +12,14 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from tocsin.engine.delta import Delta
-from tocsin.engine.sources import Snapshot, Source
+from tocsin.engine.sources import SegmentSource, Source
 from tocsin.engine.store import Store
 from tocsin.index import Plan
-from tocsin.segment import Segment, all_ids, assemble
+from tocsin.segment import merged
 
 _FANOUT: Final = 2
-_DEAD_SHARE: Final = 0.25
+_GONE_SHARE: Final = 0.25
 
 
 class Merger:
@@ -59,12 +55,12 @@ class Merger:
             thread.join()
 
     def merge_all(self) -> None:
-        """Make everything one segment without the dead, here and now."""
+        """Make everything one segment without the gone, here and now."""
         with self._store.structure:
             self._store.seal()
-            chosen = [*self._store.segments, *self._store.sealed]
-            if len(chosen) > 1 or any(source.dead or isinstance(source.holder, Delta) for source in chosen):
-                self._merge(chosen)
+            segments, sealed = self._store.segments, self._store.sealed
+            if sealed or len(segments) > 1 or any(source.gone for source in segments):
+                self._merge([*segments, *sealed])
 
     def _run(self) -> None:
         try:
@@ -79,28 +75,28 @@ class Merger:
     def _step(self) -> bool:
         """One merge, if there is one to do."""
         with self._store.structure:
-            if len(self._store.delta.holder) >= self._limit:
+            if self._store.delta.numbered >= self._limit:
                 self._store.seal()
             chosen = self._next()
             if chosen:
                 self._merge(chosen)
             return bool(chosen)
 
-    def _next(self) -> list[Source]:
+    def _next(self) -> Sequence[Source]:
         """The sources to merge next: a full delta; else some of one size, the smallest first; else a thin one."""
         if self._store.sealed:
             return self._store.sealed[:1]
-        tiers: dict[int, list[Source]] = {}
+        tiers: dict[int, list[SegmentSource]] = {}
         for source in self._store.segments:
             tier = int(np.log(max(len(source) / self._limit, 1.0)) / np.log(_FANOUT))
             tiers.setdefault(tier, []).append(source)
         for tier in sorted(tiers):
             if len(tiers[tier]) >= _FANOUT:
                 return tiers[tier]
-        thin = [s for s in self._store.segments if s.dead > _DEAD_SHARE * len(s.holder)]
+        thin = [s for s in self._store.segments if s.gone > _GONE_SHARE * s.numbered]
         return thin[:1]
 
-    def _merge(self, chosen: list[Source]) -> None:
+    def _merge(self, chosen: Sequence[Source]) -> None:
         snapshots = self._store.begin_merge(chosen)
         try:
             result = merged(snapshots, self._plan)
@@ -109,18 +105,3 @@ class Merger:
             raise
         self._store.install(chosen, *result)
         self.error = None
-
-
-def merged(snapshots: Sequence[Snapshot], plan: Plan) -> tuple[Segment, list[NDArray[np.int64]]]:
-    """One segment of the living of several sources, and the number in it of each of theirs, -1 for the dead.
-
-    Cost: linear, and a sort of the ids.
-    """
-    firsts = np.cumsum([0, *(len(one) for one in snapshots)])
-    parts = [one.part() for one in snapshots if len(one)]
-    living = np.concatenate([first + one.living() for first, one in zip(firsts, snapshots, strict=False)])
-    ids = all_ids(parts).take(pa.array(living))
-    order = living[pc.sort_indices(ids).to_numpy()]
-    numbers = np.full(firsts[-1], -1, np.int64)
-    numbers[order] = np.arange(len(order))
-    return assemble(parts, order, plan), np.split(numbers, firsts[1:-1])

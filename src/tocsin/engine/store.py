@@ -8,43 +8,54 @@ them anew; those changes are noted in a journal, and made again on the result wh
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.engine.delta import Delta
-from tocsin.engine.ordering import ranks_of
-from tocsin.engine.sources import Root, Snapshot, Source, snapshot
+from tocsin.engine.sources import SegmentSource, Source
 from tocsin.errors import DuplicateSubscription, RecordError, UnknownSubscription
-from tocsin.index.alive import are_alive
 from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.records import Parsed
-from tocsin.segment import Segment
-from tocsin.segment.segment import rank_code, rank_codes
+from tocsin.segment import Segment, Snapshot, Snapshots
+from tocsin.segment.ids import Ids
+from tocsin.segment.ordering import ranks_of
+from tocsin.segment.scores import MOST_CHANGED
+from tocsin.segment.segment import Ranks
+
+
+@dataclass(slots=True, eq=False)
+class _Moment:
+    """What the sources held when nothing had changed since, and how many readers are on it."""
+
+    snapshots: Snapshots
+    readers: int = 0
 
 
 class Store:
-    """The sources of an engine. Every public method may be called by any thread."""
+    """The sources of an engine. Every public method may be called by any thread.
 
-    def __init__(self, segments: Sequence[Source] = ()) -> None:
+    `most_changed` is for its segments' `Scores`.
+    """
+
+    def __init__(self, segments: Sequence[SegmentSource] = (), *, most_changed: int = MOST_CHANGED) -> None:
         self.lock = threading.Lock()
         self.structure = threading.RLock()  # held by who changes the list of segments, or reads it to do so
         self.book = RecipeBook()
-        self.wanted = Wanted(name for source in segments for name in _matcher_names(source))
-        self.segments: list[Source] = list(segments)
-        self.sealed: list[Source] = []
-        self.delta = Source(Delta(self.book, self.wanted))
-        self.kind: type | None = _kind_of(segments)
-        self._ranks = ranks_of([_segment(source) for source in self.segments])
-        self._moment = 0
-        self._root: Root | None = None
-        self._readers: Counter[int] = Counter()
+        self.wanted = Wanted(name for source in segments for name in source.segment.matcher.attributes)
+        self.segments: list[SegmentSource] = list(segments)
+        self._most_changed = most_changed
+        self.sealed: list[Delta] = []
+        self.delta = Delta(self.book, self.wanted)
+        self.kind: type | None = _kind_of(segments)  # of the ids: str or int, None where there are none yet
+        self._put_ranks(_ranks(segments))
+        self._now: _Moment | None = None
         self._journal: list[tuple[Source, int]] | None = None  # what changed since a merge began
 
     def __len__(self) -> int:
@@ -65,13 +76,12 @@ class Store:
                 raise DuplicateSubscription(
                     f"a subscription {shown(parsed.id)} exists already; give replace=True to put this one in its place"
                 )
-            assert isinstance(self.delta.holder, Delta)
-            self.delta.make_room(self.delta.holder.add(parsed))
+            self.delta.add(parsed)
             if before is not None:
                 self._bury(*before)
             self.kind = type(parsed.id)
             self._changed()
-            return len(self.delta.holder)
+            return self.delta.numbered
 
     def remove(self, name: SubscriptionId) -> None:
         """Take a subscription out; raises `UnknownSubscription`."""
@@ -93,24 +103,25 @@ class Store:
         Without it none of their ids may be known: see `taken`.
         """
         with self.structure:
-            source = Source(segment)
-            ranks = ranks_of([*map(_segment, self.segments), segment])
+            source = SegmentSource(segment, self._most_changed)
+            ranks = _ranks([*self.segments, source])
             with self.lock:
                 for other in self._sources() if replace else ():
-                    for number in _living_with_ids_of(segment, other).tolist():
+                    numbers, is_living = other.find_living(segment.ids)
+                    for number in numbers[is_living].tolist():
                         self._bury(other, number)
                 self.segments.append(source)
-                self._ranks = ranks
+                self._put_ranks(ranks)
                 self.wanted.add(segment.matcher.attributes)
                 self.kind = _kind_of([source])
                 self._changed()
 
-    def taken(self, ids: Texts | NDArray[np.int64]) -> NDArray[np.bool_]:
+    def taken(self, ids: Ids) -> NDArray[np.bool_]:
         """Which of some ids, in order, are those of living subscriptions."""
         mask = np.zeros(len(ids), bool)
         with self.lock:
             for source in self._sources():
-                mask |= _living(source, ids)[1]
+                mask |= source.find_living(ids)[1]
         return mask
 
     def _bury(self, source: Source, number: int) -> None:
@@ -122,10 +133,14 @@ class Store:
             self._journal.append((source, number))
 
     def _changed(self) -> None:
-        self._moment += 1
-        before, self._root = self._root, None
-        if before is not None and not self._readers[before.moment]:
-            before.hold(-1)
+        before, self._now = self._now, None
+        if before is not None and not before.readers:
+            before.snapshots.hold(-1)
+
+    def _put_ranks(self, ranks: Sequence[Ranks]) -> None:
+        """Tell the segments their ids' order."""
+        for source, own in zip(self.segments, ranks, strict=True):
+            source.ranks = own
 
     # Questions
 
@@ -162,40 +177,39 @@ class Store:
     # Reading
 
     @contextmanager
-    def reading(self) -> Iterator[Root]:
-        """The root of this moment, until the reader is done with it."""
+    def reading(self) -> Iterator[Snapshots]:
+        """What there is at this moment, until the reader is done with it."""
         with self.lock:
-            if self._root is None:
-                snapshots = tuple(snapshot(source) for source in self._sources())
-                self._root = Root(self._moment, self.kind, snapshots, self._ranks)
-                self._root.hold(1)
-            root = self._root
-            self._readers[root.moment] += 1
+            if self._now is None:
+                snapshots = [source.snapshot() for source in self._sources() if source.numbered]
+                id_type = pa.int64() if self.kind is int else pa.large_string()
+                self._now = _Moment(Snapshots(snapshots, id_type, self.wanted))
+                self._now.snapshots.hold(1)
+            moment = self._now
+            moment.readers += 1
         try:
-            yield root
+            yield moment.snapshots
         finally:
             with self.lock:
-                self._readers[root.moment] -= 1
-                if not self._readers[root.moment]:
-                    del self._readers[root.moment]
-                    if root is not self._root:
-                        root.hold(-1)
+                moment.readers -= 1
+                if not moment.readers and moment is not self._now:
+                    moment.snapshots.hold(-1)
 
     # Merging
 
     def seal(self) -> None:
         """Begin a new delta; the one before waits to become a segment."""
         with self.lock:
-            if len(self.delta.holder):
+            if self.delta.numbered:
                 self.sealed.append(self.delta)
-                self.delta = Source(Delta(self.book, self.wanted))
+                self.delta = Delta(self.book, self.wanted)
                 self._changed()
 
     def begin_merge(self, chosen: Sequence[Source]) -> list[Snapshot]:
         """The chosen sources as they are; what changes from now on is made again by `install`."""
         with self.lock:
             self._journal = []
-            return [snapshot(source) for source in chosen]
+            return [source.snapshot() for source in chosen]
 
     def abandon_merge(self) -> None:
         """Note no more changes; the sources stay as they are."""
@@ -207,10 +221,9 @@ class Store:
 
         `origins[i]` has, for each subscription of old[i], its number in the segment, or -1.
         """
-        rest = [source for source in self.segments if source not in old]
-        made = [segment] if len(segment) else []
-        ranks = ranks_of([*map(_segment, rest), *made])
-        new = Source(segment)
+        new = SegmentSource(segment, self._most_changed)
+        segments = [*(source for source in self.segments if source not in old), *([new] if len(segment) else [])]
+        ranks = _ranks(segments)
         numbers = {id(source): origin for source, origin in zip(old, origins, strict=True)}
         with self.lock:
             for source, number in self._journal or ():
@@ -220,43 +233,15 @@ class Store:
                 elif to >= 0 and new.is_alive(to):
                     new.bury(to)
             self._journal = None
-            self.segments = [*rest, *(new for _ in made)]
+            self.segments = segments
             self.sealed = [source for source in self.sealed if source not in old]
-            self._ranks = ranks
+            self._put_ranks(ranks)
             self._changed()
 
 
-def _living(source: Source, ids: Texts | NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The number that each of some ids, in order, has in a source, and whether it has one that is alive."""
-    holder = source.holder
-    if isinstance(holder, Segment):
-        codes = rank_codes(holder.ids, ids)
-        numbers, known = codes >> 1, (codes & 1).astype(bool)
-    else:
-        numbers, known = np.zeros(len(ids), np.int64), np.zeros(len(ids), bool)
-        for number in source.living().tolist():
-            at = rank_code(ids, holder.id_of(number))
-            if at & 1:
-                numbers[at >> 1], known[at >> 1] = number, True
-    return numbers, known & are_alive(source.alive, np.where(known, numbers, 0))
+def _ranks(segments: Sequence[SegmentSource]) -> list[Ranks]:
+    return ranks_of([source.segment.ids for source in segments])
 
 
-def _living_with_ids_of(segment: Segment, source: Source) -> NDArray[np.int64]:
-    numbers, alive = _living(source, segment.ids)
-    return numbers[alive]
-
-
-def _segment(source: Source) -> Segment:
-    assert isinstance(source.holder, Segment)
-    return source.holder
-
-
-def _matcher_names(source: Source) -> Sequence[str]:
-    return _segment(source).matcher.attributes
-
-
-def _kind_of(segments: Sequence[Source]) -> type | None:
-    for source in segments:
-        if len(source.holder):
-            return type(source.holder.id_of(0))
-    return None
+def _kind_of(segments: Sequence[SegmentSource]) -> type | None:
+    return next((type(source.segment.id_of(0)) for source in segments if source.numbered), None)

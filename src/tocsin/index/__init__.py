@@ -1,23 +1,42 @@
 """Which candidates can match? One file a structure, in families, beside `scan`; `registry` lists them all."""
 
-from tocsin.index.plan import Plan
+from tocsin.index.plan import Chosen, Plan
 from tocsin.index.protocols import Best, Found, Matcher, Registration
-from tocsin.index.registry import find_index, matcher_builder, parse_index, ranker_builder, registrations
+from tocsin.index.question import Part, Question, Structure
+from tocsin.index.registry import (
+    build_structure,
+    find_index,
+    index_builder,
+    matcher_builder,
+    parse_index,
+    question_of,
+    questions,
+    ranker_builder,
+    registrations,
+)
 from tocsin.index.scored.ranker import BestPlaces, Ranker
 from tocsin.index.statistics import Statistics, sampled
 
 __all__ = [
     "Best",
     "BestPlaces",
+    "Chosen",
     "Found",
     "Matcher",
+    "Part",
     "Plan",
+    "Question",
     "Ranker",
     "Registration",
     "Statistics",
+    "Structure",
+    "build_structure",
     "find_index",
+    "index_builder",
     "matcher_builder",
     "parse_index",
+    "question_of",
+    "questions",
     "ranker_builder",
     "registrations",
     "sampled",

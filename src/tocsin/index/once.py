@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Made = TypeVar("Made")
 
@@ -22,3 +22,17 @@ class Once(Generic[Made]):
             if self._made is None:
                 self._made = make()
             return self._made
+
+
+class OnceEach(Generic[Made]):
+    """A value for each key, made as `Once` makes one; who waits for one does not wait for another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_key: dict[Any, Once[Made]] = {}
+
+    def get(self, key: Any, make: Callable[[], Made]) -> Made:
+        """The value of a key."""
+        with self._lock:
+            once = self._by_key.setdefault(key, Once())
+        return once.get(make)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,11 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.statistics import Statistics
 
+ALL_MATCHES: Final = "all matches"
+THE_BEST_FIRST: Final = "the best first"
 ANY_EXPRESSION: Final = "any expression"
 ALL_THEN_RANKED: Final = "all matches, then ranked"
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
-Question: TypeAlias = Literal["all matches", "the best first"]
 Alive: TypeAlias = "NDArray[np.uint64] | None"
 """(S // 64 + 1,) a bit a subscription, low bits first, 0 for one that is gone; None where none is."""
 
@@ -46,16 +47,20 @@ class Best(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The matches of a batch in CSR form, ordered by event, then subscription number. E events, M matches."""
+    """What is found for a batch in CSR form, by event, then number or, ranked, the best first. E events, M found.
 
-    starts: NDArray[np.int64]  # (E + 1,) event e's matches are subscriptions[starts[e]:starts[e + 1]]
-    subscriptions: NDArray[np.int32]  # (M,) number among the compiled expressions
+    Of one structure subscriptions are numbers, of several sources they are places (`segment.ordering`).
+    """
+
+    starts: NDArray[np.int64]  # (E + 1,) event e has subscriptions[starts[e]:starts[e + 1]]
+    subscriptions: NDArray[Any]  # (M,) int32: numbers among the compiled expressions; int64: places
     candidates_examined: int  # (event, subscription) pairs that the structure did not rule out
     verified: int  # pairs on which more of the expression was evaluated than the structure had done
+    scores: NDArray[np.float64] | None = None  # (M,) what they were ranked by
 
     @property
     def events(self) -> NDArray[np.int64]:
-        """(M,) each match's event, as its place in the batch."""
+        """(M,) the event of each, as its place in the batch."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
@@ -116,7 +121,7 @@ class Registration:
     """
 
     name: str
-    question: Question
+    question: str
     shapes: str
     source: str
     is_baseline: bool

@@ -1,4 +1,4 @@
-"""Which indexes are there? One line each."""
+"""Which indexes are there, and which questions do they answer? One line each."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import difflib
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import cast
+from types import NoneType
+from typing import Any, Final, cast
 
-from tocsin.errors import UnknownIndex
+from tocsin.errors import InvalidInput, UnknownIndex
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.be_tree import BETreeBuilder
 from tocsin.index.boolean.k_index import KIndexBuilder
 from tocsin.index.boolean.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder
 from tocsin.index.boolean.scan import Scan
-from tocsin.index.protocols import ANY_EXPRESSION, Builder, Question, Registration
+from tocsin.index.plan import Chosen, Plan
+from tocsin.index.protocols import ALL_MATCHES, ANY_EXPRESSION, THE_BEST_FIRST, Builder, Registration
+from tocsin.index.question import AllMatches, Part, Question
+from tocsin.index.relaxed.question import MostHolds
 from tocsin.index.scored.interval_tree.building import interval_trees
 from tocsin.index.scored.ir_tree.building import ir_trees
 from tocsin.index.scored.r_trees.scored_r_tree import scored_r_trees
@@ -28,13 +32,13 @@ def _ranker(name: str, make: Make, source: str, **options: int) -> Registration:
     """A structure of scored intervals."""
     shapes = "attributes compared with constants, each a dimension; others are found by access"
     is_baseline = name not in ("sopt_r_tree", "ir_tree")
-    return Registration(name, "the best first", shapes, source, is_baseline, partial(TreeBuilder, make), options)
+    return Registration(name, THE_BEST_FIRST, shapes, source, is_baseline, partial(TreeBuilder, make), options)
 
 
 _REGISTRATIONS = (
     Registration(
         "access",
-        "all matches",
+        ALL_MATCHES,
         ANY_EXPRESSION,
         "access predicates (Fabret et al. 2001) by covers",
         False,
@@ -42,17 +46,17 @@ _REGISTRATIONS = (
     ),
     Registration(
         "opindex",
-        "all matches",
+        ALL_MATCHES,
         "comparisons with constants, IN, BETWEEN, LIKE, MATCHES and IS NOT NULL under AND, OR and NOT",
         "OpIndex (Zhang, Chan, Tan 2014, sections 4 to 6)",
         False,
         OpIndexBuilder,
         {"segments": SEGMENTS, "signature_bits": SIGNATURE_BITS},
     ),
-    Registration("scan", "all matches", ANY_EXPRESSION, "exact linear baseline of every family", True, lambda: Scan),
+    Registration("scan", ALL_MATCHES, ANY_EXPRESSION, "exact linear baseline of every family", True, lambda: Scan),
     Registration(
         "k_index",
-        "all matches",
+        ALL_MATCHES,
         "attributes compared with constants; ranges of a declared domain, or with both ends",
         "k-index (Whang et al. 2009)",
         True,
@@ -61,7 +65,7 @@ _REGISTRATIONS = (
     ),
     Registration(
         "be_tree",
-        "all matches",
+        ALL_MATCHES,
         "attributes compared with constants",
         "BE-tree (Sadoghi and Jacobsen 2011)",
         True,
@@ -74,6 +78,11 @@ _REGISTRATIONS = (
     _ranker("segment_tree", segment_trees, "scored segment tree (the same, section 2.2.1)"),
     _ranker("scored_r_tree", scored_r_trees, "scored R-tree (the same, section 2.2.3)", branching=BRANCHING),
 )
+
+QUESTIONS: Final[dict[type, Question]] = {
+    ranking: question for question in (AllMatches(), MostHolds()) for ranking in question.rankings
+}
+"""Who answers which class of rankings."""
 
 
 def registrations() -> tuple[Registration, ...]:
@@ -101,19 +110,45 @@ def find_index(name: str) -> Registration:
 
 def matcher_builder(name: str, options: Mapping[str, int]) -> Builder:
     """What builds a Matcher; raises `UnknownIndex`."""
-    return cast(Builder, _find(name, "all matches").builder(**options))
+    return cast(Builder, _find(name, ALL_MATCHES).builder(**options))
 
 
 def ranker_builder(name: str, options: Mapping[str, int]) -> RankerBuilder:
     """What builds a Ranker; raises `UnknownIndex`."""
-    return cast(RankerBuilder, _find(name, "the best first").builder(**options))
+    return cast(RankerBuilder, _find(name, THE_BEST_FIRST).builder(**options))
 
 
-def _find(name: str, question: Question) -> Registration:
+def _find(name: str, question: str) -> Registration:
     registration = find_index(name)
     if registration.question != question:
         raise UnknownIndex(f"index {name!r} answers {registration.question!r}, not {question!r}")
     return registration
+
+
+def questions() -> tuple[Question, ...]:
+    """Every question, each once."""
+    return tuple(dict.fromkeys(QUESTIONS.values()))
+
+
+def question_of(ranking: object) -> Question:
+    """The question that a ranking asks, or None: that for every match; raises `InvalidInput` for what is no ranking."""
+    for kind, question in QUESTIONS.items():
+        if isinstance(ranking, kind):
+            return question
+    known = [f"tocsin.{kind.__name__}(k)" for kind in QUESTIONS if kind is not NoneType]
+    raise InvalidInput(f"ranking is {ranking!r:.40}; give {', '.join(known)}, or nothing for every match")
+
+
+def build_structure(question: Question, part: Part, plan: Plan) -> Any:
+    """What answers a question of some subscriptions, by the index that the plan has for it."""
+    others = plan.others.get(question.name, question.default)
+    chosen = Chosen(plan.index, plan.options) if question.name == ALL_MATCHES else others
+    return question.structure(part, None if chosen is None else index_builder(question, chosen), plan)
+
+
+def index_builder(question: Question, chosen: Chosen) -> Any:
+    """What builds an index that answers a question; raises `UnknownIndex` for one that does not."""
+    return _find(chosen.name, question.name).builder(**chosen.options)
 
 
 def parse_index(text: str) -> tuple[Registration, dict[str, int]]:

@@ -70,10 +70,3 @@ def _check_k(k: object, advice: str) -> None:
 
 
 Ranking: TypeAlias = Top | Relaxed
-
-
-def checked_ranking(ranking: object) -> Ranking | None:
-    """The ranking, or None for every match; raises `InvalidInput` on anything else."""
-    if ranking is None or isinstance(ranking, Ranking):
-        return ranking
-    raise InvalidInput(f"ranking is {ranking!r:.40}; give tocsin.Top(k), tocsin.Relaxed(k), or nothing for every match")

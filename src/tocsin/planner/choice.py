@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tocsin.errors import InvalidInput
-from tocsin.index import Plan, Statistics, parse_index
+from tocsin.index import Chosen, Plan, Statistics, parse_index, questions
+from tocsin.index.protocols import ALL_MATCHES
 
 
 def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
@@ -24,8 +25,15 @@ def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
     if index != "auto":
         registration, options = parse_index(index)
         registration.builder(**options)
-        if registration.question == "the best first":
-            reason = f"{registration.name} is asked for by name, for relaxed rankings; {known}"
-            return Plan("access", reason, statistics, ranker=registration.name, ranker_options=options)
+        if registration.question != ALL_MATCHES:
+            return _for_another_question(Chosen(registration.name, options), registration.question, known, statistics)
         return Plan(registration.name, f"asked for by name; {known}", statistics, options)
     return Plan("access", f"exact for every expression and the fastest that is; {known}", statistics)
+
+
+def _for_another_question(index: Chosen, name: str, known: str, statistics: Statistics | None) -> Plan:
+    """All matches are left to `access`, and the question of that name to the index that was asked for."""
+    (question,) = [one for one in questions() if one.name == name]
+    reason = f"{index.name} is asked for by name, for {question.purpose}; {known}"
+    others = {} if index == question.default else {question.name: index}
+    return Plan("access", reason, statistics, others=others)

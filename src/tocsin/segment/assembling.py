@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,63 +10,61 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.errors import UnsuitableIndex
-from tocsin.index import Matcher, Plan, matcher_builder
+from tocsin.index import Matcher, Part, Plan, build_structure, matcher_builder, question_of
+from tocsin.index.alive import living
 from tocsin.model.subscription import Subscription
-from tocsin.segment.segment import Ids, Segment
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some subscriptions, in any order; their ids are of one kind."""
-
-    ids: pa.Array  # int64, or large_string
-    compiled: CompiledExpressions
-    sources: pa.Array
-    scores: NDArray[np.float64]
-    payloads: pa.Array | None = None  # JSON texts, null or empty for none; None where nobody has any
-    weights: pa.Array | None = None  # the same
-
-    def __len__(self) -> int:
-        return len(self.ids)
+from tocsin.segment.ids import as_ids
+from tocsin.segment.segment import Segment, Snapshot
 
 
 def assemble(parts: Sequence[Part], order: NDArray[np.int64], plan: Plan) -> Segment:
     """A segment whose i-th subscription is number `order[i]` of the parts laid end to end; ids must come in order."""
     chosen = pa.array(order)
-    compiled = joined([part.compiled for part in parts], order)
-    scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])[order]
-    ids = as_ids(all_ids(parts).take(chosen))
+    whole = Part(
+        all_ids(parts).take(chosen),
+        joined([part.compiled for part in parts], order),
+        _concatenated([part.sources for part in parts]).take(chosen),
+        np.concatenate([np.empty(0), *(part.scores for part in parts)])[order],
+    )
     return Segment(
-        ids,
-        frozen(scores, np.float64),
-        Texts.of_arrow(_concatenated([part.sources for part in parts]).take(chosen)),
+        as_ids(whole.ids),
+        frozen(whole.scores, np.float64),
+        Texts.of_arrow(whole.sources),
         plan,
-        _built(compiled, plan, ids),
+        _matcher(whole, plan),
         _optional([part.payloads for part in parts], parts, chosen),
         _optional([part.weights for part in parts], parts, chosen),
     )
 
 
-def _built(compiled: CompiledExpressions, plan: Plan, ids: Ids) -> Matcher:
+def _matcher(part: Part, plan: Plan) -> Matcher:
     try:
-        return matcher_builder(plan.index, plan.options).build(compiled, plan.statistics)
+        matcher: Matcher = build_structure(question_of(None), part, plan)
     except UnsuitableIndex as error:
-        known = ids[error.number] if isinstance(ids, np.ndarray) else ids.arrow()[error.number].as_py()
-        raise UnsuitableIndex(error.reason, error.number, known if isinstance(known, str) else int(known)) from None
+        raise UnsuitableIndex(error.reason, error.number, part.ids[error.number].as_py()) from None
+    return matcher
+
+
+def merged(snapshots: Sequence[Snapshot], plan: Plan) -> tuple[Segment, list[NDArray[np.int64]]]:
+    """One segment of the living of several sources, and the number in it of each of theirs, -1 for the gone.
+
+    Cost: linear, and a sort of the ids.
+    """
+    firsts = np.cumsum([0, *(len(one) for one in snapshots)])
+    parts = [one.part() for one in snapshots if len(one)]
+    alive = np.concatenate([first + living(one.alive, len(one)) for first, one in zip(firsts, snapshots, strict=False)])
+    order = alive[pc.sort_indices(all_ids(parts).take(pa.array(alive))).to_numpy()]
+    numbers = np.full(firsts[-1], -1, np.int64)
+    numbers[order] = np.arange(len(order))
+    return assemble(parts, order, plan), np.split(numbers, firsts[1:-1])
 
 
 def all_ids(parts: Sequence[Part]) -> pa.Array:
     """The ids of all parts, end to end."""
     return _concatenated([part.ids for part in parts])
-
-
-def as_ids(ids: pa.Array) -> Ids:
-    """Ids as a segment keeps them."""
-    return frozen(ids.to_numpy(), np.int64) if pa.types.is_integer(ids.type) else Texts.of_arrow(ids)
 
 
 def require_suitable(plan: Plan, subscription: Subscription) -> None:

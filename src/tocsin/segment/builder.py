@@ -15,12 +15,13 @@ from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.columns.expressions.instances import compile_instances
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.errors import InvalidInput
-from tocsin.index import Plan
+from tocsin.index import Part, Plan
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject, Subscription, shown
 from tocsin.records import ConjunctionColumns, SubscriptionChunk, chunk_of
-from tocsin.segment.assembling import Part, all_ids, as_ids, assemble
-from tocsin.segment.segment import Ids, Segment
+from tocsin.segment.assembling import all_ids, assemble
+from tocsin.segment.ids import Ids, as_ids
+from tocsin.segment.segment import Segment
 
 _STRING, _INTEGER = pa.large_string(), pa.int64()
 _KIND_NAMES: Final = {_STRING: ("strings", "a string"), _INTEGER: ("integers", "an integer")}

@@ -21,7 +21,7 @@ from typing import Any, Final
 from tocsin.columns.arrays import Texts
 from tocsin.errors import SegmentError
 from tocsin.segment.segment import Segment
-from tocsin.segment.segment_set import SegmentSet
+from tocsin.segment.snapshots import Snapshots
 from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, write_manifest, write_segment
 
 FORMAT: Final = "tocsin index"
@@ -53,12 +53,12 @@ class IndexFolder:
         """Map the segments of this version."""
         return [open_segment(self.path / version_folder(self.version) / part) for part in self.parts]
 
-    def open(self) -> SegmentSet:
+    def open(self) -> Snapshots:
         """Map the segments of this version, to be matched as one."""
-        return SegmentSet(self.segments())
+        return Snapshots.of(self.segments())
 
 
-def open_index(path: str | Path) -> SegmentSet:
+def open_index(path: str | Path) -> Snapshots:
     """Open the current version of an index folder."""
     return IndexFolder.read(path).open()
 

@@ -1,26 +1,32 @@
-"""What is a segment? An immutable set of subscriptions: ids in order, scores, source texts, compiled form, index."""
+"""What is a segment? An immutable set of subscriptions: ids in order, scores, source texts, compiled form, index.
+
+Readers hold a `Snapshot` of it: who of it is alive at a moment, and with which scores.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts
+from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.events.batch import EventBatch
-from tocsin.index import Best, Found, Matcher, Plan
+from tocsin.index import Best, Found, Matcher, Part, Plan, Question, Structure, build_structure
 from tocsin.index.alive import living
 from tocsin.index.boolean.chains.ranges import RangeMatching
-from tocsin.index.once import Once
-from tocsin.index.relaxed.index import RelaxedIndex
-from tocsin.kernels.text.strings import locate
+from tocsin.index.once import OnceEach
+from tocsin.index.protocols import Alive
 from tocsin.model.subscription import SubscriptionId
-from tocsin.segment.relaxed import relaxed_index
+from tocsin.segment.ids import Ids, as_arrow, find_id, find_ids, id_of
+from tocsin.segment.scores import Version
 
-Ids: TypeAlias = Texts | NDArray[np.int64]
+Ranks: TypeAlias = NDArray[np.int32]
+"""(S,) the rank of each of a segment's ids among all segments'; empty where it is the number, of one alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class Segment:
     payloads: Texts | None = None  # JSON texts, empty for none
     weights: Texts | None = None  # JSON texts of objects, empty for none
     alive: NDArray[np.uint64] | None = None  # a bit each, low bits first, 0 for one that is gone; None: all are alive
-    _relaxed: Once[RelaxedIndex] = field(default_factory=Once, compare=False, repr=False)
+    _structures: OnceEach[Structure] = field(default_factory=OnceEach, compare=False, repr=False)
     _ranges: RangeMatching = field(default_factory=RangeMatching, compare=False, repr=False)
 
     def __len__(self) -> int:
@@ -48,16 +54,21 @@ class Segment:
         """All matches of a batch among the subscriptions that are alive, as `Matcher.match`; events may have ranges."""
         return self._ranges.match(self.matcher, batch, alive, best)
 
-    def relaxed(self) -> RelaxedIndex:
-        """What answers relaxed rankings; made when it is first asked for."""
+    def structure(self, question: Question) -> Structure:
+        """What answers a question other than all matches; made when it is first asked for, and kept."""
+        structure: Structure = self._structures.get(question, lambda: build_structure(question, self.part(), self.plan))
+        return structure
+
+    def part(self) -> Part:
+        """The subscriptions in columns, those that are gone included."""
+        payloads = None if self.payloads is None else self.payloads.arrow()
         weights = None if self.weights is None else self.weights.arrow()
-        return self._relaxed.get(
-            lambda: relaxed_index(self.matcher.expressions(), self.sources.arrow(), weights, self.plan)
-        )
+        expressions = self.matcher.expressions()
+        return Part(self.arrow_ids(), expressions, self.sources.arrow(), self.scores, payloads, weights)
 
     def arrow_ids(self) -> pa.Array:
         """The ids as an Arrow array over the same memory."""
-        return self.ids.arrow() if isinstance(self.ids, Texts) else pa.array(self.ids)
+        return as_arrow(self.ids)
 
     def living(self) -> int:
         """How many subscriptions are alive."""
@@ -65,7 +76,7 @@ class Segment:
 
     def id_of(self, number: int) -> SubscriptionId:
         """The id of a subscription."""
-        return self.ids.text(number) if isinstance(self.ids, Texts) else int(self.ids[number])
+        return id_of(self.ids, number)
 
     def place(self, number: int) -> str:
         """Where a subscription lies, and by which index, in words for the user."""
@@ -73,33 +84,77 @@ class Segment:
 
     def number_of(self, name: SubscriptionId) -> int | None:
         """The number of the subscription with an id, None where there is none. Cost: logarithmic."""
-        code = rank_code(self.ids, name)
-        return code >> 1 if code & 1 else None
+        return find_id(self.ids, name)
 
 
-def rank_codes(ids: Ids, others: Ids) -> NDArray[np.int64]:
-    """`rank_code` of each of the others."""
-    if isinstance(ids, Texts) and isinstance(others, Texts):
-        return ids.rank_codes(others).astype(np.int64)
-    if isinstance(ids, Texts) or isinstance(others, Texts):
-        return np.zeros(len(others), np.int64)
-    places = np.searchsorted(ids, others).astype(np.int64)
-    found = np.zeros(len(others), np.int64)
-    inside = places < len(ids)
-    found[inside] = ids[places[inside]] == others[inside]
-    return 2 * places + found
+@dataclass(frozen=True, slots=True)
+class Snapshot(ABC):
+    """A source at one moment: a segment, or what came since. Those that are gone have numbers, too."""
 
+    alive: Alive
+    version: Version  # the scores
+    count: int  # how many are alive
+    ranks: Ranks | None  # None where numbers are not in the order of the ids
 
-def rank_code(ids: Ids, name: SubscriptionId) -> int:
-    """An id's place among ids in order: 2 r + 1 where it is the r-th of them, 2 r where it lies just before that."""
-    if isinstance(ids, Texts):
-        if not isinstance(name, str):
-            return 0
-        text = np.frombuffer(name.encode(), np.uint8)
-        code = np.empty(1, np.int32)
-        locate(ids.starts, ids.data, np.array([0, len(text)]), text, code)
-        return int(code[0])
-    if not isinstance(name, int):
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many have numbers."""
+
+    @abstractmethod
+    def match(self, batch: EventBatch, k: int | None = None) -> Found:
+        """All matches by number; with `k` any that is not one of its event's k best may be left out."""
+
+    @abstractmethod
+    def structures(self, question: Question) -> Sequence[Structure]:
+        """What answers a question of its subscriptions, each of some of them; made when first asked for."""
+
+    @abstractmethod
+    def part(self) -> Part:
+        """Its subscriptions in columns, those that are gone included."""
+
+    @abstractmethod
+    def ids_of(self, numbers: NDArray[np.int64]) -> pa.Array:
+        """The ids of some."""
+
+    @abstractmethod
+    def as_segment(self, plan: Plan) -> Segment:
+        """A segment that answers the same, by the plan where it is built for that."""
+
+    def names_of(self, numbers: NDArray[np.int64]) -> list[SubscriptionId]:
+        """The same as Python objects."""
+        names: list[SubscriptionId] = self.ids_of(numbers).to_pylist()
+        return names
+
+    def ids_below(self, ids: Ids) -> NDArray[np.int64] | int:
+        """How many of its ids are less than each of some; 0 where it has no ranks."""
         return 0
-    place = int(np.searchsorted(ids, name))
-    return 2 * place + int(place < len(ids) and ids[place] == name)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSnapshot(Snapshot):
+    """A segment, who of it is alive, and their scores."""
+
+    segment: Segment
+    arrow_ids: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.segment)
+
+    def match(self, batch: EventBatch, k: int | None = None) -> Found:
+        return self.segment.match(batch, self.alive, None if k is None else self.version.best(k))
+
+    def structures(self, question: Question) -> Sequence[Structure]:
+        return (self.segment.structure(question),)
+
+    def part(self) -> Part:
+        return replace(self.segment.part(), scores=self.version.scores)
+
+    def ids_of(self, numbers: NDArray[np.int64]) -> pa.Array:
+        return self.arrow_ids.take(pa.array(numbers))
+
+    def as_segment(self, plan: Plan) -> Segment:
+        """The same one with these scores, under its own plan."""
+        return replace(self.segment, scores=frozen(self.version.scores.copy(), np.float64), alive=self.alive)
+
+    def ids_below(self, ids: Ids) -> NDArray[np.int64]:
+        return find_ids(self.segment.ids, ids)[0]

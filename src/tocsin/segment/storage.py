@@ -20,8 +20,9 @@ from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.expressions.checks import require_type
 from tocsin.columns.expressions.stored import restored_texts, stored_texts
 from tocsin.errors import SegmentError
-from tocsin.index import Plan, matcher_builder, ranker_builder
-from tocsin.segment.segment import Ids, Segment
+from tocsin.index import Chosen, Plan, index_builder, matcher_builder, questions
+from tocsin.segment.ids import Ids
+from tocsin.segment.segment import Segment
 from tocsin.segment.validation import check_segment
 
 FORMAT: Final = "tocsin segment"
@@ -53,8 +54,7 @@ def write_segment(segment: Segment, folder: Path) -> None:
         "index": segment.plan.index,
         "reason": segment.plan.reason,
         "options": dict(segment.plan.options),
-        "ranker": segment.plan.ranker,
-        "ranker_options": dict(segment.plan.ranker_options),
+        **_chosen_entries(segment.plan),
         "ids": "string" if isinstance(segment.ids, Texts) else "int64",
         "subscriptions": len(segment),
         "size": size,
@@ -165,15 +165,7 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     else:
         ids = arrays["ids"]
         require_type("ids", ids, np.dtype(np.int64), 1)
-    ranker, ranker_options = str(manifest["ranker"]), _options(manifest["ranker_options"])
-    ranker_builder(ranker, ranker_options)  # raises for what there is not
-    plan = Plan(
-        manifest["index"],
-        manifest["reason"],
-        options=_options(manifest["options"]),
-        ranker=ranker,
-        ranker_options=ranker_options,
-    )
+    plan = Plan(manifest["index"], manifest["reason"], options=_options(manifest["options"]), others=_chosen(manifest))
     own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
     matcher = matcher_builder(plan.index, plan.options).load(own)
     payloads = restored_texts("payloads", arrays) if "payloads.starts" in arrays else None
@@ -182,6 +174,25 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         require_type("alive", arrays["alive"], np.dtype(np.uint64), 1)
     sources = restored_texts("sources", arrays)
     return Segment(ids, arrays["scores"], sources, plan, matcher, payloads, weights, arrays.get("alive"))
+
+
+def _chosen_entries(plan: Plan) -> dict[str, Any]:
+    """What a manifest says of the indexes for questions other than all matches."""
+    chosen = {question.key: plan.others.get(question.name, question.default) for question in questions()}
+    entries = {key: {key: one.name, f"{key}_options": dict(one.options)} for key, one in chosen.items() if one}
+    return {name: value for own in entries.values() for name, value in own.items()}
+
+
+def _chosen(manifest: Mapping[str, Any]) -> dict[str, Chosen]:
+    """The same read back, of those that are not the default; raises for an index that there is not."""
+    others = {}
+    for question in questions():
+        if question.default is not None and question.key in manifest:
+            chosen = Chosen(str(manifest[question.key]), _options(manifest[f"{question.key}_options"]))
+            index_builder(question, chosen)
+            if chosen != question.default:
+                others[question.name] = chosen
+    return others
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, int]:

@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from tocsin.columns.events.tables import encode_table
 from tocsin.errors import InvalidInput
-from tocsin.model.ranking import Ranking, checked_ranking
+from tocsin.index import Found, question_of
+from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
-from tocsin.segment import IndexFolder, Ranked, SegmentSet
+from tocsin.segment import IndexFolder, Snapshots
 from tocsin.spark.schemas import ERROR, MATCHES, exploded_schema, matched_schema
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def match(
     The version that is current when this is called is the one that all tasks use. Lazy, like any transformation.
     """
     folder = IndexFolder.read(Path(index).absolute())
-    ranking = checked_ranking(ranking)
+    question_of(ranking)  # which refuses what is none
     names = _checked_columns(events.columns, attributes, event_id, explode=explode)
     if explode:
         assert event_id is not None
@@ -89,64 +90,55 @@ def _matcher(
     """What a task runs: `matched_batch` or `exploded_batch` on each of its batches."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        segments, ids = opened(folder)
+        snapshots = opened(folder)
         for numbered in batches:
             batch = numbered.rename_columns(columns)
             if event_id is None:
-                yield matched_batch(batch, attributes, segments, ids, ranking)
+                yield matched_batch(batch, attributes, snapshots, ranking)
             else:
-                yield exploded_batch(batch, attributes, segments, ids, ranking, event_id)
+                yield exploded_batch(batch, attributes, snapshots, ranking, event_id)
 
     return run
 
 
 @lru_cache(maxsize=2)
-def opened(folder: IndexFolder) -> tuple[SegmentSet, pa.Array]:
-    """A version's segments, mapped once a worker, and their ids in the type that Spark wants."""
-    segments = folder.open()
-    return segments, segments.ids.cast(pa.string() if folder.ids == "string" else pa.int64())
+def opened(folder: IndexFolder) -> Snapshots:
+    """A version's segments, mapped once a worker."""
+    return folder.open()
 
 
 def matched_batch(
-    batch: pa.RecordBatch, attributes: list[str], segments: SegmentSet, ids: pa.Array, ranking: Ranking | None
+    batch: pa.RecordBatch, attributes: list[str], snapshots: Snapshots, ranking: Ranking | None
 ) -> pa.RecordBatch:
     """The batch with its matches and errors."""
-    rows, found, rejects = _match(batch, attributes, segments, ranking)
+    encoded = encode_table(batch.select(attributes), snapshots.wanted)
+    found = snapshots.find(encoded, ranking)
     served = np.zeros(batch.num_rows, bool)
-    served[rows] = True
-    owners = rows[found.events]
+    served[encoded.rows] = True
+    owners = encoded.rows[found.events]
     offsets = np.searchsorted(owners, np.arange(batch.num_rows + 1))
-    values = pa.StructArray.from_arrays(
-        [ids.take(pa.array(found.numbers)), pa.array(segments.scores_of(found))], names=["subscription", "score"]
-    )
+    values = pa.StructArray.from_arrays(_ids_and_scores(snapshots, found), names=["subscription", "score"])
     matches = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~served))
-    columns = [*batch.columns, matches, _errors(rejects, batch.num_rows)]
+    columns = [*batch.columns, matches, _errors(encoded.rejects, batch.num_rows)]
     return pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, MATCHES, ERROR])
 
 
 def exploded_batch(
-    batch: pa.RecordBatch,
-    attributes: list[str],
-    segments: SegmentSet,
-    ids: pa.Array,
-    ranking: Ranking | None,
-    event_id: str,
+    batch: pa.RecordBatch, attributes: list[str], snapshots: Snapshots, ranking: Ranking | None, event_id: str
 ) -> pa.RecordBatch:
     """A row for each match of the batch."""
-    rows, found, _ = _match(batch, attributes, segments, ranking)
-    columns = [
-        batch.column(event_id).take(pa.array(rows[found.events])),
-        ids.take(pa.array(found.numbers)),
-        pa.array(segments.scores_of(found)),
-    ]
+    encoded = encode_table(batch.select(attributes), snapshots.wanted)
+    found = snapshots.find(encoded, ranking)
+    rows = batch.column(event_id).take(pa.array(encoded.rows[found.events]))
+    columns = [rows, *_ids_and_scores(snapshots, found)]
     return pa.RecordBatch.from_arrays(columns, names=["event_id", "subscription", "score"])
 
 
-def _match(
-    batch: pa.RecordBatch, attributes: list[str], segments: SegmentSet, ranking: Ranking | None
-) -> tuple[np.ndarray, Ranked, list[Reject]]:
-    encoded = encode_table(batch.select(attributes), segments.wanted)
-    return encoded.rows, segments.match(encoded, ranking), encoded.rejects
+def _ids_and_scores(snapshots: Snapshots, found: Found) -> list[pa.Array]:
+    """What was found, in the types that Spark wants."""
+    kind = pa.int64() if pa.types.is_integer(snapshots.id_type) else pa.string()
+    scores = snapshots.scores_of(found.subscriptions) if found.scores is None else found.scores
+    return [snapshots.ids_of(found.subscriptions).cast(kind), pa.array(scores)]
 
 
 def _errors(rejects: list[Reject], count: int) -> pa.Array:

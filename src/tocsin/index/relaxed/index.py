@@ -14,7 +14,7 @@ Source: Machanavajjhala et al. 2008, section 4; Fagin, Lotem, Naor 2003. Departs
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,21 +49,6 @@ _GRAIN: Final = 2.0**20
 """Sums of weights up to this, in parts of one by this, are never rounded: 8,000 of them have fewer than 53 bits."""
 
 
-class ScoredMatches(NamedTuple):
-    """The best of each event, best first, in CSR form. E events, M matches."""
-
-    starts: NDArray[np.int64]  # (E + 1,)
-    subscriptions: NDArray[np.int32]  # (M,)
-    scores: NDArray[np.float64]  # (M,)
-    candidates_examined: int
-    verified: int
-
-    @property
-    def events(self) -> NDArray[np.int64]:
-        """(M,) each match's event, as its place in the batch."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-
-
 class RelaxedIndex:
     """Answers `Relaxed`. Immutable; many threads may match.
 
@@ -95,8 +80,8 @@ class RelaxedIndex:
         """Bytes of what the cursors walk, by part."""
         return self._ranker.sizes()
 
-    def match(self, batch: EventBatch, ranking: Relaxed, alive: Alive = None) -> ScoredMatches:
-        """The k best of each event among the subscriptions that are alive; ties by number."""
+    def match(self, batch: EventBatch, ranking: Relaxed, alive: Alive = None) -> Found:
+        """The k best of each event among the subscriptions that are alive, best first; ties by number."""
         general = self._ranges.match(self._matcher, batch)
         asked = self._asked(batch, ranking, general, self._everyone if alive is None else alive)
         if callable(ranking.combine):
@@ -104,12 +89,12 @@ class RelaxedIndex:
         k = min(ranking.k, max(self._dimensions.subscriptions, 1))
         found = list(self._in_steps(asked, k, max(1, _ROOM // k)))
         counts = np.sum([np.zeros(2, np.int64), *(one[3] for one in found)], axis=0)
-        return ScoredMatches(
+        return Found(
             starts_of(np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)]), len(batch)),
             np.concatenate([np.empty(0, np.int32), *(one[1] for one in found)]),
-            np.concatenate([np.empty(0), *(one[2] for one in found)]),
             int(counts[0]) + general.candidates_examined,
             int(counts[1]),
+            np.concatenate([np.empty(0), *(one[2] for one in found)]),
         )
 
     def _asked(self, batch: EventBatch, ranking: Relaxed, general: Found, alive: NDArray[np.uint64]) -> Asked:
@@ -186,7 +171,7 @@ class RelaxedIndex:
                 best_by_lists(subscriptions, fields, tables.field_lists, asked, *best, counts)
             best_one_by_one(tables.dimensions, tables.alone, asked, fields, generals, *best)
 
-    def _by_function(self, ranking: Relaxed, asked: Asked, examined: int) -> ScoredMatches:
+    def _by_function(self, ranking: Relaxed, asked: Asked, examined: int) -> Found:
         """With a function of the caller's: every dimension that holds, event by event, in Python."""
         numbers: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         scores: list[NDArray[np.float64]] = [np.empty(0)]
@@ -204,7 +189,7 @@ class RelaxedIndex:
             verified += len(found)
         starts = starts_of([len(one) for one in numbers[1:]], len(numbers) - 1)
         examined += (len(numbers) - 1) * len(dimensions)
-        return ScoredMatches(starts, np.concatenate(numbers), np.concatenate(scores), examined, verified)
+        return Found(starts, np.concatenate(numbers), examined, verified, np.concatenate(scores))
 
 
 _CACHED: Final = 1 << 20

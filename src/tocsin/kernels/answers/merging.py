@@ -11,21 +11,6 @@ from numpy.typing import NDArray
 from tocsin.kernels.jit import inlined, kernel
 
 
-@kernel
-def segment_keys(
-    numbers: NDArray[np.int32],
-    ranks: NDArray[np.int32],
-    gap: int,
-    source: int,
-    keys: NDArray[np.int64],
-    places: NDArray[np.int64],
-) -> None:
-    """Write the key of each match of a segment, and its place. No ranks: they are the numbers."""
-    for i in range(len(numbers)):
-        keys[i] = _key(numbers[i], ranks, gap)
-        places[i] = (source << 32) | np.int64(numbers[i])
-
-
 @inlined
 def _key(number: int, ranks: NDArray[np.int32], gap: int) -> int:
     rank = np.int64(ranks[number]) if len(ranks) else np.int64(number)

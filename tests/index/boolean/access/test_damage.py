@@ -15,7 +15,7 @@ from tests.segment.spoiling import ASKED, AccessDamaged, Spoil, all_of, one_of
 from tocsin.errors import SegmentError
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.access.kernels.layouts import NARROW, WIDE
-from tocsin.segment import SegmentSet, open_segment
+from tocsin.segment import Snapshots, open_segment
 from tocsin.segment.storage import ARRAYS
 
 ROOT = Path(__file__).parents[4]
@@ -216,8 +216,8 @@ def test_unspoilt_numbers_written_again_are_accepted(damaged: Damaged) -> None:
     for name in list(damaged.manifest["arrays"]):
         damaged.put(name, damaged.array(name))
 
-    found = asked(SegmentSet([open_segment(damaged.folder)]), ASKED)
-    assert found == asked(SegmentSet([AccessDamaged.built]), ASKED)
+    found = asked(Snapshots.of([open_segment(damaged.folder)]), ASKED)
+    assert found == asked(Snapshots.of([AccessDamaged.built]), ASKED)
     assert len(found) > 500
 
 
@@ -225,7 +225,7 @@ def test_a_flipped_bit_is_found_or_does_no_harm(damaged: Damaged) -> None:
     """Whichever bit of the arrays flips, without a checksum that fits: it is refused, or lies between the arrays."""
     path = damaged.folder / ARRAYS
     whole = path.read_bytes()
-    expected = asked(SegmentSet([AccessDamaged.built]), ASKED)
+    expected = asked(Snapshots.of([AccessDamaged.built]), ASKED)
     rng = np.random.default_rng(1)
 
     for place in rng.integers(0, 8 * len(whole), 100).tolist():
@@ -233,7 +233,7 @@ def test_a_flipped_bit_is_found_or_does_no_harm(damaged: Damaged) -> None:
         flipped[place // 8] ^= 1 << place % 8
         path.write_bytes(flipped)
         try:
-            answers = asked(SegmentSet([open_segment(damaged.folder)]), ASKED)
+            answers = asked(Snapshots.of([open_segment(damaged.folder)]), ASKED)
         except SegmentError:
             continue
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import tocsin
 from tocsin.columns.arrays import frozen
-from tocsin.engine.scores import Scores, Version
 from tocsin.kernels.answers.scores import block_maxima
+from tocsin.segment.scores import Scores, Version
 
 COUNT = 150
 steps = st.lists(

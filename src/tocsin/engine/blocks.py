@@ -1,0 +1,78 @@
+"""What answers a question of subscriptions that still come? Structures of blocks, each made once.
+
+What came stays as it is, so that a block that is full is kept; of n subscriptions there are log n blocks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import EventBatch
+from tocsin.index import Found, Part, Plan, Question, Structure, build_structure
+from tocsin.index.alive import are_alive, bitmap
+from tocsin.index.protocols import Alive
+
+_PLAN: Final = Plan("scan", "so few are looked at one by one")
+
+_SMALLEST: Final = 64
+"""Subscriptions of the smallest block that is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A structure of some of a delta's subscriptions in the order of their ids, so that ties are broken by them."""
+
+    numbers: NDArray[np.int64]  # in the delta
+    structure: Structure
+
+    def match(self, batch: EventBatch, ranking: Any, alive: Alive = None) -> Found:
+        """What the structure finds, by the numbers in the delta."""
+        own = None if alive is None else bitmap(are_alive(alive, self.numbers))
+        found = self.structure.match(batch, ranking, own)
+        return found._replace(subscriptions=self.numbers[found.subscriptions])
+
+
+class Blocks:
+    """The blocks of a delta for one question. Many threads may ask."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._lock = threading.Lock()
+        self._blocks: dict[tuple[int, int], Block] = {}
+
+    def of(self, count: int, part: Callable[[], Part]) -> list[Block]:
+        """The blocks of the first `count` subscriptions, which `part` gives in columns."""
+        spans = _spans(count)
+        with self._lock:
+            missing = [span for span in spans if span not in self._blocks]
+            if missing:
+                whole = part()
+                made = {span: self._block(whole, *span) for span in missing}
+                self._blocks = {span: self._blocks.get(span) or made[span] for span in spans}
+            return [self._blocks[span] for span in spans]
+
+    def _block(self, part: Part, first: int, stop: int) -> Block:
+        numbers = first + pc.sort_indices(part.ids[first:stop]).to_numpy().astype(np.int64)
+        return Block(numbers, build_structure(self._question, part.only(numbers), _PLAN))
+
+
+def _spans(count: int) -> list[tuple[int, int]]:
+    """Numbers below `count` in blocks, a power of two times _SMALLEST each, the larger first; the last may be short.
+
+    >>> _spans(200)
+    [(0, 128), (128, 192), (192, 200)]
+    """
+    spans = []
+    first = 0
+    while count - first >= _SMALLEST:
+        size = _SMALLEST << (((count - first) // _SMALLEST).bit_length() - 1)
+        spans.append((first, first + size))
+        first += size
+    return [*spans, (first, count)] if first < count else spans

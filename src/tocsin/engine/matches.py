@@ -1,0 +1,55 @@
+"""What does an event match? A sequence of ids and scores, looked up when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.model.subscription import Match, Reject
+from tocsin.segment import Snapshots
+
+
+class Matches(Sequence[Match]):
+    """The matches of one event, in order; ids are looked up when they are asked for.
+
+    `errors` lists values of the event that could not be taken.
+    """
+
+    def __init__(
+        self, snapshots: Snapshots, places: NDArray[np.int64], scores: NDArray[np.float64], errors: list[Reject]
+    ) -> None:
+        self._snapshots = snapshots
+        self._places = places
+        self._scores = scores
+        self.errors = errors
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    @overload
+    def __getitem__(self, place: int) -> Match: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Match]: ...
+
+    def __getitem__(self, place: int | slice) -> Match | list[Match]:
+        if isinstance(place, slice):
+            return list(self)[place]
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"there are {len(self)} matches; there is no {place}")
+        place %= len(self)
+        return Match(self._snapshots.ids_of(self._places[place : place + 1])[0].as_py(), float(self._scores[place]))
+
+    def __iter__(self) -> Iterator[Match]:
+        return map(Match, self._snapshots.ids_of(self._places).to_pylist(), self._scores.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))

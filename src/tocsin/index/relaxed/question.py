@@ -1,0 +1,60 @@
+"""Of which subscriptions does most hold? The question `Relaxed`: their dimensions, under a ranker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tocsin.columns.events.batch import EventBatch
+from tocsin.index.plan import Chosen, Plan
+from tocsin.index.protocols import THE_BEST_FIRST, Found
+from tocsin.index.question import Part, Subscriptions, top
+from tocsin.index.relaxed.dimensions import compile_dimensions
+from tocsin.index.relaxed.index import RelaxedIndex, build_relaxed
+from tocsin.language import parse_any
+from tocsin.model.ranking import Relaxed
+
+RANKER: Final = "sopt_r_tree"
+"""What is taken where none is asked for."""
+
+_MOVES_NOT: Final = r'(?i)\bnot\s*\(|"not"'
+"""A text in which NOT may stand before a group: compiled, its conjuncts are others than those of the tree."""
+
+
+class MostHolds:
+    """Answers `Relaxed` by a `RelaxedIndex` of each source."""
+
+    name: ClassVar[str] = THE_BEST_FIRST
+    rankings: ClassVar[tuple[type, ...]] = (Relaxed,)
+    purpose: ClassVar[str] = "relaxed rankings"
+    key: ClassVar[str] = "ranker"
+    default: ClassVar[Chosen | None] = Chosen(RANKER)
+
+    def structure(self, part: Part, builder: Any, plan: Plan) -> RelaxedIndex:
+        """Cost: linear in the subscriptions, and some parsing where it is needed."""
+        odd = pc.match_substring_regex(part.sources, _MOVES_NOT).to_numpy(zero_copy_only=False).astype(bool)
+        weights = _parsed_weights(part.weights)
+        dimensions = compile_dimensions(
+            part.compiled, odd, lambda number: parse_any(part.sources[number].as_py()), weights
+        )
+        return build_relaxed(dimensions, builder, plan.statistics, is_scan=plan.index == "scan")
+
+    def answer(self, subscriptions: Subscriptions, batch: EventBatch, ranking: Relaxed) -> Found:
+        """The best of all sources' best."""
+        found = subscriptions.answers(self, batch, ranking)
+        assert found.scores is not None
+        return top(found, found.scores, ranking.k)
+
+
+def _parsed_weights(weights: pa.Array | None) -> dict[int, Mapping[str, float]]:
+    if weights is None:
+        return {}
+    given = pc.not_equal(pc.fill_null(weights, ""), "").to_numpy(zero_copy_only=False)
+    parsed = lru_cache(1 << 16)(json.loads)  # of a million, most say the same
+    return {number: parsed(weights[number].as_py()) for number in np.flatnonzero(given).tolist()}

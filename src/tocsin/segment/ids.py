@@ -1,0 +1,59 @@
+"""How does a segment keep its ids, and where is one of them? In order, so that an id is found by bisection."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts, frozen
+from tocsin.kernels.text.strings import locate
+from tocsin.model.subscription import SubscriptionId
+
+Ids: TypeAlias = Texts | NDArray[np.int64]
+
+
+def as_ids(ids: pa.Array) -> Ids:
+    """Ids as a segment keeps them."""
+    return frozen(ids.to_numpy(), np.int64) if pa.types.is_integer(ids.type) else Texts.of_arrow(ids)
+
+
+def as_arrow(ids: Ids) -> pa.Array:
+    """The same as an Arrow array over the same memory."""
+    return ids.arrow() if isinstance(ids, Texts) else pa.array(ids)
+
+
+def id_of(ids: Ids, number: int) -> SubscriptionId:
+    """One of them."""
+    return ids.text(number) if isinstance(ids, Texts) else int(ids[number])
+
+
+def find_ids(ids: Ids, others: Ids) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """How many of `ids` are less than each of some others, which is its number where it is among them; and whether."""
+    if isinstance(ids, Texts) and isinstance(others, Texts):
+        codes = ids.rank_codes(others).astype(np.int64)
+        return codes >> 1, (codes & 1).astype(bool)
+    if isinstance(ids, Texts) or isinstance(others, Texts):
+        return np.zeros(len(others), np.int64), np.zeros(len(others), bool)
+    below = np.searchsorted(ids, others).astype(np.int64)
+    is_known = np.zeros(len(others), bool)
+    inside = below < len(ids)
+    is_known[inside] = ids[below[inside]] == others[inside]
+    return below, is_known
+
+
+def find_id(ids: Ids, name: SubscriptionId) -> int | None:
+    """The number of an id; None where it is not among them."""
+    if isinstance(ids, Texts):
+        if not isinstance(name, str):
+            return None
+        text = np.frombuffer(name.encode(), np.uint8)
+        code = np.empty(1, np.int32)
+        locate(ids.starts, ids.data, np.array([0, len(text)]), text, code)
+        return int(code[0]) >> 1 if code[0] & 1 else None
+    if not isinstance(name, int):
+        return None
+    place = int(np.searchsorted(ids, name))
+    return place if place < len(ids) and ids[place] == name else None

@@ -1,0 +1,103 @@
+"""How do several sources of subscriptions answer as one? By snapshots of them, merged by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import inverse, starts_of
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.errors import SegmentError
+from tocsin.index import Found, Question, question_of
+from tocsin.model.ranking import Ranking
+from tocsin.segment.ordering import by_source, id_keys, in_order, places_of, ranks_of
+from tocsin.segment.scores import Version
+from tocsin.segment.segment import Segment, SegmentSnapshot, Snapshot
+
+
+class Snapshots:
+    """Subscriptions at one moment, to match any number of batches against. Immutable; many threads may match."""
+
+    def __init__(self, snapshots: Sequence[Snapshot], id_type: pa.DataType, wanted: Wanted) -> None:
+        self.id_type = id_type  # int64, or large_string
+        self.wanted = wanted
+        self._snapshots = tuple(snapshots)
+
+    @classmethod
+    def of(cls, segments: Sequence[Segment]) -> Snapshots:
+        """Of segments with distinct ids that nobody changes."""
+        kinds = {segment.arrow_ids().type for segment in segments if len(segment)}
+        if len(kinds) > 1:
+            raise SegmentError("segments of one index mix string and integer ids; compile the index again")
+        ranks = ranks_of([segment.ids for segment in segments])
+        snapshots = [
+            SegmentSnapshot(one.alive, Version.fixed(one.scores), one.living(), own, one, one.arrow_ids())
+            for one, own in zip(segments, ranks, strict=True)
+        ]
+        return cls(
+            snapshots,
+            kinds.pop() if kinds else pa.large_string(),
+            Wanted(name for segment in segments for name in segment.matcher.attributes),
+        )
+
+    def __len__(self) -> int:
+        """How many are alive."""
+        return sum(one.count for one in self._snapshots)
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        return iter(self._snapshots)
+
+    def find(self, batch: EventBatch, ranking: Ranking | None = None) -> Found:
+        """All matches of a batch, by event, then id, or what the ranking wants of them, best first; exact.
+
+        Found subscriptions are places, for `ids_of` and `scores_of`.
+        """
+        return question_of(ranking).answer(self, batch, ranking)
+
+    def matches(self, batch: EventBatch, k: int | None = None) -> Found:
+        """All matches by event, then id; with `k` any that is not one of its event's k best may be left out."""
+        found = [one.match(batch, k) for one in self._snapshots]
+        nothing = np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int64)
+        starts, places = in_order(self._snapshots, found) if found else nothing
+        return Found(starts, places, sum(one.candidates_examined for one in found), sum(one.verified for one in found))
+
+    def answers(self, question: Question, batch: EventBatch, ranking: Any) -> Found:
+        """What all structures of a question find, by event, then id."""
+        found = [
+            (source, structure.match(batch, ranking, one.alive))
+            for source, one in enumerate(self._snapshots)
+            for structure in one.structures(question)
+        ]
+        events = np.concatenate([np.empty(0, np.int64), *(one.events for _, one in found)])
+        places = np.concatenate([np.empty(0, np.int64), *(places_of(at, one.subscriptions) for at, one in found)])
+        scores = np.concatenate([np.empty(0), *(one.scores for _, one in found if one.scores is not None)])
+        order = np.lexsort((id_keys(self._snapshots, places), events))
+        examined, verified = sum(one.candidates_examined for _, one in found), sum(one.verified for _, one in found)
+        starts = starts_of(np.bincount(events, minlength=len(batch)), len(batch))
+        return Found(starts, places[order], examined, verified, scores[order])
+
+    def scores_of(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The subscriptions' scores, as they were at this moment."""
+        scores = np.empty(len(places))
+        for source, own, numbers in by_source(places):
+            scores[own] = self._snapshots[source].version.scores[numbers]
+        return scores
+
+    def ids_of(self, places: NDArray[np.int64]) -> pa.Array:
+        """The subscriptions' ids."""
+        chosen = by_source(places)
+        ids = [self._snapshots[source].ids_of(numbers) for source, _, numbers in chosen]
+        if len(ids) == 1:
+            return ids[0]
+        if not ids:
+            return pa.array([], self.id_type)
+        return pa.concat_arrays(ids).take(pa.array(inverse(np.concatenate([own for _, own, _ in chosen]))))
+
+    def hold(self, users: int) -> None:
+        """So many more users of these versions of the scores; -1 for one less."""
+        for one in self._snapshots:
+            one.version.users += users
