@@ -88,7 +88,7 @@ def _cache_folder(chosen: str, file: Path) -> str:
 
 @functools.cache
 def digest_of(file: Path) -> str:
-    """What the text of a file, and of all of this package that it imports, is known by."""
+    """What the text of a file, and of all of tocsin and of its own package that it imports, is known by."""
     digest = hashlib.sha256()
     for one in sorted(_reached(file)):
         digest.update(one.read_bytes())
@@ -103,7 +103,7 @@ def digest_of_folder(folder: Path) -> str:
 
 
 def _reached(file: Path) -> set[Path]:
-    """A file and every file of this package that its imports lead to."""
+    """A file and every file of tocsin, and of its own package, that its imports lead to."""
     reached, waiting = {file}, [file]
     while waiting:
         new = _imported(waiting.pop()) - reached
@@ -112,19 +112,30 @@ def _reached(file: Path) -> set[Path]:
     return reached
 
 
-_PACKAGE = Path(__file__).parents[1]
-_IMPORT = re.compile(r"^from tocsin\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
+_TOCSIN = Path(__file__).parents[1]
+_IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 @functools.cache
 def _imported(file: Path) -> frozenset[Path]:
-    """The files of this package that one imports from: modules, or functions and layouts of them."""
+    """The files of tocsin, and of its own package, that a file imports from: modules, or what is in them."""
+    packages = {package.name: package.parent for package in (_package_of(file), _TOCSIN)}
     found: set[Path] = set()
     for module, names in _IMPORT.findall(file.read_text(encoding="utf-8")):
-        place = _PACKAGE.joinpath(*module.split("."))
-        modules = [place / f"{name}.py" for name in re.findall(r"\w+", names)]
-        found.update(path for path in (place.with_suffix(".py"), *modules) if path.is_file())
+        first, *rest = module.split(".")
+        if first in packages:
+            place = packages[first].joinpath(first, *rest)
+            modules = [place / f"{name}.py" for name in ("__init__", *re.findall(r"\w+", names))]
+            found.update(path for path in (place.with_suffix(".py"), *modules) if path.is_file())
     return frozenset(found)
+
+
+def _package_of(file: Path) -> Path:
+    """The folder of the outermost package that a file is in."""
+    folder = file.parent
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
 
 
 @intrinsic

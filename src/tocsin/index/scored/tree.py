@@ -16,7 +16,6 @@ from tocsin.errors import InvalidInput
 from tocsin.index.scored.interval_tree.kernels import MOST_PATH as LONGEST
 from tocsin.index.scored.interval_tree.kernels import TREES
 from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.ir_tree.kernels.layouts import ChangingTrees
 from tocsin.index.scored.kernels.cursors import begin_cursor, best_places, move_cursor
 from tocsin.index.scored.kernels.layouts import IntervalTrees, Ranges, RTrees, SegmentTrees
 from tocsin.index.scored.r_trees.kernels import count_levels, state_width
@@ -92,7 +91,7 @@ class ScoredTree:
 
 
 def best_of(
-    structure: Structure | ChangingTrees,
+    structure: Any,
     last: NDArray[np.int64],
     k: int,
     state: NDArray[np.int64],

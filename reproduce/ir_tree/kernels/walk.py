@@ -14,8 +14,8 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from tocsin.index.scored.ir_tree.kernels.layouts import HIGH, LEVEL_BITS, LINK, OWNER, ROW, ChangingTrees
-from tocsin.index.scored.ir_tree.kernels.lists import LONGEST_PATH
+from reproduce.ir_tree.kernels.layouts import HIGH, LEVEL_BITS, LINK, OWNER, ROW, ChangingTrees
+from reproduce.ir_tree.kernels.lists import LONGEST_PATH
 from tocsin.index.scored.kernels.cursors import next_place, open_cursor
 from tocsin.index.scored.kernels.layouts import EXAMINED
 from tocsin.index.scored.kernels.streams import DONE

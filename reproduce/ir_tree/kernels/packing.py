@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.ir_tree.kernels.changes import list_of
-from tocsin.index.scored.ir_tree.kernels.layouts import (
+from reproduce.ir_tree.kernels.changes import list_of
+from reproduce.ir_tree.kernels.layouts import (
     BRANCHING,
     CHANGING,
     FIRST,
@@ -23,7 +23,7 @@ from tocsin.index.scored.ir_tree.kernels.layouts import (
     ChangingTrees,
     key_of,
 )
-from tocsin.index.scored.ir_tree.kernels.nodes import describe, set_count, set_row, size_for, take
+from reproduce.ir_tree.kernels.nodes import describe, set_count, set_row, size_for, take
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import unpacked
 

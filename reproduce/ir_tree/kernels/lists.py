@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.ir_tree.kernels.layouts import (
+from reproduce.ir_tree.kernels.layouts import (
     BRANCHING,
     FIRST,
     HIGH,
@@ -25,7 +25,7 @@ from tocsin.index.scored.ir_tree.kernels.layouts import (
     comes_before,
     key_of,
 )
-from tocsin.index.scored.ir_tree.kernels.nodes import (
+from reproduce.ir_tree.kernels.nodes import (
     below,
     close_entry,
     copy_row,

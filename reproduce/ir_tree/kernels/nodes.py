@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tocsin.index.scored.ir_tree.kernels.layouts import (
+from reproduce.ir_tree.kernels.layouts import (
     BRANCHING,
     FREE_BLOCKS,
     HIGH,

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.ir_tree.kernels.layouts import (
+from reproduce.ir_tree.kernels.layouts import (
     BRANCHING,
     CHANGING,
     COUNT,
@@ -32,8 +32,8 @@ from tocsin.index.scored.ir_tree.kernels.layouts import (
     USED,
     ChangingTrees,
 )
-from tocsin.index.scored.ir_tree.kernels.lists import LONGEST_PATH, put_in_list, take_from_list
-from tocsin.index.scored.ir_tree.kernels.nodes import level_of
+from reproduce.ir_tree.kernels.lists import LONGEST_PATH, put_in_list, take_from_list
+from reproduce.ir_tree.kernels.nodes import level_of
 from tocsin.kernels.jit import highest_bit, inlined, kernel
 from tocsin.kernels.packing import unpacked
 
