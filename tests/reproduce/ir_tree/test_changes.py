@@ -15,8 +15,8 @@ from reproduce.ir_tree.kernels.layouts import CHANGING, ChangingTrees
 import tocsin
 from reproduce.ir_tree import ChangingIRTree
 from tests.contract.test_rankers import EVERYTHING, SCORES, answers, ask, check, every_query, loads, random_load
+from tests.index.scored.building import scored
 from tests.naive.intervals import Interval
-from tests.ranked.building import scored
 from tests.reproduce.ir_tree.reading import check_structure, insert_all, lists_of
 from tocsin.index import ranker_builder
 from tocsin.kernels.packing import kind_of

@@ -7,8 +7,8 @@ import pytest
 import tocsin
 from reproduce.ir_tree import ChangingIRTree
 from tests.contract.test_rankers import ask
+from tests.index.scored.building import scored
 from tests.naive.intervals import Interval
-from tests.ranked.building import scored
 from tests.reproduce.ir_tree.reading import check_structure, insert_all
 
 REFUSED = [

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.index.scored.building import by_rank, ends_of, entries, few, levels, lists_of, random_ends
 from tests.naive import intervals as naive
-from tests.ranked.building import by_rank, ends_of, entries, few, levels, lists_of, random_ends
 from tocsin.index import ranker_builder
 from tocsin.index.scored.intervals import ScoredIntervals
 from tocsin.index.scored.ir_tree.building import ir_trees

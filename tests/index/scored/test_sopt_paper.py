@@ -24,9 +24,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.index.scored.building import Search, by_rank, entries, few, levels, lists_of, random_ends, scored
 from tests.naive import intervals as naive
 from tests.naive.intervals import Edge, Interval
-from tests.ranked.building import Search, by_rank, entries, few, levels, lists_of, random_ends, scored
 from tocsin.index import ranker_builder
 from tocsin.index.scored.interval_tree.building import interval_trees
 from tocsin.index.scored.intervals import ScoredIntervals
