@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
+import numba
+import numpy as np
 import pytest
 from reproduce.ir_tree.kernels import changes
 
@@ -51,3 +54,18 @@ def test_imports_are_followed_from_package_to_package() -> None:
     assert {own.with_name("nodes.py"), Path(jit.__file__)} <= jit._reached(own)
     assert {Path(streams.__file__), Path(jit.__file__)} <= jit._reached(held)
     assert own not in jit._reached(held)
+
+
+def test_a_table_counts_with_the_folder_of_its_layout() -> None:
+    """Kernels that are chosen by a table's layout lie there, and are imported by nobody who calls them."""
+
+    class Pair(NamedTuple):
+        lists: kernels.SegmentTrees
+        number: int
+
+    none = np.zeros(1, np.int64)
+    table = kernels.SegmentTrees(none, none, none, np.zeros(1, np.int32))
+    types = (numba.int64, numba.typeof(Pair(table, 1)), numba.int64)
+
+    assert list(jit._layouts(types)) == [Pair, kernels.SegmentTrees]
+    assert jit.digest_of_layout(kernels.SegmentTrees) == jit.digest_of_folder(Path(kernels.__file__).parent)

@@ -6,13 +6,15 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
 from numba.core import cgutils
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -61,14 +63,35 @@ def _closed(compiled: Any) -> Any:
 def _compiled(function: Function, *, cache: bool = False, **options: Any) -> Function:
     if not cache:
         return numba.njit(**options)(function)
+    compiled: Any = numba.njit(**options)(function)
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = _cache_folder(before, Path(function.__code__.co_filename))
     try:
-        return numba.njit(cache=True, **options)(function)
+        compiled._cache = _Cache(function)  # what `cache=True` does
     except RuntimeError:  # Numba found no folder to keep its cache in
-        return numba.njit(**options)(function)
+        pass
     finally:
         numba.config.CACHE_DIR = before
+    return cast(Function, compiled)
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """What a function was compiled to, by the types of its arguments.
+
+    A structure's own kernels are chosen by the layout of its table (`choosing`), and nobody who calls them imports
+    them: so a table counts with all that the folder of its layout holds.
+    """
+
+    def _index_key(self, types: tuple[Any, ...], codegen: Any) -> tuple[Any, ...]:
+        return (*super()._index_key(types, codegen), *map(digest_of_layout, _layouts(types)))
+
+
+def _layouts(types: Iterable[Any]) -> Iterator[type]:
+    """The layouts of tables among types, and of the tables in these."""
+    for one in types:
+        if isinstance(one, numba.types.BaseNamedTuple):
+            yield one.instance_class
+            yield from _layouts(one.types)
 
 
 def _cache_folder(chosen: str, file: Path) -> str:
@@ -100,6 +123,12 @@ def digest_of_folder(folder: Path) -> str:
     """The same of all files of a folder."""
     texts = "".join(digest_of(file) for file in sorted(folder.glob("*.py")))
     return hashlib.sha256(texts.encode()).hexdigest()[:16]
+
+
+def digest_of_layout(layout: type) -> str:
+    """What the folder is known by that a layout is in, beside the kernels that are its own."""
+    file = getattr(sys.modules.get(layout.__module__), "__file__", None)
+    return digest_of_folder(Path(file).parent) if file else ""
 
 
 def _reached(file: Path) -> set[Path]:
