@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tocsin.index.scored.kernels.layouts import EXAMINED
 from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import borrowed
+from tocsin.kernels.packing import borrowed, viewed
 
 
 def open_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64]) -> None:
@@ -59,7 +59,8 @@ def best_places(
 
     `out` has room for k of each. A query with a code below 0 stabs nothing.
     """
-    structure, groups, codes, state, ends, out = borrowed((structure, groups, codes, state, ends, out))
+    structure = viewed(structure)
+    groups, codes, state, ends, out = borrowed((groups, codes, state, ends, out))
     written = np.uint64(0)
     examined = np.int64(0)
     for query in range(np.uint64(len(codes))):
@@ -82,10 +83,10 @@ def best_places(
 @kernel
 def begin_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64]) -> None:
     """`open_cursor`, for Python."""
-    open_cursor(structure, np.int64(group), np.int32(code), state)
+    open_cursor(viewed(structure), np.int64(group), np.int32(code), state)
 
 
 @kernel
 def move_cursor(structure: Any, code: int, state: NDArray[np.int64]) -> int:
     """`next_place`, for Python."""
-    return next_place(structure, np.int32(code), state)
+    return next_place(viewed(structure), np.int32(code), state)
