@@ -46,13 +46,13 @@ from reproduce.ir_tree.kernels.nodes import (
     take,
     widen,
 )
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner
 
 LONGEST_PATH = 34
 """Levels that a list can have, and more: a node has two entries at least, and there are fewer than 2**31 intervals."""
 
 
-@kernel
+@inner
 def put_in_list(trees: ChangingTrees, code: int, place: int) -> None:
     """Insert the interval of a place into the list of a code's number; full nodes are split on the way down."""
     at = ROW * place
@@ -110,7 +110,7 @@ def _resized(trees: ChangingTrees, leaf: int, size: int, new_size: int) -> int:
     return new
 
 
-@kernel
+@inner
 def take_from_list(trees: ChangingTrees, code: int, place: int, path: NDArray[np.int64]) -> None:
     """Delete the interval of a place from the list that it is in. `path` has room for LONGEST_PATH numbers."""
     at = ROW * place

@@ -327,5 +327,5 @@ def test_a_cursor_ends_with_the_next_change():
 
 
 def test_the_layout_is_what_kernels_take():
-    assert kind_of(ChangingTrees, writeable=True) == CHANGING
+    assert kind_of(ChangingTrees) == CHANGING
     assert isinstance(ChangingIRTree([3]).structure, ChangingTrees)

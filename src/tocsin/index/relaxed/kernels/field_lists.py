@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tocsin.index.relaxed.kernels.layouts import FIELD, HIGH, LOW, MAX, ROW, SUM, Dimensions, Work
 from tocsin.index.relaxed.kernels.one_by_one import is_alone
 from tocsin.index.relaxed.kernels.weighing import NOTHING, is_alive, keep
-from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, kernel
+from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 
 TILE_BITS: Final = 16
@@ -100,7 +100,7 @@ def _add_all(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray
     return walked
 
 
-@kernel
+@inner
 def _keep_worth(work: Work, event: int, tile: int, sums: NDArray[np.float64], nothing: float) -> None:
     """Put those of a tile on the heap whose sums are high enough; they become nothing again."""
     heaps = work.heaps
@@ -114,7 +114,7 @@ def _keep_worth(work: Work, event: int, tile: int, sums: NDArray[np.float64], no
     heaps.found[event] = kept
 
 
-@kernel
+@inner
 def _keep_met(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray[np.float64], nothing: float) -> None:
     """The same, by the ranges that were walked: where these are few, most sums are nothing."""
     asked, heaps, fields = work.asked, work.heaps, len(work.values.codes)

@@ -16,11 +16,11 @@ from tocsin.index.relaxed.kernels.weighing import (
     score_of,
     sort_best,
 )
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, kernel
 from tocsin.kernels.packing import viewed
 
 
-@kernel
+@inner
 def is_alone(rows: NDArray[np.int32], start: int, stop: int) -> bool:
     """Whether a subscription of rows [start, stop) is in no tile and no list."""
     for d in range(start, stop):

@@ -16,7 +16,7 @@ from tocsin.index.relaxed.kernels.layouts import SUM, Asked, Work
 from tocsin.index.relaxed.kernels.weighing import NOTHING, enter_event, is_alive, keep, leave_event, score_of, sort_best
 from tocsin.index.scored.kernels.cursors import next_place, open_cursor
 from tocsin.index.scored.kernels.layouts import EXAMINED
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 
 LEFT: Final = -1
@@ -123,7 +123,7 @@ def _search(structure: Any, work: Work, cursors: Cursors, event: int) -> int:
     return kept if given <= limit else np.int64(LEFT)
 
 
-@kernel
+@inner
 def _come_up(work: Work, cursors: Cursors, event: int, number: int, kept: int) -> int:
     """Score a subscription that comes up for the first time, and keep it if it is among the best; how many are kept."""
     if cursors.seen[number] == event + 1:

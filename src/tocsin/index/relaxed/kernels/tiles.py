@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tocsin.index.relaxed.kernels.layouts import FIELD, HIGH, LOW, MAX, MIN, ROW, SUM, Dimensions, Work
 from tocsin.index.relaxed.kernels.one_by_one import is_alone
 from tocsin.index.relaxed.kernels.weighing import NOTHING, is_alive, keep
-from tocsin.kernels.jit import bits_of_float, inlined, kernel
+from tocsin.kernels.jit import bits_of_float, inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 
 TILE: Final = 256
@@ -130,7 +130,7 @@ def best_by_tiles(tiles: Tiles, work: Work, events: NDArray[np.int64]) -> None:
             _keep_best(work, events[i], base, sums[:size], top)
 
 
-@kernel
+@inner
 def _keep_best(work: Work, event: int, base: int, sums: NDArray[np.float64], top: int) -> None:
     """Put those of a tile on an event's heap whose sums, of which `top` has the bits of the best, are high enough."""
     heaps = work.heaps

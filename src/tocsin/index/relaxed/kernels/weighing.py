@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.relaxed.kernels.layouts import HIGH, LOW, MAX, MORE, ROW, SUM, Heaps, Work
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner
 
 NOTHING: Final = -1.0
 """The score of a subscription of which nothing holds: below every weight."""
@@ -64,7 +64,7 @@ def _meets_one(ranges: NDArray[np.int32], more: int, value: int, upper: int) -> 
     return False
 
 
-@kernel
+@inner
 def score_of(work: Work, number: int) -> float:
     """The score of a subscription on the event in `values`; NOTHING where no dimension of it holds."""
     starts, weights, combine = work.dimensions.starts, work.dimensions.weights, work.asked.combine
@@ -98,7 +98,7 @@ def _is_worse(score: float, number: int, other: float, other_number: int) -> boo
     return score < other or (score == other and number > other_number)
 
 
-@kernel
+@inner
 def keep(heaps: Heaps, event: int, kept: int, score: float, number: int) -> int:
     """Put one among an event's best if it is, of which `kept` are known; returns how many are known now."""
     scores, numbers = heaps.scores[event], heaps.numbers[event]
@@ -138,7 +138,7 @@ def _replace_worst(
     scores[at], numbers[at] = score, number
 
 
-@kernel
+@inner
 def sort_best(heaps: Heaps, event: int, kept: int) -> None:
     """Turn an event's heap into the best first."""
     scores, numbers = heaps.scores[event], heaps.numbers[event]

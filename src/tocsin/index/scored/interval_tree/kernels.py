@@ -16,7 +16,7 @@ from tocsin.index.scored.kernels.cursors import register, state_width
 from tocsin.index.scored.kernels.layouts import EXAMINED, Ranges
 from tocsin.index.scored.kernels.streams import DONE, least
 from tocsin.index.scored.r_trees.kernels import ENTRY, RTrees, next_in_tree, open_tree, place_of_entry
-from tocsin.kernels.jit import inlined, kernel, prefetch
+from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 
 MEDIAN: Final = 0  # the code that every interval of the node contains
 LEFT: Final = 1  # the node of the intervals below it, -1 for none
@@ -103,7 +103,7 @@ def split(
     return count
 
 
-@kernel
+@inner
 def _median(ranges: Ranges, order: NDArray[np.int32], first: int, stop: int, ends: NDArray[np.int32]) -> int:
     """The median of the ends of some intervals."""
     size = stop - first

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.scored.sopt_r_tree.bitmaps import first_from, insert, last_until, new_bitmap, remove
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, kernel
 
 
 class Graph(NamedTuple):
@@ -65,7 +65,7 @@ def constraint_graph(lefts: NDArray[np.int32], rights: NDArray[np.int32]) -> Gra
     return Graph(graph.heads, graph.nexts[:edges].copy(), graph.targets[:edges].copy(), graph.before)
 
 
-@kernel
+@inner
 def _add_edge(graph: Graph, edges: int, source: int, target: int) -> int:
     if source < 0:
         return edges
