@@ -11,9 +11,9 @@ from reproduce.loads import coded
 from benchmarks.calibration import median_seconds, seconds
 from benchmarks.ranked import drawn
 from benchmarks.rows import Row
+from reproduce.ir_tree import ChangingIRTree
 from tocsin.index import Ranker, ranker_builder
 from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.ir_tree.changes import ChangingIRTree
 
 _KS = (1, 20, 100)
 _QUERIES = 20_000

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 import tocsin
+from tests.index.scored.building import scored
 from tests.naive import intervals as naive
 from tests.naive.intervals import Interval
-from tests.ranked.building import scored
 from tocsin.index import BestPlaces, Ranker, Registration, ranker_builder, registrations
 from tocsin.index.scored.r_trees.kernels import SHORTEST
 

@@ -19,19 +19,18 @@ from tocsin.index.plan import Chosen, Plan
 from tocsin.index.protocols import ALL_MATCHES, ANY_EXPRESSION, THE_BEST_FIRST, Builder, Registration
 from tocsin.index.question import AllMatches, Part, Question
 from tocsin.index.relaxed.question import MostHolds
-from tocsin.index.scored.interval_tree.building import interval_trees
-from tocsin.index.scored.ir_tree.building import ir_trees
-from tocsin.index.scored.r_trees.scored_r_tree import scored_r_trees
+from tocsin.index.scored.interval_tree import interval_trees
+from tocsin.index.scored.ir_tree import ir_trees
+from tocsin.index.scored.r_trees import scored_r_trees
 from tocsin.index.scored.ranker import RankerBuilder
-from tocsin.index.scored.segment_tree.building import segment_trees
-from tocsin.index.scored.sopt_r_tree.building import sopt_r_trees
+from tocsin.index.scored.segment_tree import segment_trees
+from tocsin.index.scored.sopt_r_tree import sopt_r_trees
 from tocsin.index.scored.tree import BRANCHING, Make, TreeBuilder
 
 
-def _ranker(name: str, make: Make, source: str, **options: int) -> Registration:
+def _ranker(name: str, make: Make, source: str, is_baseline: bool = True, **options: int) -> Registration:
     """A structure of scored intervals."""
     shapes = "attributes compared with constants, each a dimension; others are found by access"
-    is_baseline = name not in ("sopt_r_tree", "ir_tree")
     return Registration(name, THE_BEST_FIRST, shapes, source, is_baseline, partial(TreeBuilder, make), options)
 
 
@@ -72,8 +71,14 @@ _REGISTRATIONS = (
         BETreeBuilder,
         {"max_cap": 5},
     ),
-    _ranker("sopt_r_tree", sopt_r_trees, "SOPT-R-tree (Machanavajjhala et al. 2008, section 3.2)", branching=BRANCHING),
-    _ranker("ir_tree", ir_trees, "IR-tree (Machanavajjhala et al. 2008, section 3.1)", branching=BRANCHING),
+    _ranker(
+        "sopt_r_tree",
+        sopt_r_trees,
+        "SOPT-R-tree (Machanavajjhala et al. 2008, section 3.2)",
+        False,
+        branching=BRANCHING,
+    ),
+    _ranker("ir_tree", ir_trees, "IR-tree (Machanavajjhala et al. 2008, section 3.1)", False, branching=BRANCHING),
     _ranker("interval_tree", interval_trees, "scored interval tree (the same, section 2.2.2)"),
     _ranker("segment_tree", segment_trees, "scored segment tree (the same, section 2.2.1)"),
     _ranker("scored_r_tree", scored_r_trees, "scored R-tree (the same, section 2.2.3)", branching=BRANCHING),

@@ -6,13 +6,15 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
 from numba.core import cgutils
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -61,14 +63,35 @@ def _closed(compiled: Any) -> Any:
 def _compiled(function: Function, *, cache: bool = False, **options: Any) -> Function:
     if not cache:
         return numba.njit(**options)(function)
+    compiled: Any = numba.njit(**options)(function)
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = _cache_folder(before, Path(function.__code__.co_filename))
     try:
-        return numba.njit(cache=True, **options)(function)
+        compiled._cache = _Cache(function)  # what `cache=True` does
     except RuntimeError:  # Numba found no folder to keep its cache in
-        return numba.njit(**options)(function)
+        pass
     finally:
         numba.config.CACHE_DIR = before
+    return cast(Function, compiled)
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """What a function was compiled to, by the types of its arguments.
+
+    A structure's own kernels are chosen by the layout of its table (`choosing`), and nobody who calls them imports
+    them: so a table counts with all that the folder of its layout holds.
+    """
+
+    def _index_key(self, types: tuple[Any, ...], codegen: Any) -> tuple[Any, ...]:
+        return (*super()._index_key(types, codegen), *map(digest_of_layout, _layouts(types)))
+
+
+def _layouts(types: Iterable[Any]) -> Iterator[type]:
+    """The layouts of tables among types, and of the tables in these."""
+    for one in types:
+        if isinstance(one, numba.types.BaseNamedTuple):
+            yield one.instance_class
+            yield from _layouts(one.types)
 
 
 def _cache_folder(chosen: str, file: Path) -> str:
@@ -88,7 +111,7 @@ def _cache_folder(chosen: str, file: Path) -> str:
 
 @functools.cache
 def digest_of(file: Path) -> str:
-    """What the text of a file, and of all of this package that it imports, is known by."""
+    """What the text of a file, and of all of tocsin and of its own package that it imports, is known by."""
     digest = hashlib.sha256()
     for one in sorted(_reached(file)):
         digest.update(one.read_bytes())
@@ -102,8 +125,14 @@ def digest_of_folder(folder: Path) -> str:
     return hashlib.sha256(texts.encode()).hexdigest()[:16]
 
 
+def digest_of_layout(layout: type) -> str:
+    """What the folder is known by that a layout is in, beside the kernels that are its own."""
+    file = getattr(sys.modules.get(layout.__module__), "__file__", None)
+    return digest_of_folder(Path(file).parent) if file else ""
+
+
 def _reached(file: Path) -> set[Path]:
-    """A file and every file of this package that its imports lead to."""
+    """A file and every file of tocsin, and of its own package, that its imports lead to."""
     reached, waiting = {file}, [file]
     while waiting:
         new = _imported(waiting.pop()) - reached
@@ -112,19 +141,30 @@ def _reached(file: Path) -> set[Path]:
     return reached
 
 
-_PACKAGE = Path(__file__).parents[1]
-_IMPORT = re.compile(r"^from tocsin\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
+_TOCSIN = Path(__file__).parents[1]
+_IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 @functools.cache
 def _imported(file: Path) -> frozenset[Path]:
-    """The files of this package that one imports from: modules, or functions and layouts of them."""
+    """The files of tocsin, and of its own package, that a file imports from: modules, or what is in them."""
+    packages = {package.name: package.parent for package in (_package_of(file), _TOCSIN)}
     found: set[Path] = set()
     for module, names in _IMPORT.findall(file.read_text(encoding="utf-8")):
-        place = _PACKAGE.joinpath(*module.split("."))
-        modules = [place / f"{name}.py" for name in re.findall(r"\w+", names)]
-        found.update(path for path in (place.with_suffix(".py"), *modules) if path.is_file())
+        first, *rest = module.split(".")
+        if first in packages:
+            place = packages[first].joinpath(first, *rest)
+            modules = [place / f"{name}.py" for name in ("__init__", *re.findall(r"\w+", names))]
+            found.update(path for path in (place.with_suffix(".py"), *modules) if path.is_file())
     return frozenset(found)
+
+
+def _package_of(file: Path) -> Path:
+    """The folder of the outermost package that a file is in."""
+    folder = file.parent
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
 
 
 @intrinsic

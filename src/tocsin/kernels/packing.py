@@ -14,9 +14,7 @@ makes a view of arrays that it allocated itself. What Python froze is read-only 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import numba
@@ -30,7 +28,7 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-from tocsin.kernels.jit import digest_of_folder
+from tocsin.kernels.jit import digest_of_layout
 
 Table = TypeVar("Table")
 _WORD = ir.IntType(64)
@@ -72,8 +70,7 @@ class View(numba.types.Type):  # type: ignore[misc]
     def __init__(self, kind: Any) -> None:
         self.kind = numba.types.NamedTuple([_plain(part) for part in kind.types], kind.instance_class)
         layout = kind.instance_class
-        file = getattr(sys.modules.get(layout.__module__), "__file__", None)
-        self.digest = digest_of_folder(Path(file).parent) if file else ""
+        self.digest = digest_of_layout(layout)
         super().__init__(name=f"View({layout.__module__}.{layout.__qualname__}, {self.kind}, {self.digest})")
 
     @property

@@ -46,7 +46,8 @@ def compile_dimensions(
     plain = kernels.are_plain(compiled.arrays) & ~odd
     order = sorted(range(len(compiled.attributes)), key=compiled.attributes.__getitem__)
     owners, attributes, starts, program = kernels.split_plain(compiled.arrays, np.flatnonzero(plain), inverse(order))
-    first = replace(compiled, arrays=compiled.arrays._replace(program_starts=starts, program=program))
+    own = {"program_starts": frozen(starts, np.int64), "program": frozen(program, np.int32)}
+    first = replace(compiled, arrays=compiled.arrays._replace(**own))
     others, second, names = _from_trees(np.flatnonzero(~plain), tree_of)
     all_owners = np.concatenate([owners, others])
     by_owner = np.argsort(all_owners, kind="stable")

@@ -32,10 +32,10 @@ from tocsin.index.fields.kernels.code_sets import read_codes
 from tocsin.index.protocols import Alive, Found, Matcher
 from tocsin.index.relaxed.dimensions import Dimensions
 from tocsin.index.relaxed.kernels.field_lists import best_by_lists
-from tocsin.index.relaxed.kernels.one_by_one import best_one_by_one
-from tocsin.index.relaxed.kernels.threshold import LEFT, Asked, best_by_cursors, held_dimensions
+from tocsin.index.relaxed.kernels.layouts import MAX, MIN, SUM, Asked, Heaps, Values, Work
+from tocsin.index.relaxed.kernels.one_by_one import best_one_by_one, held_dimensions
+from tocsin.index.relaxed.kernels.threshold import LEFT, Cursors, best_by_cursors
 from tocsin.index.relaxed.kernels.tiles import MOST_EVENTS, best_by_tiles
-from tocsin.index.relaxed.kernels.weighing import MAX, MIN, SUM
 from tocsin.index.relaxed.parts import RangeParts, intervals_of, range_parts
 from tocsin.index.relaxed.tables import RelaxedTables
 from tocsin.index.scored.ranker import Ranker, RankerBuilder
@@ -82,7 +82,7 @@ class RelaxedIndex:
 
     def match(self, batch: EventBatch, ranking: Relaxed, alive: Alive = None) -> Found:
         """The k best of each event among the subscriptions that are alive, best first; ties by number."""
-        general = self._ranges.match(self._matcher, batch)
+        general = self._general(batch)
         asked = self._asked(batch, ranking, general, self._everyone if alive is None else alive)
         if callable(ranking.combine):
             return self._by_function(ranking, asked, general.candidates_examined)
@@ -97,6 +97,12 @@ class RelaxedIndex:
             np.concatenate([np.empty(0), *(one[2] for one in found)]),
         )
 
+    def _general(self, batch: EventBatch) -> Found:
+        """The general dimensions that hold; where there are none, nothing is asked, and no Matcher compiled."""
+        if not len(self._parts.general):
+            return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0)
+        return self._ranges.match(self._matcher, batch)
+
     def _asked(self, batch: EventBatch, ranking: Relaxed, general: Found, alive: NDArray[np.uint64]) -> Asked:
         """What the kernels are to do: the events' codes, and the general dimensions that hold and are not dropped."""
         fields, names = self._parts.fields, self._parts.compiled.attributes
@@ -105,6 +111,7 @@ class RelaxedIndex:
         bound = self._binder.bind(batch)
         codes = read_codes(fields, batch.arrays, bound, dropped, self._tables.ranks)
         held_starts, held = self._without_dropped(general, ranking)
+        held_starts, held, alive = frozen(held_starts, np.int64), frozen(held, np.int32), frozen(alive, np.uint64)
         combine = SUM if callable(ranking.combine) else _COMBINATIONS[ranking.combine]
         return Asked(*codes, held_starts, held, alive, combine, self._is_exact, *self._limits)
 
@@ -128,57 +135,46 @@ class RelaxedIndex:
             part = asked._replace(
                 starts=asked.starts[first : first + step + 1], held_starts=asked.held_starts[first : first + step + 1]
             )
-            events = len(part.starts) - 1
-            scores, numbers = np.empty((events, k)), np.empty((events, k), np.int32)
-            found, counts = np.empty(events, np.int64), np.zeros(2, np.int64)
-            self._best(part, scores, numbers, found, counts)
+            work = self._work(part, k)
+            self._best(work)
+            scores, numbers, found, counts = work.heaps
             taken = np.arange(k) < found[:, None]
             yield found, numbers[taken], scores[taken], counts
 
-    def _best(
-        self,
-        asked: Asked,
-        scores: NDArray[np.float64],
-        numbers: NDArray[np.int32],
-        found: NDArray[np.int64],
-        counts: NDArray[np.int64],
-    ) -> None:
+    def _work(self, asked: Asked, k: int) -> Work:
+        """What the kernels take, with room for the k best of each event."""
+        fields, generals, events = len(self._parts.fields.kinds), len(self._parts.general), len(asked.starts) - 1
+        nothing = np.full((2, fields), -1, np.int32)
+        values = Values(nothing[0], nothing[1], np.zeros(generals + 1, np.uint8))
+        best = np.empty((events, k)), np.empty((events, k), np.int32)
+        heaps = Heaps(*best, np.empty(events, np.int64), np.zeros(2, np.int64))
+        return Work(self._tables.dimensions, self._tables.lists, asked, values, heaps)
+
+    def _best(self, work: Work) -> None:
         """By cursors and, for events for which these give too much, by a look at everything."""
-        tables, fields, generals = self._tables, len(self._parts.fields.kinds), len(self._parts.general) + 1
-        widest = int(np.diff(asked.starts).max(initial=0))
+        tables, subscriptions = self._tables, self._dimensions.subscriptions
+        widest = int(np.diff(work.asked.starts).max(initial=0))
         states = np.empty((widest, len(self._ranker.new_state())), np.int64)
-        best_by_cursors(
-            self._ranker.structure,
-            tables.dimensions,
-            tables.lists,
-            asked,
-            fields,
-            states,
-            scores,
-            numbers,
-            found,
-            counts,
-        )
-        left = np.flatnonzero(found == LEFT)
-        subscriptions = self._dimensions.subscriptions
+        lasts = np.empty(widest), np.empty(widest, np.int64)
+        best_by_cursors(self._ranker.structure, work, Cursors(states, *lasts, np.zeros(subscriptions, np.int32)))
+        left = np.flatnonzero(work.heaps.found == LEFT)
         for place in range(0, len(left), MOST_EVENTS):
             some = left[place : place + MOST_EVENTS]
-            best = some, scores, numbers, found
             if tables.tiles is not None:
-                best_by_tiles(subscriptions, tables.tiles, asked, fields, *best)
-                counts += len(some) * np.array([len(self._dimensions), subscriptions])
+                best_by_tiles(tables.tiles, work, some)
+                work.heaps.counts[:] += len(some) * np.array([len(self._dimensions), subscriptions])
             elif tables.field_lists is not None:
-                best_by_lists(subscriptions, fields, tables.field_lists, asked, *best, counts)
-            best_one_by_one(tables.dimensions, tables.alone, asked, fields, generals, *best)
+                best_by_lists(tables.field_lists, work, some)
+            best_one_by_one(work, tables.alone, some)
 
     def _by_function(self, ranking: Relaxed, asked: Asked, examined: int) -> Found:
         """With a function of the caller's: every dimension that holds, event by event, in Python."""
         numbers: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         scores: list[NDArray[np.float64]] = [np.empty(0)]
         dimensions, verified = self._dimensions, 0
-        sizes = len(self._parts.fields.kinds), len(self._parts.general) + 1
+        work = self._work(asked, 1)
         for event in range(len(asked.starts) - 1):
-            held = held_dimensions(self._tables.dimensions, asked, *sizes, event)
+            held = held_dimensions(work, event)
             owners, weights = dimensions.owners[held], dimensions.weights[held]
             found, firsts = np.unique(owners, return_index=True)
             parts = np.split(weights, firsts[1:]) if len(found) else []
@@ -236,5 +232,5 @@ def build_relaxed(
     parts = range_parts(dimensions)
     intervals = intervals_of(dimensions, parts, none=is_scan)
     general = subset(dimensions.compiled, parts.general.astype(np.int32))
-    matcher = (Scan if is_scan else Access).build(general, statistics)
+    matcher = (Scan if is_scan or not len(parts.general) else Access).build(general, statistics)
     return RelaxedIndex(dimensions, parts, ranker.build(intervals), matcher, most=-1 if is_scan else most)

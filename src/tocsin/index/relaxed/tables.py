@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, inverse
 from tocsin.index.relaxed.dimensions import Dimensions
-from tocsin.index.relaxed.kernels import weighing
+from tocsin.index.relaxed.kernels import layouts
 from tocsin.index.relaxed.kernels.field_lists import FieldLists, count_ranges, fill_lists
 from tocsin.index.relaxed.kernels.one_by_one import those_alone
-from tocsin.index.relaxed.kernels.threshold import Lists
-from tocsin.index.relaxed.kernels.tiles import TILE, Tiles, count_columns, fill_columns
+from tocsin.index.relaxed.kernels.tiles import TILE, Columns, Tiles, count_columns, fill_columns
 from tocsin.index.relaxed.parts import RangeParts
 from tocsin.index.scored.ranker import Ranker
 
@@ -25,8 +24,8 @@ _MOST_ROOM = 4
 class RelaxedTables:
     """All of them."""
 
-    dimensions: weighing.Dimensions
-    lists: Lists
+    dimensions: layouts.Dimensions
+    lists: layouts.Lists
     tiles: Tiles | None  # where most subscriptions of a tile have the same fields; else
     field_lists: FieldLists | None
     alone: NDArray[np.int32]  # subscriptions that neither has
@@ -41,38 +40,38 @@ class RelaxedTables:
         ranks = inverse(order).astype(np.int32)
         dimensions = _rows(held, parts)
         owners = frozen(held.owners[ranker.owners], np.int32)
-        lists = Lists(ranker.starts, ranker.scores, owners, frozen(held.owners[parts.general], np.int32))
+        lists = layouts.Lists(ranker.starts, ranker.scores, owners, frozen(held.owners[parts.general], np.int32))
         alone = frozen(those_alone(dimensions), np.int32)
         tiles = _tiles(dimensions, ranks, order)
         field_lists = _field_lists(dimensions, len(order)) if tiles is None else None
         return cls(dimensions, lists, tiles, field_lists, alone, frozen(ranks, np.int32))
 
 
-def _rows(held: Dimensions, parts: RangeParts) -> weighing.Dimensions:
-    rows = np.full((len(held), weighing.ROW), -1, np.int32)
-    rows[:, weighing.FIELD] = -1 - len(parts.general)  # what can never hold
+def _rows(held: Dimensions, parts: RangeParts) -> layouts.Dimensions:
+    rows = np.full((len(held), layouts.ROW), -1, np.int32)
+    rows[:, layouts.FIELD] = -1 - len(parts.general)  # what can never hold
     sets, chosen = parts.sets, parts.ranges
     lengths = np.diff(sets.range_starts)
-    rows[chosen, weighing.FIELD] = sets.fields
-    rows[chosen, weighing.LOW] = sets.lows[sets.range_starts[:-1]]
-    rows[chosen, weighing.HIGH] = sets.highs[sets.range_starts[1:] - 1]
-    rows[parts.general, weighing.FIELD] = -1 - np.arange(len(parts.general))
+    rows[chosen, layouts.FIELD] = sets.fields
+    rows[chosen, layouts.LOW] = sets.lows[sets.range_starts[:-1]]
+    rows[chosen, layouts.HIGH] = sets.highs[sets.range_starts[1:] - 1]
+    rows[parts.general, layouts.FIELD] = -1 - np.arange(len(parts.general))
     ranges: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
     at = 0
     for place in np.flatnonzero(lengths > 1).tolist():
         own = slice(sets.range_starts[place], sets.range_starts[place + 1])
         ends = np.stack([sets.lows[own], sets.highs[own]], axis=1).reshape(-1)
-        rows[chosen[place], weighing.MORE] = at
+        rows[chosen[place], layouts.MORE] = at
         ranges += [np.array([len(ends) // 2], np.int32), ends]
         at += 1 + len(ends)
     starts = np.searchsorted(held.owners, np.arange(held.subscriptions + 1))
     flat, listed = frozen(rows.reshape(-1), np.int32), frozen(np.concatenate(ranges), np.int32)
-    return weighing.Dimensions(frozen(starts, np.int64), flat, held.weights, listed)
+    return layouts.Dimensions(frozen(starts, np.int64), flat, held.weights, listed)
 
 
-def _tiles(dimensions: weighing.Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32]) -> Tiles | None:
+def _tiles(dimensions: layouts.Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32]) -> Tiles | None:
     """The subscriptions in tiles; None where columns would be mostly empty."""
-    starts = count_columns(dimensions, ranks, order)
+    starts = count_columns(dimensions, len(order))
     if TILE * starts[-1] > _MOST_ROOM * len(dimensions.weights) + TILE * _MOST_ROOM * 16:
         return None
     columns = int(starts[-1])
@@ -83,11 +82,11 @@ def _tiles(dimensions: weighing.Dimensions, ranks: NDArray[np.int32], order: NDA
         np.full(TILE * columns, -1, np.int32),
         np.zeros(TILE * columns),
     )
-    fill_columns(dimensions, ranks, order, tiles)
+    fill_columns(dimensions, Columns(ranks, order), tiles)
     return frozen_table(tiles)
 
 
-def _field_lists(dimensions: weighing.Dimensions, fields: int) -> FieldLists:
+def _field_lists(dimensions: layouts.Dimensions, fields: int) -> FieldLists:
     """The subscriptions in lists by field."""
     starts = count_ranges(dimensions, fields)
     count = int(starts[-1])

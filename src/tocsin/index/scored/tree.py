@@ -1,6 +1,7 @@
-"""What do the five scored interval indexes share? A structure of arrays, and a cursor over it: the Ranker.
+"""What do all scored interval indexes share? A structure of arrays, and a cursor over it: the Ranker.
 
-Each file beside this one says how one structure is built; `index.scored.kernels.cursors` knows how each is walked.
+Each folder beside this file says how one structure is built, and registers with `index.scored.kernels.cursors` how it
+is walked.
 """
 
 from __future__ import annotations
@@ -13,19 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput
-from tocsin.index.scored.interval_tree.kernels import MOST_PATH as LONGEST
-from tocsin.index.scored.interval_tree.kernels import TREES
 from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.ir_tree.kernels.layouts import ChangingTrees
-from tocsin.index.scored.kernels.cursors import begin_cursor, best_places, move_cursor
-from tocsin.index.scored.kernels.layouts import IntervalTrees, Ranges, RTrees, SegmentTrees
-from tocsin.index.scored.r_trees.kernels import count_levels, state_width
+from tocsin.index.scored.kernels.cursors import begin_cursor, best_places, move_cursor, state_width
+from tocsin.index.scored.kernels.layouts import Ranges
 from tocsin.index.scored.ranker import BestPlaces
-from tocsin.index.scored.segment_tree.kernels import WIDTH
 
-Structure: TypeAlias = RTrees | IntervalTrees | SegmentTrees
-
-Make: TypeAlias = Callable[[Ranges, int], Structure]
+Make: TypeAlias = Callable[[Ranges, int], Any]
+"""A structure over intervals, with a branching factor if it has one: a NamedTuple of arrays that is registered."""
 
 BRANCHING: Final = 32
 """Entries of a node. The paper takes 50; 32 are as fast and fill two cache lines."""
@@ -51,13 +46,13 @@ class TreeBuilder:
 class ScoredTree:
     """The Ranker over one structure. Immutable, safe to share between threads."""
 
-    def __init__(self, intervals: ScoredIntervals, structure: Structure) -> None:
+    def __init__(self, intervals: ScoredIntervals, structure: Any) -> None:
         self.scores = intervals.scores
         self.owners = intervals.owners
         self.starts = intervals.ranges.starts
         self.structure = structure
         self._last = intervals.ranges.last
-        self._width = _state_width(structure)
+        self._width = state_width(structure)
 
     def __len__(self) -> int:
         return len(self.owners)
@@ -92,7 +87,7 @@ class ScoredTree:
 
 
 def best_of(
-    structure: Structure | ChangingTrees,
+    structure: Any,
     last: NDArray[np.int64],
     k: int,
     state: NDArray[np.int64],
@@ -110,11 +105,3 @@ def best_of(
 
 def _nbytes(table: Any) -> int:
     return sum(_nbytes(part) for part in table) if isinstance(table, tuple) else int(table.nbytes)
-
-
-def _state_width(structure: Structure) -> int:
-    if isinstance(structure, RTrees):
-        return state_width(int(count_levels(structure.starts, structure.branching)))
-    if isinstance(structure, IntervalTrees):
-        return TREES + LONGEST * _state_width(structure.lists)
-    return WIDTH

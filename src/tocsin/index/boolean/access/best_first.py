@@ -22,7 +22,7 @@ from tocsin.index.boolean.access.kernels.lists import BLOCK
 from tocsin.index.fields.kernels.code_sets import EventCodes, read_codes
 from tocsin.index.protocols import ALL_THEN_RANKED, Best
 from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.sopt_r_tree.building import sopt_r_trees
+from tocsin.index.scored.sopt_r_tree import sopt_r_trees
 from tocsin.index.scored.tree import ScoredTree, TreeBuilder
 from tocsin.kernels.answers.scores import block_maxima
 from tocsin.kernels.programs.layouts import Bound

@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions
 
 
-@kernel
+@inlined
 def attribute_of(leaves: Expressions, place: int, stop: int) -> int:
     """The one attribute that program[place:stop] is about; -1 where there is none such."""
     found = np.int64(-2)
@@ -30,7 +31,7 @@ def attribute_of(leaves: Expressions, place: int, stop: int) -> int:
     return np.int64(-1) if found == -2 else found
 
 
-@kernel
+@inlined
 def conjunct_end(program: NDArray[np.int32], place: int) -> int:
     """Where the conjunct that begins at a place of a program ends."""
     return place + 1 if program[place] >= 0 else place + 2 + program[place + 1]
@@ -39,6 +40,7 @@ def conjunct_end(program: NDArray[np.int32], place: int) -> int:
 @kernel
 def are_plain(leaves: Expressions) -> NDArray[np.bool_]:
     """Of which expressions every conjunct is on one attribute."""
+    leaves = viewed(leaves)
     starts = leaves.program_starts
     plain = np.ones(len(starts) - 1, np.bool_)
     for s in range(len(plain)):
@@ -60,6 +62,7 @@ def split_plain(
 
     Those of one expression are by the ranks of their attributes. Cost: linear, but for sorting each one's conjuncts.
     """
+    leaves = viewed(leaves)
     starts, program = leaves.program_starts, leaves.program
     most, total = 1, 0
     for s in chosen:
@@ -95,6 +98,7 @@ def split_plain(
 @kernel
 def are_ranges(leaves: Expressions) -> NDArray[np.bool_]:
     """Which expressions are conjunctions of comparisons with constants."""
+    leaves = viewed(leaves)
     starts = leaves.program_starts
     ranges = np.ones(len(starts) - 1, np.bool_)
     for s in range(len(ranges)):
@@ -113,6 +117,7 @@ def are_merged_exactly(leaves: Expressions) -> NDArray[np.bool_]:
     A range meets each of some intervals that have a value in common, and it: then it meets what they have in common.
     Of sets with gaps that is not so; one literal is its own set.
     """
+    leaves = viewed(leaves)
     starts = leaves.program_starts
     exactly = np.ones(len(starts) - 1, np.bool_)
     for s in range(len(exactly)):
@@ -122,7 +127,7 @@ def are_merged_exactly(leaves: Expressions) -> NDArray[np.bool_]:
     return exactly
 
 
-@kernel
+@inlined
 def _is_interval(leaves: Expressions, literal: int) -> bool:
     """Whether the values for which a comparison holds have no gap."""
     leaf = literal >> 1

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.relaxed.kernels.layouts import FIELD, HIGH, LOW, MAX, ROW, SUM, Dimensions, Work
 from tocsin.index.relaxed.kernels.one_by_one import is_alone
-from tocsin.index.relaxed.kernels.threshold import Asked
-from tocsin.index.relaxed.kernels.weighing import FIELD, HIGH, LOW, MAX, NOTHING, ROW, SUM, Dimensions, keep
-from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, kernel
-from tocsin.kernels.packing import borrowed
+from tocsin.index.relaxed.kernels.weighing import NOTHING, is_alive, keep
+from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, inner, kernel
+from tocsin.kernels.packing import viewed
 
 TILE_BITS: Final = 16
 TILE: Final = 1 << TILE_BITS
@@ -38,104 +38,106 @@ class FieldLists(NamedTuple):
 @kernel
 def count_ranges(dimensions: Dimensions, fields: int) -> NDArray[np.int64]:
     """Where each list begins."""
-    subscriptions = len(dimensions.starts) - 1
-    starts = np.zeros(((subscriptions + TILE - 1) >> TILE_BITS) * fields + 1, np.int64)
+    dimensions = viewed(dimensions)
+    starts, rows = dimensions.starts, dimensions.rows
+    subscriptions = len(starts) - 1
+    out = np.zeros(((subscriptions + TILE - 1) >> TILE_BITS) * fields + 1, np.int64)
     for s in range(subscriptions):
-        first, stop = dimensions.starts[s], dimensions.starts[s + 1]
-        if not is_alone(dimensions.rows, first, stop):
-            for d in range(first, stop):
-                starts[(s >> TILE_BITS) * fields + dimensions.rows[ROW * d + FIELD] + 1] += 1
-    for i in range(1, len(starts)):
-        starts[i] += starts[i - 1]
-    return starts
+        if not is_alone(rows, starts[s], starts[s + 1]):
+            for d in range(starts[s], starts[s + 1]):
+                out[(s >> TILE_BITS) * fields + rows[ROW * d + FIELD] + 1] += 1
+    for i in range(1, len(out)):
+        out[i] += out[i - 1]
+    return out
 
 
 @kernel
 def fill_lists(dimensions: Dimensions, fields: int, lists: FieldLists) -> None:
     """Write the lists."""
+    dimensions, lists = viewed(dimensions), viewed(lists)
+    starts, rows = dimensions.starts, dimensions.rows
     ends = lists.starts[:-1].copy()
-    for s in range(len(dimensions.starts) - 1):
-        first, stop = dimensions.starts[s], dimensions.starts[s + 1]
-        if is_alone(dimensions.rows, first, stop):
+    for s in range(len(starts) - 1):
+        if is_alone(rows, starts[s], starts[s + 1]):
             continue
-        for d in range(first, stop):
-            of = (s >> TILE_BITS) * fields + dimensions.rows[ROW * d + FIELD]
+        for d in range(starts[s], starts[s + 1]):
+            of = (s >> TILE_BITS) * fields + rows[ROW * d + FIELD]
             at = ends[of]
             ends[of] = at + 1
-            lists.lows[at], lists.highs[at] = dimensions.rows[ROW * d + LOW], dimensions.rows[ROW * d + HIGH]
+            lists.lows[at], lists.highs[at] = rows[ROW * d + LOW], rows[ROW * d + HIGH]
             lists.owners[at], lists.weights[at] = s & (TILE - 1), dimensions.weights[d]
 
 
 @kernel
-def best_by_lists(
-    subscriptions: int,
-    fields: int,
-    lists: FieldLists,
-    asked: Asked,
-    events: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    numbers: NDArray[np.int32],
-    found: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> None:
-    """Put the best of some events on their heaps, and how many into `found`.
-
-    Adds to `counts`: ranges looked at, subscriptions of which any holds.
-    """
-    lists, asked, events, scores, numbers, found, counts = borrowed(
-        (lists, asked, events, scores, numbers, found, counts)
-    )
-    list_starts, lows, highs, owners, weights = lists
-    own_starts, own_fields, own_codes, own_uppers, _, _, alive, combine, _, _, _ = asked
+def best_by_lists(lists: FieldLists, work: Work, events: NDArray[np.int64]) -> None:
+    """Put the best of some events on their heaps."""
+    lists, work = viewed(lists), viewed(work)
+    subscriptions, combine, counts = len(work.dimensions.starts) - 1, work.asked.combine, work.heaps.counts
     nothing = -0.0 if combine == SUM else NOTHING if combine == MAX else np.inf
     sums = np.full(TILE, nothing)
-    found[events] = 0
+    for event in events:
+        work.heaps.found[event] = 0
     for tile in range((subscriptions + TILE - 1) >> TILE_BITS):
-        base = tile << TILE_BITS
-        size = min(TILE, subscriptions - base)
+        size = min(TILE, subscriptions - (tile << TILE_BITS))
         for event in events:
-            walked = np.int64(0)
-            for i in range(own_starts[event], own_starts[event + 1]):
-                of = tile * fields + own_fields[i]
-                first, stop = np.uint64(list_starts[of]), np.uint64(list_starts[of + 1])
-                code, upper = own_codes[i], own_uppers[i]
-                walked += np.int64(stop - first)
-                _add(lows, highs, owners, weights, first, stop, code, upper, combine, sums)
+            walked = _add_all(lists, work, tile, event, sums)
             counts[0] += walked
-            best_scores, best_numbers, kept = scores[event], numbers[event], found[event]
             if _FEW * walked > size:
-                worst = best_scores[0] if kept == len(best_scores) else 0.0
-                if _weighed(sums, size, nothing, counts) >= worst:
-                    for s in range(size):
-                        if _is_worth(sums[s], nothing, worst):
-                            kept = _offer(sums[s], base + s, alive, best_scores, best_numbers, kept)
-                sums[:size] = nothing
+                _keep_worth(work, event, tile, sums[:size], nothing)
             else:
-                for i in range(own_starts[event], own_starts[event + 1]):
-                    of = tile * fields + own_fields[i]
-                    for j in range(np.uint64(list_starts[of]), np.uint64(list_starts[of + 1])):
-                        own = np.uint64(owners[j])
-                        if bits_of_float(sums[own]) != bits_of_float(nothing):
-                            counts[1] += 1
-                            kept = _offer(sums[own], base + np.int64(own), alive, best_scores, best_numbers, kept)
-                            sums[own] = nothing
-            found[event] = kept
+                _keep_met(lists, work, tile, event, sums, nothing)
 
 
 @inlined
-def _add(
-    lows: NDArray[np.int32],
-    highs: NDArray[np.int32],
-    owners: NDArray[np.uint16],
-    weights: NDArray[np.float64],
-    first: int,
-    stop: int,
-    code: int,
-    upper: int,
-    combine: int,
-    sums: NDArray[np.float64],
-) -> None:
+def _add_all(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray[np.float64]) -> int:
+    """Put the weights of all of a tile's ranges that hold for an event to their sums; how many ranges there are."""
+    asked, fields = work.asked, len(work.values.codes)
+    walked = np.int64(0)
+    for i in range(asked.starts[event], asked.starts[event + 1]):
+        of = tile * fields + asked.fields[i]
+        _add(lists, of, asked.codes[i], asked.uppers[i], asked.combine, sums)
+        walked += lists.starts[of + 1] - lists.starts[of]
+    return walked
+
+
+@inner
+def _keep_worth(work: Work, event: int, tile: int, sums: NDArray[np.float64], nothing: float) -> None:
+    """Put those of a tile on the heap whose sums are high enough; they become nothing again."""
+    heaps = work.heaps
+    kept, base = heaps.found[event], tile << TILE_BITS
+    worst = heaps.scores[event, 0] if kept == heaps.scores.shape[1] else 0.0
+    if _weighed(sums, nothing, heaps.counts) >= worst:
+        for s in range(len(sums)):
+            if _is_worth(sums[s], nothing, worst) and is_alive(work, base + s):
+                kept = keep(heaps, event, kept, sums[s], base + s)
+    sums[:] = nothing
+    heaps.found[event] = kept
+
+
+@inner
+def _keep_met(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray[np.float64], nothing: float) -> None:
+    """The same, by the ranges that were walked: where these are few, most sums are nothing."""
+    asked, heaps, fields = work.asked, work.heaps, len(work.values.codes)
+    kept, base, held = heaps.found[event], tile << TILE_BITS, np.int64(0)
+    for i in range(asked.starts[event], asked.starts[event + 1]):
+        of = tile * fields + asked.fields[i]
+        for j in range(lists.starts[of], lists.starts[of + 1]):
+            own = np.uint64(lists.owners[j])
+            if bits_of_float(sums[own]) != bits_of_float(nothing):
+                held += 1
+                number = base + np.int64(own)
+                if is_alive(work, number):
+                    kept = keep(heaps, event, kept, sums[own], number)
+                sums[own] = nothing
+    heaps.counts[1] += held
+    heaps.found[event] = kept
+
+
+@inlined
+def _add(lists: FieldLists, of: int, code: int, upper: int, combine: int, sums: NDArray[np.float64]) -> None:
     """Put the weights of a list's ranges that hold to what their subscriptions have; -0.0 changes no sum."""
+    lows, highs, owners, weights = lists.lows, lists.highs, lists.owners, lists.weights
+    first, stop = np.uint64(lists.starts[of]), np.uint64(lists.starts[of + 1])
     if combine == SUM:
         for j in range(first, stop):
             own = np.uint64(owners[j])
@@ -158,11 +160,11 @@ def _weight(weight: float, starts: bool, ends: bool, otherwise: float) -> float:
 
 
 @inlined
-def _weighed(sums: NDArray[np.float64], size: int, nothing: float, counts: NDArray[np.int64]) -> float:
+def _weighed(sums: NDArray[np.float64], nothing: float, counts: NDArray[np.int64]) -> float:
     """The best of a tile's sums, below 0 where nothing holds; counts those of which anything does."""
     top, held = np.int64(-1), np.int64(0)
     empty = bits_of_float(nothing)
-    for s in range(np.uint64(size)):
+    for s in range(np.uint64(len(sums))):
         bits = bits_of_float(sums[s])
         held += np.int64(bits != empty)
         top = max(top, bits if bits != empty else np.int64(-1))
@@ -174,19 +176,3 @@ def _weighed(sums: NDArray[np.float64], size: int, nothing: float, counts: NDArr
 def _is_worth(score: float, nothing: float, worst: float) -> bool:
     """Whether anything holds, and enough of it; -0.0 says that nothing does, which its bits tell from a weight of 0."""
     return bits_of_float(score) != bits_of_float(nothing) and score >= worst
-
-
-@inlined
-def _offer(
-    score: float,
-    number: int,
-    alive: NDArray[np.uint64],
-    best_scores: NDArray[np.float64],
-    best_numbers: NDArray[np.int32],
-    kept: int,
-) -> int:
-    """Keep a subscription if it lives and is among the best; how many are kept."""
-    at = np.uint64(number)
-    if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1):
-        return keep(best_scores, best_numbers, kept, score, number)
-    return kept

@@ -5,13 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.relaxed.kernels.threshold import Asked
-from tocsin.index.relaxed.kernels.weighing import FIELD, MORE, NOTHING, ROW, Dimensions, keep, score_of, sort_best
-from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import borrowed
+from tocsin.index.relaxed.kernels.layouts import FIELD, MORE, ROW, Dimensions, Work
+from tocsin.index.relaxed.kernels.weighing import (
+    NOTHING,
+    enter_event,
+    holds,
+    is_alive,
+    keep,
+    leave_event,
+    score_of,
+    sort_best,
+)
+from tocsin.kernels.jit import inner, kernel
+from tocsin.kernels.packing import viewed
 
 
-@kernel
+@inner
 def is_alone(rows: NDArray[np.int32], start: int, stop: int) -> bool:
     """Whether a subscription of rows [start, stop) is in no tile and no list."""
     for d in range(start, stop):
@@ -23,48 +32,47 @@ def is_alone(rows: NDArray[np.int32], start: int, stop: int) -> bool:
 @kernel
 def those_alone(dimensions: Dimensions) -> NDArray[np.int32]:
     """The subscriptions that are in no tile and no list."""
-    alone, count = np.empty(len(dimensions.starts) - 1, np.int32), 0
+    dimensions = viewed(dimensions)
+    starts, rows = dimensions.starts, dimensions.rows
+    alone, count = np.empty(len(starts) - 1, np.int32), 0
     for s in range(len(alone)):
-        if is_alone(dimensions.rows, dimensions.starts[s], dimensions.starts[s + 1]):
+        if is_alone(rows, starts[s], starts[s + 1]):
             alone[count] = s
             count += 1
     return alone[:count].copy()
 
 
 @kernel
-def best_one_by_one(
-    dimensions: Dimensions,
-    alone: NDArray[np.int32],
-    asked: Asked,
-    fields: int,
-    generals: int,
-    events: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    numbers: NDArray[np.int32],
-    found: NDArray[np.int64],
-) -> None:
+def best_one_by_one(work: Work, alone: NDArray[np.int32], events: NDArray[np.int64]) -> None:
     """Put those that are alone on the heaps of some events, and turn these into the best first."""
-    dimensions, alone, asked, events, scores, numbers, found = borrowed(
-        (dimensions, alone, asked, events, scores, numbers, found)
-    )
-    starts, rows, weights, ranges = dimensions
-    own_starts, own_fields, own_codes, own_uppers, held_starts, held_now, alive, combine, _, _, _ = asked
-    values, uppers = np.full(fields, -1, np.int32), np.full(fields, -1, np.int32)
-    held = np.zeros(generals, np.int32)
-    for i in range(len(events)):
-        event = events[i]
-        kept = found[event]
-        for at in range(own_starts[event], own_starts[event + 1]):
-            values[own_fields[at]], uppers[own_fields[at]] = own_codes[at], own_uppers[at]
-        for at in range(held_starts[event], held_starts[event + 1]):
-            held[held_now[at]] = i + 1
-        for number in alone:
-            at = np.uint64(number)
-            if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1):
-                score = score_of(starts, rows, weights, ranges, combine, values, uppers, held, i + 1, number)
+    work = viewed(work)
+    heaps = work.heaps
+    for event in events:
+        enter_event(work, event)
+        kept = heaps.found[event]
+        for i in range(len(alone)):
+            number = np.int64(alone[i])
+            if is_alive(work, number):
+                score = score_of(work, number)
                 if score != NOTHING:
-                    kept = keep(scores[event], numbers[event], kept, score, number)
-        for at in range(own_starts[event], own_starts[event + 1]):
-            values[own_fields[at]] = uppers[own_fields[at]] = -1
-        sort_best(scores[event], numbers[event], kept)
-        found[event] = kept
+                    kept = keep(heaps, event, kept, score, number)
+        leave_event(work, event)
+        sort_best(heaps, event, kept)
+        heaps.found[event] = kept
+
+
+@kernel
+def held_dimensions(work: Work, event: int) -> NDArray[np.int64]:
+    """All dimensions of the living that hold for an event. Cost: linear."""
+    work = viewed(work)
+    starts = work.dimensions.starts
+    out, count = np.empty(len(work.dimensions.weights), np.int64), 0
+    enter_event(work, event)
+    for number in range(len(starts) - 1):
+        if is_alive(work, number):
+            for d in range(starts[number], starts[number + 1]):
+                if holds(work, np.uint64(d)):
+                    out[count] = d
+                    count += 1
+    leave_event(work, event)
+    return out[:count].copy()

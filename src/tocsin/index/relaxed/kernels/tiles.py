@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.relaxed.kernels.layouts import FIELD, HIGH, LOW, MAX, MIN, ROW, SUM, Dimensions, Work
 from tocsin.index.relaxed.kernels.one_by_one import is_alone
-from tocsin.index.relaxed.kernels.threshold import Asked
-from tocsin.index.relaxed.kernels.weighing import FIELD, HIGH, LOW, MAX, MIN, NOTHING, ROW, SUM, Dimensions, keep
-from tocsin.kernels.jit import bits_of_float, inlined, kernel
-from tocsin.kernels.packing import borrowed
+from tocsin.index.relaxed.kernels.weighing import NOTHING, is_alive, keep
+from tocsin.kernels.jit import bits_of_float, inlined, inner, kernel
+from tocsin.kernels.packing import viewed
 
 TILE: Final = 256
 MOST_EVENTS: Final = 64
@@ -35,112 +35,120 @@ class Tiles(NamedTuple):
     weights: NDArray[np.float64]  # (256 C,)
 
 
-@kernel
-def count_columns(dimensions: Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Where each tile's columns begin. `ranks` are the fields' places in `order`."""
-    tiles = (len(dimensions.starts) - 1 + TILE - 1) // TILE
-    last = np.full(len(ranks), -1, np.int64)
-    starts = np.zeros(tiles + 1, np.int64)
-    for s in range(len(dimensions.starts) - 1):
-        first, stop = dimensions.starts[s], dimensions.starts[s + 1]
-        if is_alone(dimensions.rows, first, stop):
-            continue
-        for d in range(first, stop):
-            field = dimensions.rows[ROW * d + FIELD]
-            if last[field] != s // TILE:
-                last[field] = s // TILE
-                starts[s // TILE + 1] += 1
-    for tile in range(tiles):
-        starts[tile + 1] += starts[tile]
-    return starts
+class Columns(NamedTuple):
+    """How the columns of tiles are numbered. F fields."""
+
+    ranks: NDArray[np.int32]  # (F,) the fields' places in
+    order: NDArray[np.int32]  # (F,) that in which weights are added
 
 
 @kernel
-def fill_columns(dimensions: Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32], tiles: Tiles) -> None:
+def count_columns(dimensions: Dimensions, fields: int) -> NDArray[np.int64]:
+    """Where each tile's columns begin."""
+    dimensions = viewed(dimensions)
+    starts, rows = dimensions.starts, dimensions.rows
+    last = np.full(fields, -1, np.int64)
+    out = np.zeros((len(starts) - 1 + TILE - 1) // TILE + 1, np.int64)
+    for s in range(len(starts) - 1):
+        if not is_alone(rows, starts[s], starts[s + 1]):
+            for d in range(starts[s], starts[s + 1]):
+                field = rows[ROW * d + FIELD]
+                if last[field] != s // TILE:
+                    last[field] = s // TILE
+                    out[s // TILE + 1] += 1
+    for tile in range(len(out) - 1):
+        out[tile + 1] += out[tile]
+    return out
+
+
+@kernel
+def fill_columns(dimensions: Dimensions, columns: Columns, tiles: Tiles) -> None:
     """Write the columns."""
-    column_of = np.full(len(ranks), -1, np.int64)
-    used = np.empty(len(ranks), np.int64)
+    dimensions, columns, tiles = viewed(dimensions), viewed(columns), viewed(tiles)
+    starts, rows = dimensions.starts, dimensions.rows
+    column_of = np.full(len(columns.ranks), -1, np.int64)
+    used = np.empty(len(columns.ranks), np.int64)
     for tile in range(len(tiles.starts) - 1):
-        count = 0
-        stop_s = min((tile + 1) * TILE, len(dimensions.starts) - 1)
-        for s in range(tile * TILE, stop_s):
-            first, stop = dimensions.starts[s], dimensions.starts[s + 1]
-            if is_alone(dimensions.rows, first, stop):
+        stop = min((tile + 1) * TILE, len(starts) - 1)
+        count = _number_columns(dimensions, columns, tiles, tile, used, column_of)
+        for s in range(tile * TILE, stop):
+            if is_alone(rows, starts[s], starts[s + 1]):
                 continue
-            for d in range(first, stop):
-                field = dimensions.rows[ROW * d + FIELD]
-                if column_of[field] < 0:
-                    column_of[field] = 0
-                    used[count] = ranks[field]
-                    count += 1
-        used[:count].sort()
-        for i in range(count):
-            column = tiles.starts[tile] + i
-            tiles.fields[column] = order[used[i]]
-            column_of[order[used[i]]] = column
-        for s in range(tile * TILE, stop_s):
-            first, stop = dimensions.starts[s], dimensions.starts[s + 1]
-            if is_alone(dimensions.rows, first, stop):
-                continue
-            for d in range(first, stop):
-                at = TILE * column_of[dimensions.rows[ROW * d + FIELD]] + s - tile * TILE
-                tiles.lows[at], tiles.highs[at] = dimensions.rows[ROW * d + LOW], dimensions.rows[ROW * d + HIGH]
+            for d in range(starts[s], starts[s + 1]):
+                at = TILE * column_of[rows[ROW * d + FIELD]] + s - tile * TILE
+                tiles.lows[at], tiles.highs[at] = rows[ROW * d + LOW], rows[ROW * d + HIGH]
                 tiles.weights[at] = dimensions.weights[d]
         for i in range(count):
-            column_of[order[used[i]]] = -1
+            column_of[columns.order[used[i]]] = -1
+
+
+@inlined
+def _number_columns(
+    dimensions: Dimensions,
+    columns: Columns,
+    tiles: Tiles,
+    tile: int,
+    used: NDArray[np.int64],
+    column_of: NDArray[np.int64],
+) -> int:
+    """Write which fields a tile has, and their columns; returns how many. `used` gets their ranks."""
+    starts, rows, count = dimensions.starts, dimensions.rows, 0
+    for s in range(tile * TILE, min((tile + 1) * TILE, len(starts) - 1)):
+        if is_alone(rows, starts[s], starts[s + 1]):
+            continue
+        for d in range(starts[s], starts[s + 1]):
+            field = rows[ROW * d + FIELD]
+            if column_of[field] < 0:
+                column_of[field] = 0
+                used[count] = columns.ranks[field]
+                count += 1
+    used[:count].sort()
+    for i in range(count):
+        column = tiles.starts[tile] + i
+        tiles.fields[column] = columns.order[used[i]]
+        column_of[columns.order[used[i]]] = column
+    return count
 
 
 @kernel
-def best_by_tiles(
-    subscriptions: int,
-    tiles: Tiles,
-    asked: Asked,
-    fields: int,
-    events: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    numbers: NDArray[np.int32],
-    found: NDArray[np.int64],
-) -> None:
-    """Put the best of some events, at most MOST_EVENTS, on their heaps, and how many into `found`."""
-    tiles, asked, events, scores, numbers, found = borrowed((tiles, asked, events, scores, numbers, found))
-    tile_starts, tile_fields, lows, highs, tile_weights = tiles
-    own_starts, own_fields, own_codes, own_uppers, _, _, alive, combine, _, _, _ = asked
-    values, uppers = np.full((len(events), fields), -1, np.int32), np.full((len(events), fields), -1, np.int32)
+def best_by_tiles(tiles: Tiles, work: Work, events: NDArray[np.int64]) -> None:
+    """Put the best of some events, at most MOST_EVENTS, on their heaps."""
+    tiles, work = viewed(tiles), viewed(work)
+    asked, found = work.asked, work.heaps.found
+    fields, subscriptions = len(work.values.codes), len(work.dimensions.starts) - 1
+    codes, uppers = np.full((len(events), fields), -1, np.int32), np.full((len(events), fields), -1, np.int32)
     for i in range(len(events)):
         found[events[i]] = 0
-        for at in range(own_starts[events[i]], own_starts[events[i] + 1]):
-            values[i, own_fields[at]] = own_codes[at]
-            uppers[i, own_fields[at]] = own_uppers[at]
+        for at in range(asked.starts[events[i]], asked.starts[events[i] + 1]):
+            codes[i, asked.fields[at]], uppers[i, asked.fields[at]] = asked.codes[at], asked.uppers[at]
     sums = np.empty(TILE, np.float64)
-    for tile in range(len(tile_starts) - 1):
+    for tile in range(len(tiles.starts) - 1):
         base = tile * TILE
         size = min(TILE, subscriptions - base)
         for i in range(len(events)):
-            event = events[i]
-            first, stop = tile_starts[tile], tile_starts[tile + 1]
-            top = _weigh(tile_fields, lows, highs, tile_weights, first, stop, values[i], uppers[i], combine, sums)
-            kept = found[event]
-            worst = bits_of_float(scores[event, 0]) if kept == scores.shape[1] else np.int64(0)
-            if top < worst:
-                continue
-            for s in range(size):
-                if bits_of_float(sums[s]) < worst:
-                    continue
-                at = np.uint64(base + s)
-                if (alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1):
-                    kept = keep(scores[event], numbers[event], kept, sums[s], base + s)
-            found[event] = kept
+            top = _weigh(tiles, tile, codes[i], uppers[i], asked.combine, sums)
+            _keep_best(work, events[i], base, sums[:size], top)
+
+
+@inner
+def _keep_best(work: Work, event: int, base: int, sums: NDArray[np.float64], top: int) -> None:
+    """Put those of a tile on an event's heap whose sums, of which `top` has the bits of the best, are high enough."""
+    heaps = work.heaps
+    kept = heaps.found[event]
+    worst = bits_of_float(heaps.scores[event, 0]) if kept == heaps.scores.shape[1] else np.int64(0)
+    if top < worst:
+        return
+    for s in range(len(sums)):
+        if bits_of_float(sums[s]) >= worst and is_alive(work, base + s):
+            kept = keep(heaps, event, kept, sums[s], base + s)
+    heaps.found[event] = kept
 
 
 @inlined
 def _weigh(
-    fields: NDArray[np.int32],
-    lows: NDArray[np.int32],
-    highs: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    first: int,
-    stop: int,
-    values: NDArray[np.int32],
+    tiles: Tiles,
+    tile: int,
+    codes: NDArray[np.int32],
     uppers: NDArray[np.int32],
     combine: int,
     sums: NDArray[np.float64],
@@ -150,9 +158,10 @@ def _weigh(
     Scores are at least 0, so that their bits compare as they do; what is negative says that nothing holds. A sum begins
     with -0.0, which only remains where nothing is added: not even a weight of 0.
     """
+    fields, lows, highs, weights = tiles.fields, tiles.lows, tiles.highs, tiles.weights
     sums[:] = -0.0 if combine == SUM else NOTHING if combine == MAX else np.inf
-    for column in range(first, stop):
-        code = values[fields[column]]
+    for column in range(tiles.starts[tile], tiles.starts[tile + 1]):
+        code = codes[fields[column]]
         if code < 0:
             continue
         upper = uppers[fields[column]]

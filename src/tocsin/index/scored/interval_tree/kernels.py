@@ -7,18 +7,31 @@ path may be a list of few that were not split. A node is opened only once the be
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from tocsin.index.scored.kernels.cursors import next_place, open_cursor
-from tocsin.index.scored.kernels.layouts import BEST, ENTRY, EXAMINED, LEFT, MEDIAN, NODE, RIGHT, IntervalTrees, Ranges
+from tocsin.index.scored.kernels.cursors import register, state_width
+from tocsin.index.scored.kernels.layouts import EXAMINED, Ranges
 from tocsin.index.scored.kernels.streams import DONE, least
-from tocsin.index.scored.r_trees.kernels import next_in_tree, open_tree, place_of_entry
-from tocsin.kernels.jit import inlined, kernel, prefetch
-from tocsin.kernels.packing import is_table
+from tocsin.index.scored.r_trees.kernels import ENTRY, RTrees, next_in_tree, open_tree, place_of_entry
+from tocsin.kernels.jit import inlined, inner, kernel, prefetch
+
+MEDIAN: Final = 0  # the code that every interval of the node contains
+LEFT: Final = 1  # the node of the intervals below it, -1 for none
+RIGHT: Final = 2  # that of those above it
+BEST: Final = 3  # the first place of the node's list
+NODE: Final = 4
+
+
+class IntervalTrees(NamedTuple):
+    """An interval tree a group, whose nodes are the groups of R-trees. G groups, V nodes."""
+
+    roots: NDArray[np.int32]  # (G,) -1 for a group without intervals
+    nodes: NDArray[np.int32]  # (4 V,) of each node MEDIAN, LEFT, RIGHT, BEST
+    lists: RTrees  # by node, in order of place
+
 
 MOST_PATH: Final = 64
 """More nodes than a path can have: each step down halves the ends that are left."""
@@ -26,7 +39,7 @@ MOST_PATH: Final = 64
 _COUNT: Final = 0  # of the nodes on the path; EXAMINED is as in the state of an R-tree
 _STREAMS: Final = 3  # places, each << 8 | slot << 1 | whether the slot's tree is open
 _NODES: Final = _STREAMS + MOST_PATH  # the node of each slot
-TREES: Final = _NODES + MOST_PATH  # the states of their R-trees
+_TREES: Final = _NODES + MOST_PATH  # the states of their R-trees
 
 
 @kernel
@@ -90,7 +103,7 @@ def split(
     return count
 
 
-@kernel
+@inner
 def _median(ranges: Ranges, order: NDArray[np.int32], first: int, stop: int, ends: NDArray[np.int32]) -> int:
     """The median of the ends of some intervals."""
     size = stop - first
@@ -103,34 +116,35 @@ def _median(ranges: Ranges, order: NDArray[np.int32], first: int, stop: int, end
 @inlined
 def open_path(trees: IntervalTrees, group: int, code: int, state: NDArray[np.int64]) -> None:
     """Begin at the root: the nodes on the way to a code, by the best that each list has."""
+    nodes, lists = trees.nodes, trees.lists
     node, slot = np.int64(trees.roots[group]), np.uint64(0)
     while node >= 0:
         at = np.uint64(NODE * node)
         state[np.uint64(_NODES) + slot] = node
-        state[np.uint64(_STREAMS) + slot] = np.int64(trees.nodes[at + np.uint64(BEST)]) << 8 | np.int64(slot) << 1
-        prefetch(trees.lists.starts, node)
-        prefetch(trees.lists.node_starts, node)
+        state[np.uint64(_STREAMS) + slot] = np.int64(nodes[at + np.uint64(BEST)]) << 8 | np.int64(slot) << 1
+        prefetch(lists.starts, node)
+        prefetch(lists.node_starts, node)
         slot += np.uint64(1)
-        median = trees.nodes[at + np.uint64(MEDIAN)]
+        median = nodes[at + np.uint64(MEDIAN)]
         if code == median:
             break
-        node = np.int64(trees.nodes[at + np.uint64(LEFT if code < median else RIGHT)])
+        node = np.int64(nodes[at + np.uint64(LEFT if code < median else RIGHT)])
     state[_COUNT] = np.int64(slot)
     state[EXAMINED] = 0
     for i in range(slot):
-        prefetch(trees.lists.entries, ENTRY * trees.lists.starts[state[np.uint64(_NODES) + i]])
+        prefetch(lists.entries, ENTRY * lists.starts[state[np.uint64(_NODES) + i]])
 
 
 @inlined
 def next_on_path(trees: IntervalTrees, code: int, state: NDArray[np.int64]) -> int:
     """The place of the next best interval that a code stabs; -1 when there is none any more."""
-    width = (len(state) - TREES) // MOST_PATH
+    width = (len(state) - _TREES) // MOST_PATH
     while True:
         top = least(state, _STREAMS, state[_COUNT])
         if top == DONE:
             return np.int64(-1)
         slot = top >> 1 & 127
-        own = state[TREES + slot * width : TREES + (slot + 1) * width]
+        own = state[_TREES + slot * width : _TREES + (slot + 1) * width]
         if top & 1 == 0:
             open_tree(trees.lists, state[_NODES + slot], own)
         before = own[EXAMINED]
@@ -142,15 +156,4 @@ def next_on_path(trees: IntervalTrees, code: int, state: NDArray[np.int64]) -> i
             return top >> 8
 
 
-@overload(open_cursor, inline="always", strict=False)
-def _open(structure: Any, group: Any, code: Any, state: Any) -> Any:
-    if is_table(structure, IntervalTrees):
-        return lambda structure, group, code, state: open_path(structure, group, code, state)
-    return None
-
-
-@overload(next_place, inline="always", strict=False)
-def _next(structure: Any, code: Any, state: Any) -> Any:
-    if is_table(structure, IntervalTrees):
-        return lambda structure, code, state: next_on_path(structure, code, state)
-    return None
+register(IntervalTrees, lambda trees: _TREES + MOST_PATH * state_width(trees.lists), open_path, next_on_path)

@@ -1,19 +1,21 @@
 """What do all scored interval indexes have in common? A cursor: the intervals that a value stabs, best first.
 
-`open_cursor` and `next_place` are one function for every structure: each registers its own beside its layout, by
-`overload`, and which one is meant is known when a kernel that calls them is compiled.
+`open_cursor` and `next_place` are one function for every structure: each registers its own beside its layout, and which
+one is meant is known when a kernel that calls them is compiled.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.scored.kernels.layouts import EXAMINED
+from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import borrowed
+from tocsin.kernels.packing import borrowed, viewed
 
 
 def open_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64]) -> None:
@@ -24,6 +26,23 @@ def open_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64])
 def next_place(structure: Any, code: int, state: NDArray[np.int64]) -> int:
     """The place of the next best interval, -1 when there is none any more; adds to state[EXAMINED]."""
     raise NotImplementedError("for kernels")
+
+
+def state_width(structure: Any) -> int:
+    """How many numbers the state of a cursor takes."""
+    return _WIDTHS[type(structure)](structure)
+
+
+_WIDTHS: Final[dict[type, Callable[[Any], int]]] = {}
+
+
+def register(
+    layout: type, width: Callable[[Any], int], opened: Callable[..., None], following: Callable[..., int]
+) -> None:
+    """Let a structure be walked: kernels that do what `open_cursor` and `next_place` say for its layout."""
+    _WIDTHS[layout] = width
+    choose(open_cursor, layout, opened)
+    choose(next_place, layout, following)
 
 
 @kernel
@@ -40,7 +59,8 @@ def best_places(
 
     `out` has room for k of each. A query with a code below 0 stabs nothing.
     """
-    structure, groups, codes, state, ends, out = borrowed((structure, groups, codes, state, ends, out))
+    structure = viewed(structure)
+    groups, codes, state, ends, out = borrowed((groups, codes, state, ends, out))
     written = np.uint64(0)
     examined = np.int64(0)
     for query in range(np.uint64(len(codes))):
@@ -63,10 +83,10 @@ def best_places(
 @kernel
 def begin_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64]) -> None:
     """`open_cursor`, for Python."""
-    open_cursor(structure, group, code, state)
+    open_cursor(viewed(structure), np.int64(group), np.int32(code), state)
 
 
 @kernel
 def move_cursor(structure: Any, code: int, state: NDArray[np.int64]) -> int:
     """`next_place`, for Python."""
-    return next_place(structure, code, state)
+    return next_place(viewed(structure), np.int32(code), state)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table
-from tocsin.index.scored.kernels.layouts import EXTENT, Ranges, RTrees
-from tocsin.index.scored.r_trees.kernels import count_nodes, pack
+from tocsin.index.scored.kernels.layouts import Ranges
+from tocsin.index.scored.r_trees.kernels import EXTENT, RTrees, count_nodes, pack
 
 
 def r_trees(
@@ -24,3 +24,8 @@ def r_trees(
     trees = RTrees(frozen(starts, np.int64), entries, frozen(node_starts, np.int64), nodes, widths)
     pack(trees)
     return frozen_table(trees)
+
+
+def scored_r_trees(ranges: Ranges, branching: int) -> RTrees:
+    """One a group, its intervals by place."""
+    return r_trees(ranges.starts, np.arange(len(ranges.lows), dtype=np.int32), ranges, branching)

@@ -6,16 +6,32 @@ before the other, this is `getnext()`.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from tocsin.index.scored.kernels.cursors import next_place, open_cursor
-from tocsin.index.scored.kernels.layouts import ENTRY, EXAMINED, EXTENT, PLACE, RTrees
+from tocsin.index.scored.kernels.cursors import register
+from tocsin.index.scored.kernels.layouts import EXAMINED
 from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import is_table
+
+ENTRY: Final = 3
+PLACE: Final = 2
+EXTENT: Final = 2
+
+
+class RTrees(NamedTuple):
+    """An R-tree a group over intervals in some arrangement. G groups, N intervals, M nodes.
+
+    Nodes are level by level from the leaves up to a root; node i of a level has the entries [b i, b i + b) below.
+    """
+
+    starts: NDArray[np.int64]  # (G + 1,) entries [starts[g], starts[g + 1]) are group g's
+    entries: NDArray[np.int32]  # (3 N,) by arrangement: of each interval its lowest code, its highest, its place
+    node_starts: NDArray[np.int64]  # (G + 1,)
+    nodes: NDArray[np.int32]  # (2 M,) the extent of all that is below a node: its lowest code, its highest
+    branching: NDArray[np.int64]  # (2,) b; groups of at most so many entries have a root alone
+
 
 # A state: the level that the search is at, the highest, EXAMINED, and three numbers a level.
 # Level 0 are the entries themselves.
@@ -36,9 +52,9 @@ _ENTRY = np.uint64(ENTRY)
 _EXTENT = np.uint64(EXTENT)
 
 
-def state_width(levels: int) -> int:
-    """How many numbers the state of a tree of so many levels of nodes takes."""
-    return AT + 3 * (levels + 2)
+def state_width(trees: RTrees) -> int:
+    """How many numbers a state takes."""
+    return AT + 3 * (int(count_levels(trees.starts, trees.branching)) + 2)
 
 
 @inlined
@@ -142,12 +158,12 @@ def place_of_entry(trees: RTrees, entry: int) -> int:
 def next_in_tree(trees: RTrees, code: int, state: NDArray[np.int64]) -> int:
     """The next entry that a code stabs; -1 when there is none any more."""
     at, top = _THREE * np.uint64(state[LEVEL]), _THREE * np.uint64(state[TOP])
-    branching = np.uint64(state[BRANCHING])
+    branching, entries, nodes = np.uint64(state[BRANCHING]), trees.entries, trees.nodes
     while at <= top:
         i, stop = np.uint64(state[at + np.uint64(AT)]), np.uint64(state[at + np.uint64(PART)])
         if at == np.uint64(0):
             begun = i
-            while i < stop and not _is_within(trees.entries, _ENTRY * i, code):
+            while i < stop and not _is_within(entries, _ENTRY * i, code):
                 i += _ONE
             if i < stop:
                 state[EXAMINED] += np.int64(i - begun) + 1
@@ -157,7 +173,7 @@ def next_in_tree(trees: RTrees, code: int, state: NDArray[np.int64]) -> int:
             state[EXAMINED] += np.int64(i - begun)
             at = _THREE
             continue
-        while i < stop and not _is_within(trees.nodes, _EXTENT * i, code):
+        while i < stop and not _is_within(nodes, _EXTENT * i, code):
             i += _ONE
         if i == stop:
             at += _THREE
@@ -174,20 +190,14 @@ def next_in_tree(trees: RTrees, code: int, state: NDArray[np.int64]) -> int:
 
 
 @inlined
-def _next_of_tree(trees: RTrees, code: int, state: NDArray[np.int64]) -> int:
+def _open(trees: RTrees, group: int, code: int, state: NDArray[np.int64]) -> None:
+    open_tree(trees, group, state)
+
+
+@inlined
+def _next(trees: RTrees, code: int, state: NDArray[np.int64]) -> int:
     entry = next_in_tree(trees, code, state)
     return np.int64(-1) if entry < 0 else place_of_entry(trees, entry)
 
 
-@overload(open_cursor, inline="always", strict=False)
-def _open(structure: Any, group: Any, code: Any, state: Any) -> Any:
-    if is_table(structure, RTrees):
-        return lambda structure, group, code, state: open_tree(structure, group, state)
-    return None
-
-
-@overload(next_place, inline="always", strict=False)
-def _next(structure: Any, code: Any, state: Any) -> Any:
-    if is_table(structure, RTrees):
-        return lambda structure, code, state: _next_of_tree(structure, code, state)
-    return None
+register(RTrees, state_width, _open, _next)

@@ -1,18 +1,12 @@
-"""Which are the best intervals that a value stabs? A scored segment tree: the baseline that takes the room for speed.
-
-Cost: memory up to 8 log n bytes an interval, and 8 a node; time O(log n log log n + k log log n) a query; built in
-O(n log n).
-
-Source: Machanavajjhala et al. 2008, sections 2.1.2 and 2.2.1. Departs: docs/papers/ranked_pubsub.md.
-"""
+"""How do intervals become a segment tree? Each is entered into the highest nodes that it covers."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tocsin.columns.arrays import frozen, frozen_table, starts_of
-from tocsin.index.scored.kernels.layouts import Ranges, SegmentTrees
-from tocsin.index.scored.segment_tree.kernels import enter
+from tocsin.index.scored.kernels.layouts import Ranges
+from tocsin.index.scored.segment_tree.kernels import SegmentTrees, enter
 
 
 def segment_trees(ranges: Ranges, branching: int) -> SegmentTrees:

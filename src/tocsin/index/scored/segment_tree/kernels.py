@@ -6,17 +6,28 @@ segments, so nothing that is looked at is in vain; an interval is in up to two l
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from tocsin.index.scored.kernels.cursors import next_place, open_cursor
-from tocsin.index.scored.kernels.layouts import EXAMINED, Ranges, SegmentTrees
+from tocsin.index.scored.kernels.cursors import register
+from tocsin.index.scored.kernels.layouts import EXAMINED, Ranges
 from tocsin.index.scored.kernels.streams import DONE, least
 from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import is_table
+
+
+class SegmentTrees(NamedTuple):
+    """A segment tree a group over all codes that a value can have. G groups, V nodes, E entries.
+
+    Codes are the atomic segments, each a leaf: with s = sizes[g] leaves, node 1 is the root and s + c the leaf of c.
+    """
+
+    sizes: NDArray[np.int64]  # (G,) a power of two
+    node_starts: NDArray[np.int64]  # (G + 1,) node i of group g is number node_starts[g] + i, i from 0 to 2 sizes[g]
+    entry_starts: NDArray[np.int64]  # (V + 1,)
+    places: NDArray[np.int32]  # (E,) ascending within a node
+
 
 MOST_PATH: Final = 33
 """Nodes above a leaf, itself included: there are fewer than 2**32 codes."""
@@ -25,7 +36,7 @@ _COUNT: Final = 0
 _STREAMS: Final = 3  # places, each << 8 | slot
 _NEXT: Final = _STREAMS + MOST_PATH  # the entry behind the one in the stream, by slot
 _STOP: Final = _NEXT + MOST_PATH
-WIDTH: Final = _STOP + MOST_PATH
+_WIDTH: Final = _STOP + MOST_PATH
 
 
 @kernel
@@ -75,7 +86,7 @@ def open_lists(trees: SegmentTrees, group: int, code: int, state: NDArray[np.int
 
 
 @inlined
-def next_in_lists(trees: SegmentTrees, state: NDArray[np.int64]) -> int:
+def next_in_lists(trees: SegmentTrees, code: int, state: NDArray[np.int64]) -> int:
     """The place of the next best interval; -1 when there is none any more."""
     top = least(state, _STREAMS, state[_COUNT])
     if top == DONE:
@@ -91,15 +102,4 @@ def next_in_lists(trees: SegmentTrees, state: NDArray[np.int64]) -> int:
     return top >> 8
 
 
-@overload(open_cursor, inline="always", strict=False)
-def _open(structure: Any, group: Any, code: Any, state: Any) -> Any:
-    if is_table(structure, SegmentTrees):
-        return lambda structure, group, code, state: open_lists(structure, group, code, state)
-    return None
-
-
-@overload(next_place, inline="always", strict=False)
-def _next(structure: Any, code: Any, state: Any) -> Any:
-    if is_table(structure, SegmentTrees):
-        return lambda structure, code, state: next_in_lists(structure, state)
-    return None
+register(SegmentTrees, lambda trees: _WIDTH, open_lists, next_in_lists)

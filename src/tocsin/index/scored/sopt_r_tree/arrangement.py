@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.scored.sopt_r_tree.bitmaps import first_from, insert, last_until, new_bitmap, remove
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, kernel
 
 
 class Graph(NamedTuple):
@@ -46,25 +46,26 @@ def constraint_graph(lefts: NDArray[np.int32], rights: NDArray[np.int32]) -> Gra
         np.empty(3 * count, np.int32),
         np.zeros(count, np.int32),
     )
-    edges = 0
+    edges = np.int64(0)
     for i in range(count):
-        end = last_until(visible, lefts[i])
+        left, right = np.int64(lefts[i]), np.int64(rights[i])
+        end = last_until(visible, left)
         seen = np.int32(-1) if end < 0 else lowest[end]
         edges = _add_edge(graph, edges, seen, i)
-        end = first_from(visible, lefts[i])
-        while end >= 0 and end < rights[i]:
+        end = first_from(visible, left)
+        while end >= 0 and end < right:
             seen = lowest[end]
             edges = _add_edge(graph, edges, seen, i)
             remove(visible, end)
             end = first_from(visible, end)
-        lowest[rights[i]] = seen
-        insert(visible, rights[i])
-        lowest[lefts[i]] = i
-        insert(visible, lefts[i])
+        lowest[right] = seen
+        insert(visible, right)
+        lowest[left] = i
+        insert(visible, left)
     return Graph(graph.heads, graph.nexts[:edges].copy(), graph.targets[:edges].copy(), graph.before)
 
 
-@kernel
+@inner
 def _add_edge(graph: Graph, edges: int, source: int, target: int) -> int:
     if source < 0:
         return edges
@@ -85,10 +86,10 @@ def arrange(graph: Graph, lefts: NDArray[np.int32]) -> NDArray[np.int32]:
     for i in range(count):
         owner[lefts[i]] = i
         if before[i] == 0:
-            insert(waiting, lefts[i])
+            insert(waiting, np.int64(lefts[i]))
     order = np.empty(count, np.int32)
     for place in range(count):
-        left = first_from(waiting, 0)
+        left = first_from(waiting, np.int64(0))
         remove(waiting, left)
         order[place] = owner[left]
         edge = graph.heads[owner[left]]
@@ -96,6 +97,6 @@ def arrange(graph: Graph, lefts: NDArray[np.int32]) -> NDArray[np.int32]:
             target = graph.targets[edge]
             before[target] -= 1
             if before[target] == 0:
-                insert(waiting, lefts[target])
+                insert(waiting, np.int64(lefts[target]))
             edge = graph.nexts[edge]
     return order

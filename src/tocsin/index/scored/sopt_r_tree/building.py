@@ -1,10 +1,4 @@
-"""Which are the best intervals that a value stabs? The SOPT-R-tree: an R-tree whose arrangement leaves few holes.
-
-Cost: memory 12 (1 + 2 / (b - 1)) bytes an interval; a query for k looks at no more than 2 k leaves (Theorem 3.2), O(b k
-log_b n) in all; built in O(n log n).
-
-Source: Machanavajjhala et al. 2008, section 3.2, Algorithms 1 and 2. Departs: docs/papers/ranked_pubsub.md.
-"""
+"""How do intervals become a SOPT-R-tree? They are arranged by Algorithms 1 and 2, and packed as any R-tree."""
 
 from __future__ import annotations
 
@@ -12,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import inverse
-from tocsin.index.scored.kernels.layouts import Ranges, RTrees
+from tocsin.index.scored.kernels.layouts import Ranges
 from tocsin.index.scored.r_trees.building import r_trees
+from tocsin.index.scored.r_trees.kernels import RTrees
 from tocsin.index.scored.sopt_r_tree.arrangement import arrange, constraint_graph
 
 

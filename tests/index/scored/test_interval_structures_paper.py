@@ -13,14 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.index.scored.building import by_rank, ends_of, entries, few, levels, lists_of, random_ends
 from tests.naive import intervals as naive
-from tests.ranked.building import by_rank, ends_of, entries, few, levels, lists_of, random_ends
 from tocsin.index import ranker_builder
+from tocsin.index.scored.interval_tree.kernels import BEST, LEFT, MEDIAN, NODE, RIGHT, IntervalTrees
 from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.ir_tree.building import ir_trees
-from tocsin.index.scored.kernels.layouts import BEST, LEFT, MEDIAN, NODE, RIGHT, IntervalTrees, RTrees, SegmentTrees
-from tocsin.index.scored.segment_tree.building import segment_trees
-from tocsin.index.scored.sopt_r_tree.building import sopt_r_trees
+from tocsin.index.scored.ir_tree import ir_trees
+from tocsin.index.scored.r_trees.kernels import RTrees
+from tocsin.index.scored.segment_tree import segment_trees
+from tocsin.index.scored.segment_tree.kernels import SegmentTrees
+from tocsin.index.scored.sopt_r_tree import sopt_r_trees
 
 
 @pytest.mark.parametrize("branching", [2, 3, 5, 32, 50])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from reproduce.ir_tree.kernels.layouts import FREE_BLOCKS, LEVEL_BITS, SMALLEST, USED
+
+from reproduce.ir_tree import ChangingIRTree
 from tests.naive.intervals import Interval
-from tocsin.index.scored.ir_tree.changes import ChangingIRTree
-from tocsin.index.scored.ir_tree.kernels.layouts import FREE_BLOCKS, LEVEL_BITS, SMALLEST, USED
 
 
 class Entry(NamedTuple):

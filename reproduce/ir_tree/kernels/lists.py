@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.ir_tree.kernels.layouts import (
+from reproduce.ir_tree.kernels.layouts import (
     BRANCHING,
     FIRST,
     HIGH,
@@ -25,7 +25,7 @@ from tocsin.index.scored.ir_tree.kernels.layouts import (
     comes_before,
     key_of,
 )
-from tocsin.index.scored.ir_tree.kernels.nodes import (
+from reproduce.ir_tree.kernels.nodes import (
     below,
     close_entry,
     copy_row,
@@ -46,13 +46,13 @@ from tocsin.index.scored.ir_tree.kernels.nodes import (
     take,
     widen,
 )
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner
 
 LONGEST_PATH = 34
 """Levels that a list can have, and more: a node has two entries at least, and there are fewer than 2**31 intervals."""
 
 
-@kernel
+@inner
 def put_in_list(trees: ChangingTrees, code: int, place: int) -> None:
     """Insert the interval of a place into the list of a code's number; full nodes are split on the way down."""
     at = ROW * place
@@ -110,7 +110,7 @@ def _resized(trees: ChangingTrees, leaf: int, size: int, new_size: int) -> int:
     return new
 
 
-@kernel
+@inner
 def take_from_list(trees: ChangingTrees, code: int, place: int, path: NDArray[np.int64]) -> None:
     """Delete the interval of a place from the list that it is in. `path` has room for LONGEST_PATH numbers."""
     at = ROW * place

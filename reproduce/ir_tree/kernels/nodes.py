@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tocsin.index.scored.ir_tree.kernels.layouts import (
+from reproduce.ir_tree.kernels.layouts import (
     BRANCHING,
     FREE_BLOCKS,
     HIGH,
@@ -24,7 +24,7 @@ from tocsin.index.scored.ir_tree.kernels.layouts import (
     ChangingTrees,
     comes_before,
 )
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner
 
 _LEVELS = np.int64((1 << LEVEL_BITS) - 1)
 
@@ -69,7 +69,7 @@ def room_of(trees: ChangingTrees, size: int) -> int:
     return min(np.int64(SMALLEST << size), trees.state[BRANCHING])
 
 
-@kernel
+@inner
 def take(trees: ChangingTrees, size: int, level: int) -> int:
     """A node without entries in a block of a size; the caller has seen to it that there is room."""
     node = trees.state[FREE_BLOCKS + size]
@@ -97,7 +97,7 @@ def copy_row(trees: ChangingTrees, source: int, target: int) -> None:
     trees.keys[target] = trees.keys[source]
 
 
-@kernel
+@inner
 def move_rows(trees: ChangingTrees, source: int, target: int, count: int) -> None:
     """Copy entries that lie side by side; source and target may overlap."""
     if source < target:
@@ -116,7 +116,7 @@ def set_row(trees: ChangingTrees, entry: int, low: int, high: int, key: int, own
     trees.keys[entry] = key
 
 
-@kernel
+@inner
 def describe(trees: ChangingTrees, entry: int, node: int) -> None:
     """Write a node's extent and bound into what describes it. Cost: O(b)."""
     first = node + 1
@@ -171,7 +171,7 @@ def close_entry(trees: ChangingTrees, node: int, entry: int) -> None:
     set_count(trees, node, count, level_of(trees, node))
 
 
-@kernel
+@inner
 def split_below(trees: ChangingTrees, node: int, entry: int) -> None:
     """Split the full node that an entry of `node`, which has room, leads to; the new half comes behind it."""
     left = below(trees, entry)
@@ -187,7 +187,7 @@ def split_below(trees: ChangingTrees, node: int, entry: int) -> None:
     describe(trees, entry + 1, right)
 
 
-@kernel
+@inner
 def fill_up(trees: ChangingTrees, node: int, entry: int) -> None:
     """Let the node that an entry of `node` leads to share all with a neighbour, or be one with it where that fits."""
     left = max(entry - 1, node + 1)

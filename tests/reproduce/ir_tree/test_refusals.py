@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import tocsin
+from reproduce.ir_tree import ChangingIRTree
 from tests.contract.test_rankers import ask
+from tests.index.scored.building import scored
 from tests.naive.intervals import Interval
-from tests.ranked.building import scored
-from tests.ranked.changing import check_structure, insert_all
-from tocsin.index.scored.ir_tree.changes import ChangingIRTree
+from tests.reproduce.ir_tree.reading import check_structure, insert_all
 
 REFUSED = [
     ((0, 3, 2, 1.0, 7), r"interval is \[3, 2\].*swap"),

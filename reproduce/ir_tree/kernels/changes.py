@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.ir_tree.kernels.layouts import (
+from reproduce.ir_tree.kernels.layouts import (
     BRANCHING,
     CHANGING,
     COUNT,
@@ -32,10 +32,10 @@ from tocsin.index.scored.ir_tree.kernels.layouts import (
     USED,
     ChangingTrees,
 )
-from tocsin.index.scored.ir_tree.kernels.lists import LONGEST_PATH, put_in_list, take_from_list
-from tocsin.index.scored.ir_tree.kernels.nodes import level_of
-from tocsin.kernels.jit import highest_bit, inlined, kernel
-from tocsin.kernels.packing import unpacked
+from reproduce.ir_tree.kernels.lists import LONGEST_PATH, put_in_list, take_from_list
+from reproduce.ir_tree.kernels.nodes import level_of
+from tocsin.kernels.jit import highest_bit, inlined, inner, kernel
+from tocsin.kernels.packing import view
 
 NONE: Final = -1
 NO_ROOM: Final = -2
@@ -100,7 +100,7 @@ def _lacks(trees: ChangingTrees, code: int, more: int) -> bool:
     return lacking > 0
 
 
-@kernel
+@inner
 def _insert(trees: ChangingTrees, group: int, low: int, high: int, score: float, owner: int) -> int:
     """The place that an interval gets; NO_ROOM, or NONE where the owner has one in the group already."""
     code = list_of(trees, group, low, high)
@@ -133,7 +133,7 @@ def _code_of(trees: ChangingTrees, place: int) -> int:
     return list_of(trees, trees.items[at + GROUP], trees.items[at + FIRST], trees.items[at + LAST])
 
 
-@kernel
+@inner
 def _delete(trees: ChangingTrees, group: int, owner: int, path: NDArray[np.int64]) -> int:
     """The place that an owner's interval had; NO_ROOM, or NONE where it has none."""
     slot = slot_of(trees, group, owner)
@@ -151,7 +151,7 @@ def _delete(trees: ChangingTrees, group: int, owner: int, path: NDArray[np.int64
     return place
 
 
-@kernel
+@inner
 def _rescore(trees: ChangingTrees, group: int, owner: int, score: float, path: NDArray[np.int64]) -> int:
     """The place of an owner's interval; NO_ROOM, or NONE where it has none."""
     place = np.int64(trees.slots[slot_of(trees, group, owner)])
@@ -170,19 +170,19 @@ def _rescore(trees: ChangingTrees, group: int, owner: int, score: float, path: N
 @kernel
 def insert_one(table: NDArray[np.int64], group: int, low: int, high: int, score: float, owner: int) -> int:
     """`_insert`, into what a `Packed` has the places of."""
-    return _insert(unpacked(table, CHANGING), group, low, high, score, owner)
+    return _insert(view(table, CHANGING), group, low, high, score, owner)
 
 
 @kernel
 def delete_one(table: NDArray[np.int64], group: int, owner: int) -> int:
     """`_delete`, from what a `Packed` has the places of."""
-    return _delete(unpacked(table, CHANGING), group, owner, np.empty(LONGEST_PATH, np.int64))
+    return _delete(view(table, CHANGING), group, owner, np.empty(LONGEST_PATH, np.int64))
 
 
 @kernel
 def rescore_one(table: NDArray[np.int64], group: int, owner: int, score: float) -> int:
     """`_rescore`, in what a `Packed` has the places of."""
-    return _rescore(unpacked(table, CHANGING), group, owner, score, np.empty(LONGEST_PATH, np.int64))
+    return _rescore(view(table, CHANGING), group, owner, score, np.empty(LONGEST_PATH, np.int64))
 
 
 @kernel
@@ -191,12 +191,11 @@ def insert_many(table: NDArray[np.int64], ends: NDArray[np.int32], scores: NDArr
 
     Rows of `ends`: GROUP, FIRST, LAST, HOLDER, of owners that have none in their group yet.
     """
-    trees = unpacked(table, CHANGING)
+    trees = view(table, CHANGING)
     for i in range(first, len(scores)):
         at = ROW * i
-        place = _insert(
-            trees, ends[at + GROUP], ends[at + FIRST], ends[at + LAST], scores[i], np.int64(ends[at + HOLDER])
-        )
+        group, low, high = np.int64(ends[at + GROUP]), np.int64(ends[at + FIRST]), np.int64(ends[at + LAST])
+        place = _insert(trees, group, low, high, scores[i], np.int64(ends[at + HOLDER]))
         if place == NO_ROOM:
             return i
     return len(scores)
@@ -205,7 +204,7 @@ def insert_many(table: NDArray[np.int64], ends: NDArray[np.int32], scores: NDArr
 @kernel
 def delete_many(table: NDArray[np.int64], groups: NDArray[np.int32], owners: NDArray[np.int32], first: int) -> int:
     """Delete owners' intervals from number `first` on; returns how far it came."""
-    trees = unpacked(table, CHANGING)
+    trees = view(table, CHANGING)
     path = np.empty(LONGEST_PATH, np.int64)
     for i in range(first, len(owners)):
         if _delete(trees, np.int64(groups[i]), np.int64(owners[i]), path) == NO_ROOM:
@@ -222,7 +221,7 @@ def rescore_many(
     first: int,
 ) -> int:
     """Give owners' intervals new scores from number `first` on; returns how far it came."""
-    trees = unpacked(table, CHANGING)
+    trees = view(table, CHANGING)
     path = np.empty(LONGEST_PATH, np.int64)
     for i in range(first, len(owners)):
         if _rescore(trees, np.int64(groups[i]), np.int64(owners[i]), scores[i], path) == NO_ROOM:
@@ -235,7 +234,7 @@ def find(
     table: NDArray[np.int64], groups: NDArray[np.int64], owners: NDArray[np.int64], out: NDArray[np.int32]
 ) -> None:
     """Write the places of owners' intervals, -1 where there is none."""
-    trees = unpacked(table, CHANGING)
+    trees = view(table, CHANGING)
     for i in range(len(owners)):
         out[i] = trees.slots[slot_of(trees, groups[i], owners[i])]
 
@@ -243,7 +242,7 @@ def find(
 @kernel
 def enter_slots(table: NDArray[np.int64]) -> None:
     """Enter all places into slots that are empty."""
-    trees = unpacked(table, CHANGING)
+    trees = view(table, CHANGING)
     for place in range(trees.state[PLACES]):
         at = ROW * place
         if trees.items[at + GROUP] != FREE:

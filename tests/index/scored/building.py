@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tests.naive.intervals import Ends, Interval
 from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.kernels.layouts import RTrees, SegmentTrees
+from tocsin.index.scored.r_trees.kernels import RTrees
+from tocsin.index.scored.segment_tree.kernels import SegmentTrees
 
 few = (
     st.integers(0, 12)

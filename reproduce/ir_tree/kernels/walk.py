@@ -8,19 +8,17 @@ Paper: Machanavajjhala et al. 2008, sections 2.2.2 and 3.1.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from tocsin.index.scored.ir_tree.kernels.layouts import HIGH, LEVEL_BITS, LINK, OWNER, ROW, ChangingTrees
-from tocsin.index.scored.ir_tree.kernels.lists import LONGEST_PATH
-from tocsin.index.scored.kernels.cursors import next_place, open_cursor
+from reproduce.ir_tree.kernels.layouts import HIGH, LEVEL_BITS, LINK, OWNER, ROW, ChangingTrees
+from reproduce.ir_tree.kernels.lists import LONGEST_PATH
+from tocsin.index.scored.kernels.cursors import register
 from tocsin.index.scored.kernels.layouts import EXAMINED
 from tocsin.index.scored.kernels.streams import DONE
 from tocsin.kernels.jit import highest_bit, inlined
-from tocsin.kernels.packing import is_table
 
 MOST_PATH: Final = 32
 """More codes than are on a path: each is a bit of a code."""
@@ -154,15 +152,4 @@ def _next_in_list(entries: NDArray[np.int32], code: int, state: NDArray[np.int64
     return np.int64(-1)
 
 
-@overload(open_cursor, inline="always", strict=False)
-def _open(structure: Any, group: Any, code: Any, state: Any) -> Any:
-    if is_table(structure, ChangingTrees):
-        return lambda structure, group, code, state: open_codes(structure, group, code, state)
-    return None
-
-
-@overload(next_place, inline="always", strict=False)
-def _next(structure: Any, code: Any, state: Any) -> Any:
-    if is_table(structure, ChangingTrees):
-        return lambda structure, code, state: next_of_codes(structure, code, state)
-    return None
+register(ChangingTrees, lambda trees: STATE_WIDTH, open_codes, next_of_codes)

@@ -21,13 +21,10 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tocsin.columns.arrays import frozen, starts_of
-from tocsin.errors import InvalidInput
-from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.ir_tree import checks as checks
-from tocsin.index.scored.ir_tree.kernels import changes as changes
-from tocsin.index.scored.ir_tree.kernels.layouts import BRANCHING as ROOM
-from tocsin.index.scored.ir_tree.kernels.layouts import (
+from reproduce.ir_tree import checks
+from reproduce.ir_tree.kernels import changes
+from reproduce.ir_tree.kernels.layouts import BRANCHING as ROOM
+from reproduce.ir_tree.kernels.layouts import (
     CHANGING,
     COUNT,
     ENTRIES,
@@ -45,9 +42,12 @@ from tocsin.index.scored.ir_tree.kernels.layouts import (
     STATE,
     ChangingTrees,
 )
-from tocsin.index.scored.ir_tree.kernels.layouts import LEAST as FILL
-from tocsin.index.scored.ir_tree.kernels.packing import lists_of, pack_lists, rows_needed
-from tocsin.index.scored.ir_tree.kernels.walk import STATE_WIDTH
+from reproduce.ir_tree.kernels.layouts import LEAST as FILL
+from reproduce.ir_tree.kernels.packing import lists_of, pack_lists, rows_needed
+from reproduce.ir_tree.kernels.walk import STATE_WIDTH
+from tocsin.columns.arrays import frozen, starts_of
+from tocsin.errors import InvalidInput
+from tocsin.index.scored.intervals import ScoredIntervals
 from tocsin.index.scored.kernels.cursors import begin_cursor, move_cursor
 from tocsin.index.scored.ranker import BestPlaces
 from tocsin.index.scored.tree import BRANCHING, MOST_BRANCHING, best_of
@@ -282,7 +282,7 @@ class ChangingIRTree:
             pack_lists(self._table, lists, order)
 
     def _state(self, count: int) -> NDArray[np.int64]:
-        """What `index.scored.ir_tree.kernels.layouts` says of so many intervals at the first places."""
+        """What `reproduce.ir_tree.kernels.layouts` says of so many intervals at the first places."""
         state = np.full(STATE, -1, np.int64)
         state[:LACKING] = 0
         state[[PLACES, COUNT, ROOM, FILL]] = count, count, self._branching, self._least

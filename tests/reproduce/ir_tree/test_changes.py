@@ -10,15 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from reproduce.ir_tree.kernels.layouts import CHANGING, ChangingTrees
 
 import tocsin
+from reproduce.ir_tree import ChangingIRTree
 from tests.contract.test_rankers import EVERYTHING, SCORES, answers, ask, check, every_query, loads, random_load
+from tests.index.scored.building import scored
 from tests.naive.intervals import Interval
-from tests.ranked.building import scored
-from tests.ranked.changing import check_structure, insert_all, lists_of
+from tests.reproduce.ir_tree.reading import check_structure, insert_all, lists_of
 from tocsin.index import ranker_builder
-from tocsin.index.scored.ir_tree.changes import ChangingIRTree
-from tocsin.index.scored.ir_tree.kernels.layouts import CHANGING, ChangingTrees
 from tocsin.kernels.packing import kind_of
 
 BRANCHINGS = (4, 5, 6, 9, 32)
@@ -327,5 +327,5 @@ def test_a_cursor_ends_with_the_next_change():
 
 
 def test_the_layout_is_what_kernels_take():
-    assert kind_of(ChangingTrees, writeable=True) == CHANGING
+    assert kind_of(ChangingTrees) == CHANGING
     assert isinstance(ChangingIRTree([3]).structure, ChangingTrees)

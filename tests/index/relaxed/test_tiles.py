@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tests.ranked.test_relaxed_work import (
+from tests.index.relaxed.test_work import (
     Event,
     Sub,
     all_rankings,

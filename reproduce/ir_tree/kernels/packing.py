@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.ir_tree.kernels.changes import list_of
-from tocsin.index.scored.ir_tree.kernels.layouts import (
+from reproduce.ir_tree.kernels.changes import list_of
+from reproduce.ir_tree.kernels.layouts import (
     BRANCHING,
     CHANGING,
     FIRST,
@@ -23,15 +23,15 @@ from tocsin.index.scored.ir_tree.kernels.layouts import (
     ChangingTrees,
     key_of,
 )
-from tocsin.index.scored.ir_tree.kernels.nodes import describe, set_count, set_row, size_for, take
+from reproduce.ir_tree.kernels.nodes import describe, set_count, set_row, size_for, take
 from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import unpacked
+from tocsin.kernels.packing import view
 
 
 @kernel
 def lists_of(table: NDArray[np.int64], out: NDArray[np.int64]) -> None:
     """Write the number of the list that each place's interval is in, -1 where the place is free."""
-    trees = unpacked(table, CHANGING)
+    trees = view(table, CHANGING)
     for place in range(len(out)):
         at = ROW * place
         group = np.int64(trees.items[at + GROUP])
@@ -73,7 +73,7 @@ def rows_needed(lists: NDArray[np.int64], branching: int, least: int) -> int:
 @kernel
 def pack_lists(table: NDArray[np.int64], lists: NDArray[np.int64], order: NDArray[np.int64]) -> None:
     """Make the lists of places that come in order: by list, which `lists` has of each, then best first."""
-    trees = unpacked(table, CHANGING)
+    trees = view(table, CHANGING)
     nodes = np.empty(len(order) // 2 + 1, np.int64)
     begun = 0
     for i in range(1, len(order) + 1):

@@ -1,0 +1,71 @@
+"""A kernel is compiled anew when anything that it imports has changed, in whichever package that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+from reproduce.ir_tree.kernels import changes
+
+from tocsin.index.scored.kernels import streams
+from tocsin.index.scored.segment_tree import kernels
+from tocsin.kernels import jit
+from tocsin.kernels.jit import digest_of
+
+KERNEL = "from tocsin.kernels.jit import kernel\nfrom {package}.parts.inner import one\n"
+
+
+def package(folder: Path, name: str) -> dict[str, Path]:
+    """A package of a kernel, of what it imports, and of what that imports."""
+    files = {
+        "kernel": (folder / name / "kernel.py", KERNEL.format(package=name)),
+        "inner": (folder / name / "parts" / "inner.py", f"from {name}.parts import (\n    innermost,\n)\n"),
+        "innermost": (folder / name / "parts" / "innermost.py", "one = 1\n"),
+        "other": (folder / name / "other.py", "one = 1\n"),
+    }
+    for file, text in files.values():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        (file.parent / "__init__.py").touch()
+        file.write_text(text)
+    return {part: file for part, (file, _) in files.items()}
+
+
+@pytest.mark.parametrize(
+    ("changed", "differs"), [("kernel", True), ("inner", True), ("innermost", True), ("other", False)]
+)
+def test_a_digest_covers_what_is_imported_of_its_own_package(tmp_path: Path, changed: str, differs: bool) -> None:
+    """However far the imports lead, and nothing else."""
+    files = package(tmp_path, "elsewhere")
+    before = digest_of(files["kernel"])
+    files[changed].write_text(files[changed].read_text() + "# changed\n")
+    jit.digest_of.cache_clear()  # a process reads files once
+    jit._imported.cache_clear()
+
+    assert (digest_of(files["kernel"]) != before) == differs
+
+
+def test_imports_are_followed_from_package_to_package() -> None:
+    """From `reproduce` to itself and to tocsin, and within tocsin."""
+    own, held = Path(changes.__file__), Path(kernels.__file__)
+
+    assert {own.with_name("nodes.py"), Path(jit.__file__)} <= jit._reached(own)
+    assert {Path(streams.__file__), Path(jit.__file__)} <= jit._reached(held)
+    assert own not in jit._reached(held)
+
+
+def test_a_table_counts_with_the_folder_of_its_layout() -> None:
+    """Kernels that are chosen by a table's layout lie there, and are imported by nobody who calls them."""
+
+    class Pair(NamedTuple):
+        lists: kernels.SegmentTrees
+        number: int
+
+    none = np.zeros(1, np.int64)
+    table = kernels.SegmentTrees(none, none, none, np.zeros(1, np.int32))
+    types = (numba.int64, numba.typeof(Pair(table, 1)), numba.int64)
+
+    assert list(jit._layouts(types)) == [Pair, kernels.SegmentTrees]
+    assert jit.digest_of_layout(kernels.SegmentTrees) == jit.digest_of_folder(Path(kernels.__file__).parent)
