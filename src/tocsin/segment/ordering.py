@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, inverse
 from tocsin.index import Found
-from tocsin.kernels.answers.merging import merge_into, merge_two
+from tocsin.kernels.answers.merging import Keyed, merge_into, merge_two
 from tocsin.segment.ids import Ids, as_arrow, as_ids, find_ids
 from tocsin.segment.segment import Ranks, Snapshot
 
@@ -29,14 +29,6 @@ _GAP: Final = 1 << 24
 """Room between two ranks for the ids of what came since: more than there ever are."""
 
 ONE_ALONE: Final = np.empty(0, np.int32)
-
-
-class _Sorted(NamedTuple):
-    """Matches by event, then id, in CSR form, with keys that sort like the ids. E events, M matches."""
-
-    starts: NDArray[np.int64]  # (E + 1,)
-    keys: NDArray[np.int64]  # (M,)
-    places: NDArray[np.int64]  # (M,)
 
 
 def ranks_of(all_ids: Sequence[Ids]) -> list[Ranks]:
@@ -81,7 +73,7 @@ def in_order(sources: Sequence[Snapshot], found: Sequence[Found]) -> tuple[NDArr
         return starts, places_of(most, numbers)
     rest = _merged(few, len(starts))
     out_starts, out = np.zeros(len(starts), np.int64), np.empty(len(numbers) + len(rest.places), np.int64)
-    merge_into(starts, numbers, ranks, _GAP, most, *rest, out_starts, out)
+    merge_into(starts, numbers, ranks, _GAP, most, rest, out_starts, out)
     return out_starts, out
 
 
@@ -102,21 +94,21 @@ def _keys(ranks: Ranks, numbers: NDArray[Any]) -> NDArray[np.int64]:
     return keys * _GAP
 
 
-def _merged(parts: Sequence[_Sorted], starts: int) -> _Sorted:
+def _merged(parts: Sequence[Keyed], starts: int) -> Keyed:
     """All parts as one; halves first, so that each match is moved as often as the parts can be halved."""
     if not parts:
-        return _Sorted(np.zeros(starts, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+        return Keyed(np.zeros(starts, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
     if len(parts) == 1:
         return parts[0]
     middle = len(parts) // 2
     left, right = _merged(parts[:middle], starts), _merged(parts[middle:], starts)
     total = len(left.keys) + len(right.keys)
-    out = _Sorted(np.zeros(starts, np.int64), np.empty(total, np.int64), np.empty(total, np.int64))
-    merge_two(*left, *right, *out)
+    out = Keyed(np.zeros(starts, np.int64), np.empty(total, np.int64), np.empty(total, np.int64))
+    merge_two(left, right, out)
     return out
 
 
-def _sorted(sources: Sequence[Snapshot], found: Sequence[Found], given: Sequence[int]) -> list[_Sorted]:
+def _sorted(sources: Sequence[Snapshot], found: Sequence[Found], given: Sequence[int]) -> list[Keyed]:
     """What some sources found, in the order of the ids."""
     late = _late_keys(sources, {place: found[place].subscriptions for place in given if sources[place].ranks is None})
     parts = []
@@ -127,7 +119,7 @@ def _sorted(sources: Sequence[Snapshot], found: Sequence[Found], given: Sequence
         if ranks is None:
             order = np.lexsort((keys, found[place].events))
             keys, places = keys[order], places[order]
-        parts.append(_Sorted(starts, keys, places))
+        parts.append(Keyed(starts, keys, places))
     return parts
 
 

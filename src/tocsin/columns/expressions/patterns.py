@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts, frozen, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.kernels.text.automaton import build_automaton
-from tocsin.kernels.text.literals import find_patterns, write_pieces
+from tocsin.kernels.text.literals import Literals, find_patterns, write_pieces
 from tocsin.language.strings import regex_literal
 
 _FITS_PER_TEXT = 4
@@ -42,17 +42,17 @@ class PatternFinder:
     """
 
     def __init__(self, compiled: CompiledExpressions) -> None:
-        arrays = compiled.arrays
-        self._pattern_starts, self._tokens = arrays.pattern_starts, arrays.pattern_tokens
+        self._literals: Literals | None = None
         self._count = _count(compiled)
         self._regexes = len(compiled.regexes)
         self._loose: list[int] = []
-        self._owners, self.listed = np.empty(0, np.int32), frozen(np.empty(0), np.uint8)
+        self.listed = frozen(np.empty(0), np.uint8)
         if self._count:
             self._make(compiled)
 
     def _make(self, compiled: CompiledExpressions) -> None:
-        starts, data, whole = write_pieces(self._pattern_starts, self._tokens)
+        tokens = compiled.arrays.pattern_starts, compiled.arrays.pattern_tokens
+        starts, data, whole = write_pieces(*tokens)
         self.listed = frozen(np.diff(starts) > 0, np.uint8)
         literals = [regex_literal(pattern).encode() for pattern, _ in compiled.regexes]
         self._loose = [number for number, literal in enumerate(literals) if not literal]
@@ -60,16 +60,19 @@ class PatternFinder:
         owners = np.concatenate([2 * np.arange(len(starts) - 1), 2 * np.arange(len(literals)) + 1])
         data = np.concatenate([data, np.frombuffer(b"".join(literals), np.uint8)])
         there = lengths > 0
-        self._owners = owners[there].astype(np.int32)
-        self._sure = np.concatenate([whole, np.zeros(len(literals), np.uint8)])[there]
-        self._automaton = build_automaton(starts_of(lengths[there], int(there.sum())), data)
+        sure = np.concatenate([whole, np.zeros(len(literals), np.uint8)])[there]
+        if not there.any():
+            return
+        automaton = build_automaton(starts_of(lengths[there], int(there.sum())), data)
+        self._literals = Literals(automaton, owners[there].astype(np.int32), sure, *tokens)
 
     @property
     def nbytes(self) -> int:
         """What the automaton takes beside the patterns."""
-        if not len(self._owners):
+        if self._literals is None:
             return 0
-        return sum(array.nbytes for array in (*self._automaton, self._owners, self._sure, self.listed))
+        known = self._literals
+        return sum(array.nbytes for array in (*known.automaton, known.owners, known.sure, self.listed))
 
     def kept_for(self, compiled: CompiledExpressions) -> PatternFinder:
         """A finder for expressions that grew: this one, until a quarter of their patterns is new to it."""
@@ -100,26 +103,14 @@ class PatternFinder:
     def _by_literals(self, texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The LIKE patterns that texts fit, and the regular expressions that they may."""
         starts = np.zeros(len(texts) + 1, np.int64)
-        out = np.empty(len(self._owners) + _FITS_PER_TEXT * len(texts), np.int32)
-        if not len(self._owners):
-            return starts, out[:0]
-        stamps, literals = np.zeros(len(self._owners), np.int64), np.empty(len(self._owners), np.int32)
+        if self._literals is None:
+            return starts, np.empty(0, np.int32)
+        count = len(self._literals.owners)
+        out = np.empty(count + _FITS_PER_TEXT * len(texts), np.int32)
+        stamps, held = np.zeros(count, np.int64), np.empty(count, np.int32)
         text = 0
         while True:
-            text = find_patterns(
-                self._automaton,
-                self._owners,
-                self._sure,
-                self._pattern_starts,
-                self._tokens,
-                texts.starts,
-                texts.data,
-                text,
-                stamps,
-                literals,
-                starts,
-                out,
-            )
+            text = find_patterns(self._literals, texts.starts, texts.data, text, stamps, held, starts, out)
             if text == len(texts):
                 return starts, out[: starts[-1]]
             stamps[:] = 0  # the text that did not fit in is looked at again

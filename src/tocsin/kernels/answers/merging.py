@@ -5,37 +5,39 @@ The key of a segment's match is `(2 rank + 1) gap`, where its rank is that of it
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import kernel, pasted
 
 
-@inlined
+class Keyed(NamedTuple):
+    """Matches with the keys that they are ordered by. E events, M matches."""
+
+    starts: NDArray[np.int64]  # (E + 1,)
+    keys: NDArray[np.int64]  # (M,)
+    places: NDArray[np.int64]  # (M,) source << 32 | number
+
+
+@pasted
 def _key(number: int, ranks: NDArray[np.int32], gap: int) -> int:
     rank = np.int64(ranks[number]) if len(ranks) else np.int64(number)
     return (2 * rank + 1) * gap
 
 
 @kernel
-def merge_two(
-    left_starts: NDArray[np.int64],
-    left_keys: NDArray[np.int64],
-    left_places: NDArray[np.int64],
-    right_starts: NDArray[np.int64],
-    right_keys: NDArray[np.int64],
-    right_places: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    keys: NDArray[np.int64],
-    places: NDArray[np.int64],
-) -> None:
+def merge_two(left: Keyed, right: Keyed, out: Keyed) -> None:
     """Write the matches of both, event by event, in the order of the keys."""
+    left_keys, left_places, right_keys, right_places = left.keys, left.places, right.keys, right.places
+    keys, places = out.keys, out.places
     to = 0
-    for event in range(len(starts) - 1):
-        i = left_starts[event]
-        i_stop = left_starts[event + 1]
-        j = right_starts[event]
-        j_stop = right_starts[event + 1]
+    for event in range(len(out.starts) - 1):
+        i = left.starts[event]
+        i_stop = left.starts[event + 1]
+        j = right.starts[event]
+        j_stop = right.starts[event + 1]
         while i < i_stop or j < j_stop:
             if j == j_stop or (i < i_stop and left_keys[i] <= right_keys[j]):
                 keys[to] = left_keys[i]
@@ -46,7 +48,7 @@ def merge_two(
                 places[to] = right_places[j]
                 j += 1
             to += 1
-        starts[event + 1] = to
+        out.starts[event + 1] = to
 
 
 @kernel
@@ -56,9 +58,7 @@ def merge_into(
     ranks: NDArray[np.int32],
     gap: int,
     source: int,
-    few_starts: NDArray[np.int64],
-    few_keys: NDArray[np.int64],
-    few_places: NDArray[np.int64],
+    few: Keyed,
     out_starts: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
@@ -71,12 +71,12 @@ def merge_into(
     for event in range(len(starts) - 1):
         at = starts[event]
         stop = starts[event + 1]
-        for f in range(few_starts[event], few_starts[event + 1]):
+        for f in range(few.starts[event], few.starts[event + 1]):
             low = at
             high = stop
             while low < high:
                 middle = (low + high) >> 1
-                if _key(numbers[middle], ranks, gap) <= few_keys[f]:
+                if _key(numbers[middle], ranks, gap) <= few.keys[f]:
                     low = middle + 1
                 else:
                     high = middle
@@ -84,7 +84,7 @@ def merge_into(
                 out[to] = tag | np.int64(numbers[i])
                 to += 1
             at = low
-            out[to] = few_places[f]
+            out[to] = few.places[f]
             to += 1
         for i in range(at, stop):
             out[to] = tag | np.int64(numbers[i])

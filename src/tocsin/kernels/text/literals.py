@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.codes import ANY_RUN
 from tocsin.kernels.jit import kernel
+from tocsin.kernels.packing import viewed
+from tocsin.kernels.sorting import sort_numbers
 from tocsin.kernels.text.automaton import BEGIN, END, Automaton, find_literals
 from tocsin.kernels.text.strings import is_like
 
@@ -76,42 +80,48 @@ def write_pieces(
     return out_starts, out[:to].copy(), whole
 
 
+class Literals(NamedTuple):
+    """What texts must hold to fit patterns. L literals, Q patterns."""
+
+    automaton: Automaton  # of the literals
+    owners: NDArray[np.int32]  # (L,) what each stands for: pattern p as 2 p, regular expression r as 2 r + 1
+    sure: NDArray[np.uint8]  # (L,) 1 where a text that holds it fits its pattern
+    pattern_starts: NDArray[np.int64]  # (Q + 1,)
+    tokens: NDArray[np.int16]
+
+
 @kernel
 def find_patterns(
-    automaton: Automaton,
-    owners: NDArray[np.int32],
-    sure: NDArray[np.uint8],
-    pattern_starts: NDArray[np.int64],
-    tokens: NDArray[np.int16],
+    literals: Literals,
     text_starts: NDArray[np.int64],
     text_bytes: NDArray[np.uint8],
     first: int,
     stamps: NDArray[np.int64],
-    literals: NDArray[np.int32],
+    held: NDArray[np.int32],
     out_starts: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> int:
     """Write the LIKE patterns that each text from `first` on fits, and the regular expressions that it may.
 
-    `owners` says what each literal stands for: pattern p as 2 p, regular expression r as 2 r + 1. Ends early, at the
-    text whose number it returns, where `out` is full; what text t fits ends at out_starts[t + 1].
+    `stamps` and `held` are room for as many as there are literals. Ends early, at the text whose number it returns,
+    where `out` is full; what text t fits ends at out_starts[t + 1].
     """
+    known = viewed(literals)
+    owners, sure, starts, tokens = known.owners, known.sure, known.pattern_starts, known.tokens
     to = out_starts[first]
     for text in range(first, len(text_starts) - 1):
         data = text_bytes[text_starts[text] : text_starts[text + 1]]
-        count = find_literals(automaton, data, stamps, text + 1, literals)
+        count = find_literals(known.automaton, data, stamps, text + 1, held)
         if to + count > len(out):
             return text
         begun = to
         for i in range(count):
-            owner = owners[literals[i]]
-            if owner & 1 == 0 and not sure[literals[i]]:
-                pattern = owner >> 1
-                stop = pattern_starts[pattern + 1]
-                if not is_like(data, 0, len(data), tokens, pattern_starts[pattern], stop):
-                    continue
-            out[to] = owner
-            to += 1
-        out[begun:to].sort()
+            owner = owners[held[i]]
+            pattern = owner >> 1
+            fits = owner & 1 == 1 or sure[held[i]] != 0
+            if fits or is_like(data, 0, len(data), tokens, starts[pattern], starts[pattern + 1]):
+                out[to] = owner
+                to += 1
+        sort_numbers(out, np.int64(begun), np.int64(to))
         out_starts[text + 1] = to
     return len(text_starts) - 1

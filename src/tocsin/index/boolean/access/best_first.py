@@ -96,20 +96,10 @@ class BestFirst:
         states = np.empty((widest, len(self._tree.new_state())), np.int64)
         ends, floors = np.zeros(count + 1, np.int64), np.empty(count)
         out = np.empty(self._room(events, best.k, changes), np.int32)
-        examined = kernels.best_singles(
-            self._tree.structure,
-            self._singles,
-            changes,
-            _NOTHING if best.raised is None else best.raised,
-            events,
-            best.k,
-            alive,
-            best.scores,
-            states,
-            ends[1:],
-            floors,
-            out,
-        )
+        raised = _NOTHING if best.raised is None else best.raised
+        room = states, np.empty(widest, np.int64), np.empty(widest), ends[1:], floors, out
+        about = self._singles, changes, raised, events, best.k, alive, best.scores
+        examined = kernels.best_singles(self._tree.structure, kernels.Choice(*about, *room))
         return Chosen(ends, out[: ends[-1]], floors, self._list_maxima, int(examined))
 
     def _room(self, events: EventCodes, k: int, changes: kernels.Changes) -> int:

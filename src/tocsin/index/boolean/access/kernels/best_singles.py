@@ -5,7 +5,7 @@ Cursors know the scores that there were when their index was built. Whoever has 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tocsin.index.fields.kernels.code_sets import EventCodes
 from tocsin.index.scored.kernels.cursors import next_place, open_cursor
 from tocsin.index.scored.kernels.layouts import Ranges
-from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.jit import inlined, kernel, pasted
 from tocsin.kernels.packing import viewed
 
 _UNOPENED = np.int64(-1)
@@ -49,90 +49,104 @@ class Changes(NamedTuple):
     following: NDArray[np.int32]  # (N,) the change after it on its chain, -1 for none
 
 
+class Choice(NamedTuple):
+    """What singles are chosen from, and where those of each event go. E events, R fields of one event at most."""
+
+    singles: Singles
+    changes: Changes
+    raised: NDArray[np.float64]  # the new scores of as many changes as count
+    events: EventCodes
+    k: int
+    alive: NDArray[np.uint64]
+    scores: NDArray[np.float64]  # (S,)
+    states: Annotated[NDArray[np.int64], 2]  # (R, .) room for cursors
+    heads: NDArray[np.int64]  # (R,) room for the place of each cursor
+    bests: NDArray[np.float64]  # (R,) and its score
+    ends: NDArray[np.int64]  # (E,) where an event's chosen end
+    floors: NDArray[np.float64]  # (E,) the score of the worst of its k, -inf where there are fewer
+    chosen: NDArray[np.int32]  # room for k of each event, and the changes of its fields
+
+
 @kernel
-def best_singles(
-    structure: Any,
-    singles: Singles,
-    changes: Changes,
-    raised: NDArray[np.float64],
-    events: EventCodes,
-    k: int,
-    alive: NDArray[np.uint64],
-    scores: NDArray[np.float64],
-    states: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    floors: NDArray[np.float64],
-    out: NDArray[np.int32],
-) -> int:
+def best_singles(structure: Any, choice: Choice) -> int:
     """Write, for each event, its k best by `scores` among those unchanged, and the changed that may be as good.
 
-    Those changes count that `raised` has the new scores of. `floors` gets the score of the worst of the k, -inf where
-    there are fewer. `out` has room for k of each event, and the changes of its fields. Returns how many intervals were
-    looked at.
+    Returns how many intervals were looked at.
     """
-    tree, held, noted, batch = viewed(structure), viewed(singles), viewed(changes), viewed(events)
-    starts, known, owners = held.ranges.starts, held.scores, held.owners
-    own_starts, own_fields, own_codes = batch.starts, batch.fields, batch.codes
-    heads, bests = np.empty(len(states), np.int64), np.empty(len(states), np.float64)
+    tree, all_ = viewed(structure), viewed(choice)
+    starts, fields, codes = all_.events.starts, all_.events.fields, all_.events.codes
+    ends, floors = all_.ends, all_.floors
     written, examined = np.int64(0), np.int64(0)
     for event in range(len(ends)):
-        first, size = own_starts[event], own_starts[event + 1] - own_starts[event]
-        for i in range(size):
-            field = own_fields[first + i]
-            heads[i] = _UNOPENED if starts[field] < starts[field + 1] else _DONE
-            bests[i] = known[starts[field]] if starts[field] < starts[field + 1] else -np.inf
-        left, floor = k, -np.inf
-        while left > 0:
-            chosen = -1
-            for i in range(size):
-                if heads[i] == _DONE:
-                    continue
-                if (
-                    chosen < 0
-                    or bests[i] > bests[chosen]
-                    or (bests[i] == bests[chosen] and _comes_first(heads, owners, i, chosen))
-                ):
-                    chosen = i
-            if chosen < 0:
-                break
-            code = own_codes[first + chosen]
-            if heads[chosen] == _UNOPENED:
-                open_cursor(tree, np.int64(own_fields[first + chosen]), code, states[chosen])
-            else:
-                number = owners[heads[chosen]]
-                is_alive = (alive[number >> 6] >> np.uint64(number & 63)) & np.uint64(1)
-                if is_alive and scores[number] == bests[chosen]:
-                    out[written] = number
-                    written += 1
-                    left -= 1
-                    floor = bests[chosen]
-            heads[chosen] = next_place(tree, code, states[chosen])
-            examined += 1
-            if heads[chosen] < 0:
-                heads[chosen] = _DONE
-            else:
-                bests[chosen] = known[heads[chosen]]
-        floors[event] = -np.inf if left > 0 else floor
-        for i in range(size):
-            written = _take_changed(
-                held, noted, raised, floors[event], own_fields[first + i], own_codes[first + i], out, written
-            )
+        first, size = starts[event], starts[event + 1] - starts[event]
+        _close_all(all_, first, size)
+        taken, floor, looked_at = _take_best(tree, all_, first, size, written)
+        written += taken
+        examined += looked_at
+        floors[event] = floor if taken == all_.k else -np.inf
+        for i in range(first, first + size):
+            written = _take_changed(all_, floors[event], fields[i], codes[i], written)
         ends[event] = written
     return examined
 
 
 @pasted
-def _take_changed(
-    singles: Singles,
-    changes: Changes,
-    raised: NDArray[np.float64],
-    floor: float,
-    field: int,
-    code: int,
-    out: NDArray[np.int32],
-    written: int,
-) -> int:
-    """Append the changed singles of a field that a code stabs and score may reach a floor; the new count."""
+def _close_all(choice: Choice, first: int, size: int) -> None:
+    """No cursor is open; the best that each may give is the best of its field."""
+    starts, known, fields = choice.singles.ranges.starts, choice.singles.scores, choice.events.fields
+    for i in range(size):
+        field = fields[first + i]
+        choice.heads[i] = _UNOPENED if starts[field] < starts[field + 1] else _DONE
+        choice.bests[i] = known[starts[field]] if starts[field] < starts[field + 1] else -np.inf
+
+
+@inlined
+def _take_best(tree: Any, choice: Choice, first: int, size: int, written: int) -> tuple[int, float, int]:
+    """Append the k best that are as they were: how many, the score of the last, and how many were looked at."""
+    heads, bests, states, out = choice.heads, choice.bests, choice.states, choice.chosen
+    fields, codes = choice.events.fields, choice.events.codes
+    known, owners, alive, scores = choice.singles.scores, choice.singles.owners, choice.alive, choice.scores
+    taken, floor, examined = np.int64(0), -np.inf, np.int64(0)
+    while taken < choice.k:
+        next_one = _foremost(heads, bests, owners, size)
+        if next_one < 0:
+            break
+        code = codes[first + next_one]
+        if heads[next_one] == _UNOPENED:
+            open_cursor(tree, np.int64(fields[first + next_one]), code, states[next_one])
+        else:
+            number = owners[heads[next_one]]
+            is_alive = (alive[number >> 6] >> np.uint64(number & 63)) & np.uint64(1)
+            if is_alive and scores[number] == bests[next_one]:
+                out[written + taken] = number
+                taken += 1
+                floor = bests[next_one]
+        place = next_place(tree, code, states[next_one])
+        examined += 1
+        heads[next_one] = place if place >= 0 else _DONE
+        if place >= 0:
+            bests[next_one] = known[place]
+    return taken, floor, examined
+
+
+@pasted
+def _foremost(heads: NDArray[np.int64], bests: NDArray[np.float64], owners: NDArray[np.int32], size: int) -> int:
+    """The cursor that gives the next best, -1 where all are done."""
+    chosen = np.int64(-1)
+    for i in range(size):
+        if heads[i] != _DONE and (
+            chosen < 0
+            or bests[i] > bests[chosen]
+            or (bests[i] == bests[chosen] and _comes_first(heads, owners, i, chosen))
+        ):
+            chosen = np.int64(i)
+    return chosen
+
+
+@pasted
+def _take_changed(choice: Choice, floor: float, field: int, code: int, written: int) -> int:
+    """Append the changed singles of a field that a code stabs and whose score may reach a floor; the new count."""
+    singles, changes, raised, out = choice.singles, choice.changes, choice.raised, choice.chosen
     lows, highs, owners = singles.ranges.lows, singles.ranges.highs, singles.owners
     places, following = changes.places, changes.following
     change = changes.heads[field] if changes.bests[field] >= floor else np.int32(-1)
