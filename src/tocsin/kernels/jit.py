@@ -42,9 +42,9 @@ def inlined(function: Function) -> Function:
 
 
 def pasted(function: Function) -> Function:
-    """Like `inner`, but as if its text stood where it is called: for what is small, or called from one place.
+    """Like `inner`, but as if its text stood where it is called: for one straight line without branches and loops.
 
-    It takes no compilation of its own; what calls it takes longer to compile, by more than the text where that is long.
+    It takes no compilation of its own. With branches or loops Numba was seen to go wrong (decision 0020).
     """
     return _closed(_compiled(function, inline="always", **_OPTIONS, **_NO_WAY_IN))
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.jit import inlined, kernel
 
 
 class Keyed(NamedTuple):
@@ -21,7 +21,7 @@ class Keyed(NamedTuple):
     places: NDArray[np.int64]  # (M,) source << 32 | number
 
 
-@pasted
+@inlined
 def _key(number: int, ranks: NDArray[np.int32], gap: int) -> int:
     rank = np.int64(ranks[number]) if len(ranks) else np.int64(number)
     return (2 * rank + 1) * gap

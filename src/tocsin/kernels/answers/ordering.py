@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import count_bits, inlined, inner, kernel, lowest_bit, pasted
+from tocsin.kernels.jit import count_bits, inlined, inner, kernel, lowest_bit
 from tocsin.kernels.sorting import sort_numbers
 
 DENSE: Final = 8
@@ -31,7 +31,7 @@ _SIX = np.uint64(6)
 _LOW_SIX = np.uint64(63)
 
 
-@pasted
+@inlined
 def _set_bits(hits: NDArray[np.int32], count: int, words: NDArray[np.uint64]) -> None:
     for i in range(np.uint64(count)):
         number = np.uint64(np.uint32(hits[i]))
@@ -165,7 +165,7 @@ def put_best(
 
     A hit whose block's maximum is below the worst that is kept costs no look at its score. Those kept have a bit set.
     """
-    kept = 0
+    kept = np.int64(0)
     worst = -np.inf
     for i in range(np.uint64(count)):
         number = np.uint64(np.uint32(hits[i]))
@@ -210,13 +210,13 @@ def best_first(events: NDArray[np.int64], scores: NDArray[np.float64], k: int) -
     return out[:written].copy()
 
 
-@pasted
+@inlined
 def _is_worse(scores: NDArray[np.float64], one: int, other: int) -> bool:
     """Whether one subscription comes after another: a lower score or, of equal ones, a higher number."""
     return scores[one] < scores[other] or (scores[one] == scores[other] and one > other)
 
 
-@pasted
+@inlined
 def _push(heap: NDArray[np.int32], kept: int, scores: NDArray[np.float64], number: int) -> None:
     """Add to a heap of `kept` subscriptions whose first is the worst."""
     at = kept
@@ -226,7 +226,7 @@ def _push(heap: NDArray[np.int32], kept: int, scores: NDArray[np.float64], numbe
     heap[at] = number
 
 
-@pasted
+@inlined
 def _replace_worst(heap: NDArray[np.int32], kept: int, scores: NDArray[np.float64], number: int) -> None:
     """Put a subscription in the place of the worst."""
     at = 0

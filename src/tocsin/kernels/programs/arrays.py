@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, pasted
+from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.blocks import find_lane
 from tocsin.kernels.programs.layouts import Events, Walk
 from tocsin.kernels.programs.sets import in_set
@@ -30,7 +30,7 @@ def array_set_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
         known |= bit
         first = events.list_starts[block.payloads[i]]
         last = events.list_starts[block.payloads[i] + 1]
-        common = 0
+        common = np.int64(0)
         for j in range(first, last):
             key = events.list_payloads[j]
             if events.list_types[j] == codes.STRING:
@@ -66,9 +66,9 @@ def array_pair_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     walk.memo.masks[2 * leaf], walk.memo.masks[2 * leaf + 1] = held, known & ~held
 
 
-@pasted
+@inlined
 def _count_common(events: Events, i: int, i_stop: int, j: int, j_stop: int) -> int:
-    common = 0
+    common = np.int64(0)
     while i < i_stop and j < j_stop:
         left_type, right_type = events.list_types[i], events.list_types[j]
         left, right = events.list_payloads[i], events.list_payloads[j]
@@ -83,7 +83,7 @@ def _count_common(events: Events, i: int, i_stop: int, j: int, j_stop: int) -> i
     return common
 
 
-@pasted
+@inlined
 def sets_relate(operation: int, left: int, right: int, common: int) -> bool:
     """An array operation from the sizes of two sets and of what they share."""
     if operation == codes.EQUALS:

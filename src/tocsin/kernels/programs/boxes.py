@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, pasted
+from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.blocks import find_lane
 from tocsin.kernels.programs.layouts import Walk
 
@@ -68,7 +68,7 @@ def box_pair_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     walk.memo.masks[2 * leaf], walk.memo.masks[2 * leaf + 1] = held, known & ~held
 
 
-@pasted
+@inlined
 def box_number(kind: int, payload: int, list_boxes: NDArray[np.int32]) -> int:
     """The box that a value is to a spatial function, or -1."""
     if kind == codes.GEOMETRY:
@@ -78,7 +78,7 @@ def box_number(kind: int, payload: int, list_boxes: NDArray[np.int32]) -> int:
     return np.int64(-1)
 
 
-@pasted
+@inlined
 def boxes_meet(left: NDArray[np.float64], i: int, right: NDArray[np.float64], j: int) -> bool:
     """Whether two boxes with closed edges share a point."""
     return (

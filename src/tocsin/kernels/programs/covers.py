@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, pasted
+from tocsin.kernels.jit import inlined, inner
 
 
 @inner
@@ -28,8 +28,8 @@ def choose_cover(
     `costs` are the literals'. picks[place - start] is written for each AND of the program: the place of the child that
     its cover is taken from. `levels` is the stack of open groups: place, end, cost so far, pick.
     """
-    depth = 0
-    _open(levels, 0, start - 1, stop, np.inf)
+    depth = np.int64(0)
+    _open(levels, depth, start - 1, stop, np.inf)
     place = start
     while True:
         while place == levels[depth, 1]:
@@ -51,7 +51,7 @@ def choose_cover(
             place += 2
 
 
-@pasted
+@inlined
 def _open(levels: NDArray[np.float64], depth: int, place: int, end: int, cost: float) -> None:
     levels[depth, 0] = place
     levels[depth, 1] = end
@@ -59,7 +59,7 @@ def _open(levels: NDArray[np.float64], depth: int, place: int, end: int, cost: f
     levels[depth, 3] = -1.0
 
 
-@pasted
+@inlined
 def _join(program: NDArray[np.int32], levels: NDArray[np.float64], depth: int, child: int, cost: float) -> None:
     """Add a finished child to the group around it."""
     group = np.int64(levels[depth, 0])

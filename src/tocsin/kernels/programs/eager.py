@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, pasted
+from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.layouts import Walk
 from tocsin.kernels.programs.parts import RANGED, call_part
 from tocsin.kernels.programs.sets import in_set
@@ -66,7 +66,7 @@ def compute_run(walk: Walk, leaf: int, stop: int) -> None:
         call_part(walk.parts, np.int64(RANGED), walk, np.int64(leaf), np.int64(stop), ~NONE)
 
 
-@pasted
+@inlined
 def _ranked(types: NDArray[np.uint8], payloads: NDArray[np.int64], ranks: NDArray[np.int32]) -> NDArray[np.int64]:
     """The payloads with rank codes for strings; what stands for other types means nothing."""
     codes_of = np.empty(len(payloads), np.int64)
@@ -86,7 +86,7 @@ def clear_eager(
             masks[i] = NONE
 
 
-@pasted
+@inlined
 def _range_run(
     walk: Walk, leaf: int, stop: int, lanes: NDArray[np.uint8], payloads: NDArray[np.int64], known: int
 ) -> None:
@@ -102,7 +102,7 @@ def _range_run(
         masks[2 * f + 1] = known & ~held
 
 
-@pasted
+@inlined
 def _set_run(
     walk: Walk,
     leaf: int,
@@ -131,7 +131,7 @@ def _set_run(
         masks[2 * f + 1] = known & ~held
 
 
-@pasted
+@inlined
 def _lanes_of_type(lanes: NDArray[np.uint8], types: NDArray[np.uint8], wanted: int) -> int:
     """The lanes whose value is of a type."""
     known = NONE

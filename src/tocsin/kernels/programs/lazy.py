@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, pasted
+from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.eager import compute_run
 from tocsin.kernels.programs.layouts import ALWAYS, Block, Walk
 from tocsin.kernels.programs.parts import call_part
@@ -37,7 +37,7 @@ def compute_leaf(walk: Walk, leaf: int, lanes: int) -> None:
     masks[2 * leaf + 1] = failed
 
 
-@pasted
+@inlined
 def _present(block: Block, attribute: int) -> int:
     """The lanes that have an attribute."""
     present = NONE

@@ -6,11 +6,10 @@ Events may have ranges for values themselves: their part of the code is compiled
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, pasted
-from tocsin.kernels.programs.layouts import Block, Expressions, Walk
+from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.programs.layouts import Expressions, Walk
 from tocsin.kernels.programs.parts import RANGED, call_part
 
 NONE = np.uint64(0)
@@ -43,54 +42,36 @@ def compute_range(walk: Walk, leaf: int) -> None:
         call_part(walk.parts, np.int64(RANGED), walk, np.int64(leaf), np.int64(leaf) + 1, ~NONE)
 
 
-@pasted
-def _add_ranges(
-    wanted: int,
-    low: int,
-    high: int,
-    block: Block,
-    ranges: NDArray[np.int64],
-    first: int,
-    last: int,
-    held: int,
-    failed: int,
-) -> tuple[int, int]:
-    """The masks of a range with the lanes of entries [first, last) whose values are ranges themselves.
-
-    Such a lane may be in both: values lie within, and values do not. A range that is reversed is empty.
-    """
-    kind = codes.RANGED + wanted
-    for i in range(first, last):
-        if block.types[i] == kind:
-            lane = np.uint64(block.lanes[i])
-            upper, lower = ranges[block.payloads[i], 0], ranges[block.payloads[i], 1]
-            held |= np.uint64((low <= upper) & (lower <= high) & (low <= high)) << lane
-            failed |= np.uint64((lower < low) | (upper > high) | (low > high)) << lane
-    return held, failed
-
-
 @inner
 def ranged_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
-    """Add to the masks of ranges or sets on one attribute where the value is a range: they can be TRUE, and FALSE."""
+    """Add to the masks of ranges or sets on one attribute where the value is a range: they can be TRUE, and FALSE.
+
+    Such a lane may be in both masks.
+    """
     leaves, block, masks, ranges = walk.leaves, walk.block, walk.memo.masks, walk.events.ranges
-    attribute, wanted = leaves.leaf_attributes[leaf], leaves.leaf_types[leaf]
-    first, last = block.firsts[attribute], block.stops[attribute]
+    attribute, kind = leaves.leaf_attributes[leaf], codes.RANGED + leaves.leaf_types[leaf]
     for f in range(leaf, stop):
         held, failed = masks[2 * f], masks[2 * f + 1]
-        if leaves.leaf_kinds[f] == codes.RANGE:
-            low, high = leaves.leaf_lows[f], leaves.leaf_highs[f]
-            held, failed = _add_ranges(wanted, low, high, block, ranges, first, last, held, failed)
-        else:
-            for i in range(first, last):
-                if block.types[i] == codes.RANGED + wanted:
-                    payload = block.payloads[i]
-                    holds, fails = _ranged_set(leaves, f, ranges[payload, 1], ranges[payload, 0])
-                    held |= np.uint64(holds) << np.uint64(block.lanes[i])
-                    failed |= np.uint64(fails) << np.uint64(block.lanes[i])
+        for i in range(block.firsts[attribute], block.stops[attribute]):
+            if block.types[i] == kind:
+                upper, lower = ranges[block.payloads[i], 0], ranges[block.payloads[i], 1]
+                if leaves.leaf_kinds[f] == codes.RANGE:
+                    holds, fails = _ranged_range(leaves.leaf_lows[f], leaves.leaf_highs[f], lower, upper)
+                else:
+                    holds, fails = _ranged_set(leaves, f, lower, upper)
+                held |= np.uint64(holds) << np.uint64(block.lanes[i])
+                failed |= np.uint64(fails) << np.uint64(block.lanes[i])
         masks[2 * f], masks[2 * f + 1] = held, failed
 
 
-@pasted
+@inlined
+def _ranged_range(low: int, high: int, lower: int, upper: int) -> tuple[bool, bool]:
+    """Whether values of a range can lie within another, and whether they can lie without. A reversed one is empty."""
+    can_hold = (low <= upper) & (lower <= high) & (low <= high)
+    return can_hold, (lower < low) | (upper > high) | (low > high)
+
+
+@inlined
 def _ranged_set(leaves: Expressions, leaf: int, lower: int, upper: int) -> tuple[bool, bool]:
     """Whether IN can be TRUE of a range, and whether it can be FALSE. Where `upper` is below, all must agree."""
     start, end = leaves.set_starts[leaves.leaf_others[leaf]], leaves.set_starts[leaves.leaf_others[leaf] + 1]

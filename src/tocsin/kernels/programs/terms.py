@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, lowest_bit, pasted
+from tocsin.kernels.jit import inlined, inner, lowest_bit
 from tocsin.kernels.numbers import key_of_number, number_of_key
 from tocsin.kernels.programs.layouts import Walk
 
@@ -46,7 +46,7 @@ def term_null_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     walk.memo.masks[2 * leaf], walk.memo.masks[2 * leaf + 1] = lanes & ~known, lanes & known
 
 
-@pasted
+@inlined
 def compares(operation: int, left: int, right: int) -> bool:
     """A comparison of two payloads of one type."""
     if operation == codes.EQUAL:
@@ -113,7 +113,7 @@ def evaluate_term(walk: Walk, term: int, side: int) -> int:
     return known[0]
 
 
-@pasted
+@inlined
 def load_attribute(
     transform: int,
     orders: NDArray[np.int32],
@@ -138,7 +138,7 @@ def load_attribute(
     return known
 
 
-@pasted
+@inlined
 def combine_lanes(code: int, left: NDArray[np.float64], right: NDArray[np.float64], known: int) -> int:
     """One operation on all lanes, in place; returns the lanes where the result is a finite number."""
     finite = NONE
@@ -151,7 +151,7 @@ def combine_lanes(code: int, left: NDArray[np.float64], right: NDArray[np.float6
     return finite
 
 
-@pasted
+@inlined
 def arithmetic(code: int, left: float, right: float) -> float:
     """One operation; what has no finite result gives infinity or NaN, which the caller takes as null."""
     if code == codes.TERM_ADD:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, pasted
+from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.layouts import Walk
 from tocsin.kernels.programs.lazy import compute_leaf
 
@@ -44,7 +44,7 @@ def truth_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     memo.masks[2 * leaf], memo.masks[2 * leaf + 1] = memo.truths[0, 0], memo.truths[0, 1]
 
 
-@pasted
+@inlined
 def _combine(code: int, left: int, left_failed: int, right: int, right_failed: int) -> tuple[int, int]:
     """Two truth values under AND, OR or a comparison, where FALSE < TRUE. One may be both: what it can be, counts."""
     if code == codes.TRUTH_AND:

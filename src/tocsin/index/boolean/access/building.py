@@ -88,17 +88,19 @@ def _conjunctions(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) 
     order, runs = cluster(len(known.fields.kinds), fields, lows, highs)
     owners = owners[order]
     lengths = leaves.program_starts[owners + 1] - leaves.program_starts[owners]
-    filters, tails = np.empty(len(owners), np.uint16), np.empty(len(owners), np.uint32)
-    about = (known.literals, known.keys, known.shares.fields, known.fields.operand_starts)
     most = int(np.diff(known.fields.operand_starts).max(initial=0))
     stride = NARROW if 2 * most < NARROW_HIGHEST else WIDE
-    predicates = np.empty(stride * int(lengths.sum()), np.int32)
-    placing.write_conjunctions(
-        leaves.program, leaves.program_starts, owners, *about, filters, tails, predicates, stride
-    )
     by_highest = (lows <= LOWEST_CODE) & (highs != HIGHEST_CODE)  # as `cluster` sorts them
-    bounds = np.where(by_highest, highs, lows)[order]
-    table = Conjunctions(bounds, filters, tails, owners, predicates, np.array([stride]))
+    table = Conjunctions(
+        np.where(by_highest, highs, lows)[order],
+        np.empty(len(owners), np.uint16),
+        np.empty(len(owners), np.uint32),
+        owners,
+        np.empty(stride * int(lengths.sum()), np.int32),
+        np.array([stride]),
+    )
+    about = (known.literals, known.keys, known.shares.fields, known.fields.operand_starts)
+    placing.write_conjunctions(leaves.program, leaves.program_starts, *about, table)
     return frozen_table(runs), frozen_table(table)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import NEVER
 from tocsin.kernels import codes
-from tocsin.kernels.jit import count_bits, inner, kernel, pasted
+from tocsin.kernels.jit import count_bits, inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.blocks import clear_block, fill_block
 from tocsin.kernels.programs.covers import choose_cover, cover_literals
@@ -161,7 +161,7 @@ def walk_chains(
     return number
 
 
-@pasted
+@inlined
 def _lead_to(
     owner: int,
     lanes: int,

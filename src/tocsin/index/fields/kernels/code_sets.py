@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tocsin.index.fields.kernels.keys import Keys, code_of
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, kernel, pasted
+from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Bound, Events
 
@@ -116,7 +116,7 @@ def _merge_one(
     return at
 
 
-@pasted
+@inlined
 def _room(starts: NDArray[np.int64], literals: NDArray[np.int32], keys: Keys) -> tuple[int, int]:
     """The most ranges that all sets have together, and that one has while it is made."""
     most, widest = 0, 1
@@ -129,7 +129,7 @@ def _room(starts: NDArray[np.int64], literals: NDArray[np.int32], keys: Keys) ->
     return most, widest
 
 
-@pasted
+@inlined
 def _allowed(literal: int, keys: Keys, last: int, out: _Ranges) -> int:
     """Write the ranges of codes for which a literal holds; returns how many. A leaf's own keys ascend."""
     leaf = literal >> 1
@@ -152,7 +152,7 @@ def _allowed(literal: int, keys: Keys, last: int, out: _Ranges) -> int:
     return count
 
 
-@pasted
+@inlined
 def _intersect(one: _Ranges, size: int, other: _Ranges, others: int, out: _Ranges) -> int:
     """Write the ranges that two sets have in common; returns how many."""
     i, j, count = 0, 0, 0

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tocsin.index.fields.kernels.keys import count_keys, needed_field, packed_field, pattern_key
 from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions
 
@@ -40,7 +40,7 @@ def named_attributes(leaves: Expressions, attributes: int) -> NDArray[np.int64]:
     return counts
 
 
-@pasted
+@inlined
 def _count_in_term(leaves: Expressions, term: int, counts: NDArray[np.int64]) -> None:
     for i in range(leaves.term_starts[term], leaves.term_starts[term + 1]):
         if leaves.term_codes[i] == codes.TERM_ATTRIBUTE:

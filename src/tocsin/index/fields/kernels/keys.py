@@ -51,7 +51,7 @@ def packed_field(attribute: int, kind: int, transform: int) -> int:
     return (np.int64(attribute) << 24) | (np.int64(kind) << 16) | np.int64(transform)
 
 
-@pasted
+@inlined
 def needed_field(leaves: Expressions, leaf: int, shares: NDArray[np.float64]) -> int:
     """The packed field whose presence a leaf needs, whether it is to be TRUE or FALSE; NEEDS_NOTHING where none."""
     kind = leaves.leaf_kinds[leaf]
@@ -71,12 +71,12 @@ def needed_field(leaves: Expressions, leaf: int, shares: NDArray[np.float64]) ->
     if kind == codes.COMPARE or kind == codes.TERM_IS_NULL:
         rarest = _rarest_in_term(leaves, attribute, shares, NEEDS_NOTHING)
         if kind == codes.COMPARE:
-            rarest = _rarest_in_term(leaves, leaves.leaf_others[leaf], shares, rarest)
+            rarest = _rarest_in_term(leaves, np.int64(leaves.leaf_others[leaf]), shares, rarest)
         return NEEDS_NOTHING if rarest < 0 else packed_field(rarest, PRESENT, 0)
     return NEEDS_NOTHING
 
 
-@pasted
+@inlined
 def _rarest_in_term(leaves: Expressions, term: int, shares: NDArray[np.float64], rarest: int) -> int:
     for i in range(leaves.term_starts[term], leaves.term_starts[term + 1]):
         if leaves.term_codes[i] == codes.TERM_ATTRIBUTE:
@@ -86,7 +86,7 @@ def _rarest_in_term(leaves: Expressions, term: int, shares: NDArray[np.float64],
     return rarest
 
 
-@pasted
+@inlined
 def count_keys(leaves: Expressions, leaf: int) -> int:
     """How many keys of its own a leaf has."""
     kind = leaves.leaf_kinds[leaf]
@@ -100,7 +100,7 @@ def count_keys(leaves: Expressions, leaf: int) -> int:
     return 0
 
 
-@pasted
+@inlined
 def is_listed(leaves: Expressions, leaf: int) -> bool:
     """Whether a LIKE or a regular expression is among the patterns that a batch's strings are known to fit."""
     if leaves.leaf_kinds[leaf] == codes.REGEX:
@@ -206,14 +206,14 @@ def literal_costs(leaves: Expressions, keys: Keys, shares: Shares) -> NDArray[np
     return costs
 
 
-@pasted
+@inlined
 def needs_all(leaves: Expressions, leaf: int) -> bool:
     """Whether an event must have all of a leaf's keys, so that any one of them will do as access key."""
     kind = leaves.leaf_kinds[leaf]
     return kind == codes.ARRAY_SET and leaves.leaf_operations[leaf] != codes.OVERLAPS
 
 
-@pasted
+@inlined
 def _own_cost(leaves: Expressions, leaf: int, keys: Keys, shares: Shares) -> float:
     total = 0.0
     least = ALWAYS
@@ -224,7 +224,7 @@ def _own_cost(leaves: Expressions, leaf: int, keys: Keys, shares: Shares) -> flo
     return least if needs_all(leaves, leaf) else total
 
 
-@pasted
+@inlined
 def cheapest_key(leaf: int, keys: Keys, shares: Shares) -> int:
     """The key of a leaf that fewest events will have."""
     best = keys.starts[leaf]

@@ -19,7 +19,7 @@ from tocsin.index.boolean.access.kernels.layouts import Scratch
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.fields.kernels.layouts import ABSENT, ELEMENT, LATER, LIST_PRESENT, PATTERN, PRESENT, Fields
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, kernel, pasted, prefetch
+from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Bound, Events
 
@@ -49,7 +49,7 @@ def widest_activation(fields: Fields, events: Events, bound: Bound, together: in
     return widest
 
 
-@pasted
+@inlined
 def _most_fits(bound: Bound, string: int) -> int:
     """The most patterns that a string fits, under any transform."""
     most = np.int64(0)
@@ -100,7 +100,7 @@ def activate(index: Index, memory: Scratch, events: Events, bound: Bound, first:
     ends[stop - first + 1] = count
 
 
-@pasted
+@inlined
 def _prefetch_rows(
     starts: NDArray[np.int32], rows: NDArray[np.int64], attributes: NDArray[np.int32], numbers: NDArray[np.int32]
 ) -> None:
@@ -163,7 +163,7 @@ def show(index: Index, memory: Scratch, first: int, stop: int) -> None:
         values[field] = field_code(index, field, payloads[pair]) if code == LATER else np.int64(code)
 
 
-@pasted
+@inlined
 def hide(memory: Scratch, first: int, stop: int) -> None:
     """Clear them again."""
     fields, values = memory.fields, memory.values

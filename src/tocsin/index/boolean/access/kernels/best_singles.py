@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tocsin.index.fields.kernels.code_sets import EventCodes
 from tocsin.index.scored.kernels.cursors import next_place, open_cursor
 from tocsin.index.scored.kernels.layouts import Ranges
-from tocsin.kernels.jit import inlined, kernel, pasted
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
 
 _UNOPENED = np.int64(-1)
@@ -90,7 +90,7 @@ def best_singles(structure: Any, choice: Choice) -> int:
     return examined
 
 
-@pasted
+@inlined
 def _close_all(choice: Choice, first: int, size: int) -> None:
     """No cursor is open; the best that each may give is the best of its field."""
     starts, known, fields = choice.singles.ranges.starts, choice.singles.scores, choice.events.fields
@@ -129,7 +129,7 @@ def _take_best(tree: Any, choice: Choice, first: int, size: int, written: int) -
     return taken, floor, examined
 
 
-@pasted
+@inlined
 def _foremost(heads: NDArray[np.int64], bests: NDArray[np.float64], owners: NDArray[np.int32], size: int) -> int:
     """The cursor that gives the next best, -1 where all are done."""
     chosen = np.int64(-1)
@@ -143,7 +143,7 @@ def _foremost(heads: NDArray[np.int64], bests: NDArray[np.float64], owners: NDAr
     return chosen
 
 
-@pasted
+@inlined
 def _take_changed(choice: Choice, floor: float, field: int, code: int, written: int) -> int:
     """Append the changed singles of a field that a code stabs and whose score may reach a floor; the new count."""
     singles, changes, raised, out = choice.singles, choice.changes, choice.raised, choice.chosen
@@ -160,7 +160,7 @@ def _take_changed(choice: Choice, floor: float, field: int, code: int, written: 
     return written
 
 
-@pasted
+@inlined
 def _comes_first(heads: NDArray[np.int64], owners: NDArray[np.int32], one: int, other: int) -> bool:
     """Of two cursors of one score: one that is not open may have a lower number, and is opened first."""
     if heads[one] < 0 or heads[other] < 0:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.layouts import ANY, Runs
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE
-from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.sorting import sort_numbers
 
 _LOCAL_BITS = np.int64(27)
@@ -20,7 +20,7 @@ _CLASS_SHIFT = np.int64(58)
 _EQUALITY = 3
 
 
-@pasted
+@inlined
 def range_class(low: int, high: int) -> int:
     """0 for ANY, 1 for AT_MOST, 2 for AT_LEAST, 3 for equality, and 3 + k for a width below 4**k."""
     if high == HIGHEST_CODE:
@@ -56,7 +56,7 @@ def cluster(
     return order, _runs_of(starts, order, classes, lows, highs)
 
 
-@pasted
+@inlined
 def _sorted_by_class(
     starts: NDArray[np.int64], by_field: NDArray[np.int64], lows: NDArray[np.int32], highs: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -78,7 +78,7 @@ def _sorted_by_class(
     return order, classes
 
 
-@pasted
+@inlined
 def _runs_of(
     starts: NDArray[np.int64],
     order: NDArray[np.int64],

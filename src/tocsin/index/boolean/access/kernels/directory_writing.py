@@ -28,7 +28,7 @@ from tocsin.index.boolean.access.kernels.directory import (
 from tocsin.index.boolean.access.kernels.layouts import Lists, Runs
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels import codes
-from tocsin.kernels.jit import count_bits, kernel, pasted
+from tocsin.kernels.jit import count_bits, inlined, kernel, pasted
 from tocsin.kernels.numbers import number_of_key
 from tocsin.kernels.packing import viewed
 
@@ -103,7 +103,7 @@ def _operands(fields: Fields, field: int) -> int:
     return fields.operand_starts[field + 1] - fields.operand_starts[field]
 
 
-@pasted
+@inlined
 def _is_searched(lists: Lists, short: int, field: int) -> bool:
     """Whether a list is looked up by the field's code, but for equalities with steps."""
     singles, programs, conjunctions = lists.single_runs.starts, lists.program_runs.starts, lists.conjunction_runs.starts
@@ -114,7 +114,7 @@ def _is_searched(lists: Lists, short: int, field: int) -> bool:
     )
 
 
-@pasted
+@inlined
 def _stepped(fields: Fields, runs: Runs, field: int) -> tuple[int, int]:
     """The field's run of equalities, if it is to have steps; else nothing, behind its conjunctions."""
     start = runs.starts[field]
@@ -128,7 +128,7 @@ def _stepped(fields: Fields, runs: Runs, field: int) -> tuple[int, int]:
     return runs.starts[field + 1], runs.starts[field + 1]
 
 
-@pasted
+@inlined
 def _measure_bits(fields: Fields, field: int, words: int, row: NDArray[np.int64]) -> int:
     """Write how a field's operands are bits, if they can be; returns how many words they need beyond the row."""
     operands = fields.operands[fields.operand_starts[field] : fields.operand_starts[field + 1]]
@@ -153,7 +153,7 @@ def _measure_bits(fields: Fields, field: int, words: int, row: NDArray[np.int64]
     return np.int64(0)
 
 
-@pasted
+@inlined
 def _last_bit(operands: NDArray[np.int64], kind: int, fine: int, low: int) -> int:
     """The bit of the last operand, or -1 where one has none of its own, or they do not ascend (in a damaged file)."""
     if kind == codes.NUMBER and not abs(number_of_key(operands[-1])) < _EXACT:
@@ -167,7 +167,7 @@ def _last_bit(operands: NDArray[np.int64], kind: int, fine: int, low: int) -> in
     return place
 
 
-@pasted
+@inlined
 def _write_bits(operands: NDArray[np.int64], row: NDArray[np.int64], words: NDArray[np.uint64]) -> None:
     about, low, first, count = row[ABOUT], row[LOWEST], row[WORD], row[SPAN] & 0xFFFFFFFF
     table = np.zeros(2 * count, np.uint64)
@@ -183,7 +183,7 @@ def _write_bits(operands: NDArray[np.int64], row: NDArray[np.int64], words: NDAr
             words[2 * first + w] = table[w]
 
 
-@pasted
+@inlined
 def _write_steps(bounds: NDArray[np.int32], out: NDArray[np.uint16]) -> None:
     """Of operand o, the entries with its own code, 2 o + 1, are [out[o], out[o + 1])."""
     place = 0

@@ -17,7 +17,7 @@ from tocsin.index.boolean.access.kernels.lists import NO_FLOOR, prefetch_lists, 
 from tocsin.index.boolean.access.kernels.programs import match_programs
 from tocsin.kernels import codes
 from tocsin.kernels.answers.ordering import SPARE, put_best, put_in_order
-from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import view, viewed
 from tocsin.kernels.programs.blocks import clear_block, fill_block
 from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Events, Walk
@@ -93,7 +93,7 @@ def match_access(
     return total, written
 
 
-@pasted
+@inlined
 def _take(
     index: Index, memory: Scratch, wants: Wants, event: int, first_pair: int, last_pair: int
 ) -> tuple[int, int, int]:
@@ -109,7 +109,7 @@ def _take(
     return np.int64(singles), found, verified
 
 
-@pasted
+@inlined
 def _put(
     memory: Scratch, wants: Wants, heap: NDArray[np.int32], found: int, out: NDArray[np.int32], written: int
 ) -> int:
@@ -120,7 +120,7 @@ def _put(
     return put_best(hits, found, wants.alive, words, wants.scores, wants.maxima, heap, out, written)
 
 
-@pasted
+@inlined
 def _copy(numbers: NDArray[np.int32], first: int, stop: int, out: NDArray[np.int32]) -> int:
     """Write numbers[first:stop]; how many, as a uint64."""
     for i in range(stop - first):

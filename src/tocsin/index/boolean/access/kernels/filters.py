@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.layouts import Scratch
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LATER, LOWEST_CODE
-from tocsin.kernels.jit import pasted
+from tocsin.kernels.jit import inlined, pasted
 
 BITS: Final = 16
 MOST_ASKED: Final = 6
@@ -26,7 +26,7 @@ _LOW_SIX = np.uint64(63)
 _LOW_SIXTEEN = np.uint64(0xFFFF)
 
 
-@pasted
+@inlined
 def asked_bits(fields: int) -> int:
     """How many bits are left to say what is asked, with so many fields."""
     bits = np.int64(MOST_ASKED)
@@ -47,7 +47,7 @@ def level_of(code: int, operands: int, levels: int) -> int:
     return np.int64(code) * levels // (2 * operands + 1)
 
 
-@pasted
+@inlined
 def filter_of(field: int, low: int, high: int, operands: int, bits: int) -> int:
     """The filter of a predicate: a range of codes of a field; from LOWEST_CODE to HIGHEST_CODE for any."""
     levels = level_count(bits)
@@ -62,7 +62,7 @@ def filter_of(field: int, low: int, high: int, operands: int, bits: int) -> int:
     return ((np.int64(field) << bits) | asked) & 0xFFFF
 
 
-@pasted
+@inlined
 def satisfied(code: int, operands: int, bits: int, levels: int) -> int:
     """The bits of what a code may satisfy."""
     if levels <= 1 or code == LATER:
@@ -75,7 +75,7 @@ def satisfied(code: int, operands: int, bits: int, levels: int) -> int:
     return _ONE | at_most | at_least | within
 
 
-@pasted
+@inlined
 def mark(memory: Scratch, operand_starts: NDArray[np.int64], bits: int, first: int, stop: int) -> None:
     """Set what the values of an event's pairs [first, stop) may satisfy."""
     fields, pair_codes, satisfiable = memory.fields, memory.codes, memory.satisfiable
@@ -88,7 +88,7 @@ def mark(memory: Scratch, operand_starts: NDArray[np.int64], bits: int, first: i
         satisfiable[place >> _SIX] |= found << (place & _LOW_SIX)
 
 
-@pasted
+@inlined
 def unmark(memory: Scratch, bits: int, first: int, stop: int) -> None:
     """Clear them again."""
     fields, satisfiable = memory.fields, memory.satisfiable

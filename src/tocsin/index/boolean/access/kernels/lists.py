@@ -38,7 +38,7 @@ from tocsin.index.boolean.access.kernels.layouts import (
     Scratch,
 )
 from tocsin.index.fields.kernels.layouts import LATER
-from tocsin.kernels.jit import inlined, pasted, prefetch
+from tocsin.kernels.jit import inlined, prefetch
 from tocsin.kernels.searching import first_at_least
 
 SHORT: Final = 48
@@ -59,7 +59,7 @@ _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 
 
-@pasted
+@inlined
 def run_range(ends: NDArray[np.int32], width: int, start: int, stop: int, code: int) -> tuple[int, int]:
     """The entries of a run whose ranges can hold a code; they do, unless the width is above 0."""
     if width == ANY:
@@ -72,7 +72,7 @@ def run_range(ends: NDArray[np.int32], width: int, start: int, stop: int, code: 
     return first, first_at_least(ends, first, stop, np.int64(code) + 1)
 
 
-@pasted
+@inlined
 def prefetch_lists(index: Index, memory: Scratch, first_pair: int, last_pair: int) -> None:
     """Ask for the beginnings of the lists that the pairs [first_pair, last_pair) will look at: the next event's."""
     rows, steps, filters = index.directory.rows, index.directory.steps, index.lists.conjunctions.filters
@@ -92,7 +92,7 @@ def prefetch_lists(index: Index, memory: Scratch, first_pair: int, last_pair: in
             prefetch(filters, first)
 
 
-@pasted
+@inlined
 def equal_range(rows: NDArray[np.int64], row: int, steps: NDArray[np.uint16], code: int) -> tuple[int, int]:
     """The entries under the equality with a code, of a field whose equalities have steps; else none."""
     at = column(rows, row, STEPS)

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.filters import asked_bits, filter_of, level_count
-from tocsin.index.boolean.access.kernels.layouts import NARROW_HIGHEST, WIDE
+from tocsin.index.boolean.access.kernels.layouts import NARROW_HIGHEST, WIDE, Conjunctions
 from tocsin.index.fields.kernels.keys import ALWAYS, NEVER, Keys, Shares, cheapest_key, needs_all
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel, pasted
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.covers import choose_cover, cover_literals
 from tocsin.kernels.programs.layouts import Expressions
@@ -50,7 +50,7 @@ def place_all(leaves: Expressions, costs: NDArray[np.float64]) -> NDArray[np.uin
     return lists
 
 
-@pasted
+@inlined
 def order_conjunction(
     program: NDArray[np.int32],
     start: int,
@@ -68,7 +68,7 @@ def order_conjunction(
         literals[at] = literal
 
 
-@pasted
+@inlined
 def filter_literal(
     literals: NDArray[np.int32], count: int, keys: Keys, shares: NDArray[np.float64], by_range: bool
 ) -> int:
@@ -85,7 +85,7 @@ def filter_literal(
     return second
 
 
-@pasted
+@inlined
 def literal_range(literal: int, keys: Keys) -> tuple[int, int, int]:
     """The key of a range literal: its field, and its range or, negated, every value."""
     at = keys.starts[literal >> 1]
@@ -115,18 +115,21 @@ def cheapest_literals(
 def write_conjunctions(
     program: NDArray[np.int32],
     starts: NDArray[np.int64],
-    owners: NDArray[np.int32],
     costs: NDArray[np.float64],
     keys: Keys,
     shares: NDArray[np.float64],
     operand_starts: NDArray[np.int64],
-    filters: NDArray[np.uint16],
-    tails: NDArray[np.uint32],
-    predicates: NDArray[np.int32],
-    stride: int,
+    out: Conjunctions,
 ) -> None:
-    """Write the predicates of conjunctions, in the order of `owners`, the access predicate of each first."""
-    keys = viewed(keys)
+    """Write filters, tails and predicates of conjunctions, the access predicate of each first; the rest is there."""
+    keys, table = viewed(keys), viewed(out)
+    owners, filters, tails, predicates, stride = (
+        table.owners,
+        table.filters,
+        table.tails,
+        table.predicates,
+        table.stride[0],
+    )
     literals = np.empty(len(predicates) // stride + 1, np.int32)
     bits = asked_bits(len(operand_starts) - 1)
     by_range = level_count(bits) > 1
@@ -192,7 +195,7 @@ def program_keys(
     return count
 
 
-@pasted
+@inlined
 def _write_keys(
     leaves: Expressions,
     literal: int,

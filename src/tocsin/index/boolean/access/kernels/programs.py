@@ -12,7 +12,7 @@ from tocsin.index.boolean.access.kernels.directory import Index
 from tocsin.index.boolean.access.kernels.layouts import Scratch, Wants
 from tocsin.index.boolean.access.kernels.lists import take_postings
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, pasted
+from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.layouts import Walk
 from tocsin.kernels.programs.verify import count_lanes, write_hits
 from tocsin.kernels.programs.walking import compute_ahead, verify_programs
@@ -43,7 +43,7 @@ def match_programs(
     return out
 
 
-@pasted
+@inlined
 def find_candidates(index: Index, memory: Scratch, wants: Wants, first: int, count: int) -> int:
     """Write the programs that any event of a block leads to, and its lanes; returns how many."""
     owners, pair_ends, candidates = index.lists.programs.owners, memory.pair_ends, memory.candidates
@@ -71,7 +71,7 @@ def find_candidates(index: Index, memory: Scratch, wants: Wants, first: int, cou
     return _add_uncovered(index, memory, wants, first, count, number)
 
 
-@pasted
+@inlined
 def _add_uncovered(index: Index, memory: Scratch, wants: Wants, first: int, count: int, number: int) -> int:
     """Append the programs that every event leads to; how many candidates there are then."""
     uncovered, owners = index.lists.programs.uncovered, index.lists.programs.owners
@@ -93,7 +93,7 @@ def _add_uncovered(index: Index, memory: Scratch, wants: Wants, first: int, coun
     return number
 
 
-@pasted
+@inlined
 def _at_least(
     floor: float, scores: NDArray[np.float64], owners: NDArray[np.int32], programs: NDArray[np.int32], count: int
 ) -> int:
