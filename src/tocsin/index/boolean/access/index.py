@@ -28,13 +28,13 @@ from tocsin.index.boolean.access.best_first import LONG, BestFirst, mean_length,
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.decoding import decoded
+from tocsin.index.boolean.access.describing import told
 from tocsin.index.boolean.access.directory import make_directory
 from tocsin.index.boolean.access.kernels.activation import widest_activation
 from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.events import match_access
 from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.layout import AccessLayout
-from tocsin.index.boolean.access.telling import told
 from tocsin.index.fields.kernels.layouts import ABSENT
 from tocsin.index.found import collect
 from tocsin.index.protocols import Alive, Arrays, Best, Found
