@@ -7,6 +7,7 @@ from typing import Any
 
 from numba.extending import overload
 
+from tocsin.kernels.jit import INLINED
 from tocsin.kernels.packing import is_table
 
 
@@ -16,6 +17,6 @@ def choose(function: Callable[..., Any], layout: type, called: Any) -> None:
     What is called lies in the folder of the layout: the cache of compiled kernels looks for it there (`jit`).
     """
 
-    @overload(function, inline="always", strict=False)
+    @overload(function, jit_options=INLINED, strict=False)
     def chosen(table: Any, *others: Any) -> Any:
         return called.py_func if is_table(table, layout) else None

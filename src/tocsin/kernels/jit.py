@@ -7,9 +7,9 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numba
 from llvmlite import ir
@@ -25,6 +25,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 _NO_WAY_IN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
+INLINED: Final[Mapping[str, Any]] = {"forceinline": True, **_OPTIONS, **_NO_WAY_IN}
+"""What `inlined` gives Numba."""
+
 
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls, with the cache on disk where a cache folder is writable, else without."""
@@ -38,7 +41,7 @@ def inner(function: Function) -> Function:
 
 def inlined(function: Function) -> Function:
     """Like `inner`, but made part of the machine code of whatever calls it."""
-    return _closed(_compiled(function, forceinline=True, **_OPTIONS, **_NO_WAY_IN))
+    return _closed(_compiled(function, **INLINED))
 
 
 def pasted(function: Function) -> Function:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput
 from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.kernels.cursors import begin_cursor, best_places, move_cursor, state_width
+from tocsin.index.scored.kernels.cursors import Queries, begin_cursor, best_places, move_cursor, state_width
 from tocsin.index.scored.kernels.layouts import Ranges
 from tocsin.index.scored.ranker import BestPlaces
 
@@ -99,7 +99,7 @@ def best_of(
         raise InvalidInput(f"there are {len(last)} groups, each with codes from 0 to its last one")
     ends = np.zeros(len(codes) + 1, np.int64)
     out = np.empty(len(codes) * k, np.int32)
-    examined = best_places(structure, groups, codes, k, state, ends[1:], out)
+    examined = best_places(structure, Queries(groups, codes, state, ends[1:], out), k)
     return BestPlaces(ends, out[: ends[-1]], int(examined))
 
 

@@ -22,7 +22,6 @@ END: Final = 0xFE
 NONE: Final = -1
 _EMPTY = np.int64(-1)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_EIGHT = np.uint64(8)
 
 
 class Automaton(NamedTuple):

@@ -7,7 +7,7 @@ one is meant is known when a kernel that calls them is compiled.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tocsin.index.scored.kernels.layouts import EXAMINED
 from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import borrowed, viewed
+from tocsin.kernels.packing import viewed
 
 
 def open_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64]) -> None:
@@ -45,22 +45,25 @@ def register(
     choose(next_place, layout, following)
 
 
-@kernel
-def best_places(
-    structure: Any,
-    groups: NDArray[np.int32],
-    codes: NDArray[np.int32],
-    k: int,
-    state: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    out: NDArray[np.int32],
-) -> int:
-    """Write the k best places of each query and where they end; returns how many entries were looked at.
+class Queries(NamedTuple):
+    """What is asked of a structure, and where the answers go."""
 
-    `out` has room for k of each. A query with a code below 0 stabs nothing.
-    """
-    structure = viewed(structure)
-    groups, codes, state, ends, out = borrowed((groups, codes, state, ends, out))
+    groups: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    """A query: a group and a code; below 0, it stabs nothing."""
+    state: NDArray[np.int64]
+    """Room for a cursor."""
+    ends: NDArray[np.int64]
+    """Where the places of each query end, in `places`."""
+    places: NDArray[np.int32]
+    """Room for k of each query."""
+
+
+@kernel
+def best_places(structure: Any, queries: Queries, k: int) -> int:
+    """Write the k best places of each query and where they end; returns how many entries were looked at."""
+    structure, queries = viewed(structure), viewed(queries)
+    groups, codes, state = queries.groups, queries.codes, queries.state
     written = np.uint64(0)
     examined = np.int64(0)
     for query in range(np.uint64(len(codes))):
@@ -72,11 +75,11 @@ def best_places(
                 place = next_place(structure, code, state)
                 if place < 0:
                     break
-                out[written] = place
+                queries.places[written] = place
                 written += np.uint64(1)
                 left -= 1
             examined += state[EXAMINED]
-        ends[query] = np.int64(written)
+        queries.ends[query] = np.int64(written)
     return examined
 
 
