@@ -39,7 +39,7 @@ from tocsin.index.boolean.opindex.kernels.layouts import (
 )
 from tocsin.index.boolean.opindex.matching import Matching
 from tocsin.index.boolean.opindex.rewriting import rewrite
-from tocsin.index.protocols import Found
+from tocsin.index.found import Found
 from tocsin.index.statistics import Statistics
 
 

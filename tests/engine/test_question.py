@@ -14,8 +14,8 @@ import tocsin
 from tests.naive.engine import Reference
 from tocsin.columns.events.batch import EventBatch
 from tocsin.index import Chosen, Found, Part, Plan, registry
+from tocsin.index.alive import Alive
 from tocsin.index.boolean.scan import Scan
-from tocsin.index.protocols import Alive
 from tocsin.index.question import Subscriptions, top
 
 

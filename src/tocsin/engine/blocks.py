@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.index import Found, Part, Plan, Question, Structure, build_structure
-from tocsin.index.alive import are_alive, bitmap
-from tocsin.index.protocols import Alive
+from tocsin.index.alive import Alive, are_alive, bitmap
 
 _PLAN: Final = Plan("scan", "so few are looked at one by one")
 

@@ -1,7 +1,8 @@
 """Which candidates can match? One file a structure, in families, beside `scan`; `registry` lists them all."""
 
+from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan
-from tocsin.index.protocols import Best, Found, Matcher, Registration
+from tocsin.index.protocols import Best, Matcher, Registration
 from tocsin.index.question import Part, Question, Structure
 from tocsin.index.registry import (
     build_structure,

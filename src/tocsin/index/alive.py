@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
+
+Alive: TypeAlias = "NDArray[np.uint64] | None"
+"""(S // 64 + 1,) a bit a subscription, low bits first, 0 for one that is gone; None where none is."""
 
 
 def everyone(count: int) -> NDArray[np.uint64]:
@@ -25,7 +30,7 @@ def bitmap(mask: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.packbits(padded, bitorder="little").view(np.uint64)
 
 
-def living(alive: NDArray[np.uint64] | None, count: int) -> NDArray[np.int64]:
+def living(alive: Alive, count: int) -> NDArray[np.int64]:
     """The numbers of the living among the first `count`; None: all are."""
     if alive is None:
         return np.arange(count)

@@ -1,15 +1,33 @@
-"""How are matches gathered from a kernel that writes until its room is full?"""
+"""What is found for a batch of events, and how is it gathered from a kernel that writes until its room is full?"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.alive import are_alive
-from tocsin.index.protocols import Alive, Found
+from tocsin.index.alive import Alive, are_alive
+
+
+class Found(NamedTuple):
+    """What is found for a batch in CSR form, by event, then number or, ranked, the best first. E events, M found.
+
+    Of one structure subscriptions are numbers, of several sources they are places (`segment.ordering`).
+    """
+
+    starts: NDArray[np.int64]  # (E + 1,) event e has subscriptions[starts[e]:starts[e + 1]]
+    subscriptions: NDArray[Any]  # (M,) int32: numbers among the compiled expressions; int64: places
+    candidates_examined: int  # (event, subscription) pairs that the structure did not rule out
+    verified: int  # pairs on which more of the expression was evaluated than the structure had done
+    scores: NDArray[np.float64] | None = None  # (M,) what they were ranked by
+
+    @property
+    def events(self) -> NDArray[np.int64]:
+        """(M,) the event of each, as its place in the batch."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
 
 Step = Callable[[int, "NDArray[np.int64]", "NDArray[np.int32]"], tuple[int, int]]
 """From an event on: writes ends and subscriptions, returns the next event (or -1 - room) and how many it wrote."""

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.index.alive import Alive
+from tocsin.index.found import Found
 from tocsin.index.statistics import Statistics
 
 ALL_MATCHES: Final = "all matches"
@@ -18,8 +20,6 @@ THE_BEST_FIRST: Final = "the best first"
 ANY_EXPRESSION: Final = "any expression"
 ALL_THEN_RANKED: Final = "all matches, then ranked"
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
-Alive: TypeAlias = "NDArray[np.uint64] | None"
-"""(S // 64 + 1,) a bit a subscription, low bits first, 0 for one that is gone; None where none is."""
 
 
 class Best(NamedTuple):
@@ -44,24 +44,6 @@ class Best(NamedTuple):
     ) -> Best:
         """The best k, or all where there are no more. `changed` and `raised` of later calls only go on behind these."""
         return cls(min(k, max(len(scores), 1)), scores, maxima, base, changed, raised)
-
-
-class Found(NamedTuple):
-    """What is found for a batch in CSR form, by event, then number or, ranked, the best first. E events, M found.
-
-    Of one structure subscriptions are numbers, of several sources they are places (`segment.ordering`).
-    """
-
-    starts: NDArray[np.int64]  # (E + 1,) event e has subscriptions[starts[e]:starts[e + 1]]
-    subscriptions: NDArray[Any]  # (M,) int32: numbers among the compiled expressions; int64: places
-    candidates_examined: int  # (event, subscription) pairs that the structure did not rule out
-    verified: int  # pairs on which more of the expression was evaluated than the structure had done
-    scores: NDArray[np.float64] | None = None  # (M,) what they were ranked by
-
-    @property
-    def events(self) -> NDArray[np.int64]:
-        """(M,) the event of each, as its place in the batch."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
 class Matcher(Protocol):

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.subsets import subset
+from tocsin.index.alive import Alive
+from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan
-from tocsin.index.protocols import ALL_MATCHES, Alive, Found, Matcher
+from tocsin.index.protocols import ALL_MATCHES, Matcher
 from tocsin.kernels.answers.ordering import best_first
 from tocsin.model.ranking import Top
 

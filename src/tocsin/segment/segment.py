@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.events.batch import EventBatch
 from tocsin.index import Best, Found, Matcher, Part, Plan, Question, Structure, build_structure
-from tocsin.index.alive import living
+from tocsin.index.alive import Alive, living
 from tocsin.index.boolean.chains.ranges import RangeMatching
 from tocsin.index.once import OnceEach
-from tocsin.index.protocols import Alive
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment.ids import Ids, as_arrow, find_id, find_ids, id_of
 from tocsin.segment.scores import Version

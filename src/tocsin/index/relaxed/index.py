@@ -24,12 +24,13 @@ from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.subsets import subset
 from tocsin.errors import InvalidInput
-from tocsin.index.alive import everyone
+from tocsin.index.alive import Alive, everyone
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.chains.ranges import RangeMatching
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.fields.kernels.code_sets import read_codes
-from tocsin.index.protocols import Alive, Found, Matcher
+from tocsin.index.found import Found
+from tocsin.index.protocols import Matcher
 from tocsin.index.relaxed.dimensions import Dimensions
 from tocsin.index.relaxed.kernels.field_lists import best_by_lists
 from tocsin.index.relaxed.kernels.layouts import MAX, MIN, SUM, Asked, Heaps, Values, Work

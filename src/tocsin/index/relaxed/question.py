@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.columns.events.batch import EventBatch
+from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan
-from tocsin.index.protocols import THE_BEST_FIRST, Found
+from tocsin.index.protocols import THE_BEST_FIRST
 from tocsin.index.question import Part, Subscriptions, top
 from tocsin.index.relaxed.dimensions import compile_dimensions
 from tocsin.index.relaxed.index import RelaxedIndex, build_relaxed

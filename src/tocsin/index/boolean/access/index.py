@@ -23,7 +23,7 @@ from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.sizes import expression_sizes
-from tocsin.index.alive import everyone
+from tocsin.index.alive import Alive, everyone
 from tocsin.index.boolean.access.best_first import LONG, BestFirst, mean_length, told_best
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
@@ -36,8 +36,8 @@ from tocsin.index.boolean.access.kernels.events import match_access
 from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.fields.kernels.layouts import ABSENT
-from tocsin.index.found import collect
-from tocsin.index.protocols import Alive, Arrays, Best, Found
+from tocsin.index.found import Found, collect
+from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.codes import LANES

@@ -22,12 +22,14 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
+from tocsin.index.alive import Alive
 from tocsin.index.boolean.be_tree.growing import BETreeLayout, GrowingTree
 from tocsin.index.boolean.be_tree.kernels.finding import HeldTree, TreeRoom
 from tocsin.index.boolean.conjunctions.code_sets import CodedConjunctions
 from tocsin.index.boolean.conjunctions.matching import FindsConjunctions
 from tocsin.index.boolean.expressions import OverExpressions
-from tocsin.index.protocols import Alive, Arrays, Best, Found
+from tocsin.index.found import Found
+from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics
 from tocsin.language.canonical import name_text
 

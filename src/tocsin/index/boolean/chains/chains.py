@@ -28,8 +28,7 @@ from tocsin.columns.expressions.pools import Leaf
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.columns.expressions.writer import ExpressionWriter
 from tocsin.index.boolean.chains.kernels import Chains, cover_of, match_chains
-from tocsin.index.found import collect
-from tocsin.index.protocols import Found
+from tocsin.index.found import Found, collect
 from tocsin.kernels import codes
 from tocsin.kernels.codes import LANES
 from tocsin.kernels.programs.blocks import widest_block

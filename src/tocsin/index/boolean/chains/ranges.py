@@ -14,11 +14,12 @@ from typing import Final
 import numpy as np
 
 from tocsin.columns.events.batch import EventBatch
-from tocsin.index.alive import everyone
+from tocsin.index.alive import Alive, everyone
 from tocsin.index.boolean.chains.static import Chained
 from tocsin.index.boolean.scan import Scan
+from tocsin.index.found import Found
 from tocsin.index.once import Once
-from tocsin.index.protocols import Alive, Best, Found, Matcher
+from tocsin.index.protocols import Best, Matcher
 
 _MOST: Final = 0.25
 """Where a block of events walks chains with such a share of all expressions, a scan is faster."""

@@ -13,8 +13,7 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.index.boolean.conjunctions.kernels import Question, Scratch, Values, match_conjunctions
 from tocsin.index.fields.kernels.code_sets import most_scalar_values
 from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.index.found import collect
-from tocsin.index.protocols import Found
+from tocsin.index.found import Found, collect
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.programs.layouts import Bound
 

@@ -27,11 +27,13 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
+from tocsin.index.alive import Alive
 from tocsin.index.boolean.conjunctions.matching import FindsConjunctions
 from tocsin.index.boolean.expressions import OverExpressions
 from tocsin.index.boolean.k_index.building import MOST_VALUES, Domain, build_layout
 from tocsin.index.boolean.k_index.layout import EXACT, KLayout
-from tocsin.index.protocols import Alive, Arrays, Best, Found
+from tocsin.index.found import Found
+from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics
 
 _UNDECLARED: Final = (1, 0)

@@ -11,8 +11,7 @@ from tocsin.index.boolean.opindex.kernels.events import OpQuestion, OpScratch, w
 from tocsin.index.boolean.opindex.kernels.layouts import OPERATORS, OpLists
 from tocsin.index.boolean.opindex.kernels.matching import match_opindex
 from tocsin.index.boolean.opindex.prefixes import depths
-from tocsin.index.found import collect
-from tocsin.index.protocols import Found
+from tocsin.index.found import Found, collect
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.programs.layouts import Bound
 
