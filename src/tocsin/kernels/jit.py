@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import os
-import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, cast
 
 import numba
 from llvmlite import ir
 from numba.core import cgutils
-from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
+
+from tocsin.kernels.compiling.caching import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -30,7 +25,7 @@ INLINED: Final[Mapping[str, Any]] = {"forceinline": True, **_OPTIONS, **_NO_WAY_
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function that Python calls, with the cache on disk where a cache folder is writable, else without."""
+    """Compile a function that Python calls, once: what was compiled is kept (`caching`)."""
     return _compiled(function, cache=True, **_OPTIONS, no_cfunc_wrapper=True)
 
 
@@ -64,110 +59,10 @@ def _closed(compiled: Any) -> Any:
 
 
 def _compiled(function: Function, *, cache: bool = False, **options: Any) -> Function:
-    if not cache:
-        return numba.njit(**options)(function)
     compiled: Any = numba.njit(**options)(function)
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _cache_folder(before, Path(function.__code__.co_filename))
-    try:
-        compiled._cache = _Cache(function)  # what `cache=True` does
-    except RuntimeError:  # Numba found no folder to keep its cache in
-        pass
-    finally:
-        numba.config.CACHE_DIR = before
+    if cache:
+        compiled._cache = KernelCache(function)  # what Numba's `cache=True` does, with one of its own
     return cast(Function, compiled)
-
-
-class _Cache(FunctionCache):  # type: ignore[misc]
-    """What a function was compiled to, by the types of its arguments.
-
-    A structure's own kernels are chosen by the layout of its table (`choosing`), and nobody who calls them imports
-    them: so a table counts with all that the folder of its layout holds.
-    """
-
-    def _index_key(self, types: tuple[Any, ...], codegen: Any) -> tuple[Any, ...]:
-        return (*super()._index_key(types, codegen), *map(digest_of_layout, _layouts(types)))
-
-
-def _layouts(types: Iterable[Any]) -> Iterator[type]:
-    """The layouts of tables among types, and of the tables in these."""
-    for one in types:
-        if isinstance(one, numba.types.BaseNamedTuple):
-            yield one.instance_class
-            yield from _layouts(one.types)
-
-
-def _cache_folder(chosen: str, file: Path) -> str:
-    """A folder named for a file of kernels and all that it calls, below the one that the user chose or the user's own.
-
-    Numba looks only at the file of the function itself when it asks whether its cache is stale, and would go on
-    calling what a kernel in another file was before it changed.
-    """
-    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tocsin"
-    folder = base / f"kernels-{digest_of(file)}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return chosen
-    return str(folder)
-
-
-@functools.cache
-def digest_of(file: Path) -> str:
-    """What the text of a file, and of all of tocsin and of its own package that it imports, is known by."""
-    digest = hashlib.sha256()
-    for one in sorted(_reached(file)):
-        digest.update(one.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@functools.cache
-def digest_of_folder(folder: Path) -> str:
-    """The same of all files of a folder."""
-    texts = "".join(digest_of(file) for file in sorted(folder.glob("*.py")))
-    return hashlib.sha256(texts.encode()).hexdigest()[:16]
-
-
-def digest_of_layout(layout: type) -> str:
-    """What the folder is known by that a layout is in, beside the kernels that are its own."""
-    file = getattr(sys.modules.get(layout.__module__), "__file__", None)
-    return digest_of_folder(Path(file).parent) if file else ""
-
-
-def _reached(file: Path) -> set[Path]:
-    """A file and every file of tocsin, and of its own package, that its imports lead to."""
-    reached, waiting = {file}, [file]
-    while waiting:
-        new = _imported(waiting.pop()) - reached
-        reached |= new
-        waiting.extend(new)
-    return reached
-
-
-_TOCSIN = Path(__file__).parents[1]
-_IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
-
-
-@functools.cache
-def _imported(file: Path) -> frozenset[Path]:
-    """The files of tocsin, and of its own package, that a file imports from: modules, or what is in them."""
-    packages = {package.name: package.parent for package in (_package_of(file), _TOCSIN)}
-    found: set[Path] = set()
-    for module, names in _IMPORT.findall(file.read_text(encoding="utf-8")):
-        first, *rest = module.split(".")
-        if first in packages:
-            place = packages[first].joinpath(first, *rest)
-            modules = [place / f"{name}.py" for name in ("__init__", *re.findall(r"\w+", names))]
-            found.update(path for path in (place.with_suffix(".py"), *modules) if path.is_file())
-    return frozenset(found)
-
-
-def _package_of(file: Path) -> Path:
-    """The folder of the outermost package that a file is in."""
-    folder = file.parent
-    while (folder.parent / "__init__.py").is_file():
-        folder = folder.parent
-    return folder
 
 
 @intrinsic

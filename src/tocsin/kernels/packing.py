@@ -28,7 +28,7 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-from tocsin.kernels.jit import digest_of_layout
+from tocsin.kernels.compiling.digests import digest_of_layout
 
 Table = TypeVar("Table")
 _WORD = ir.IntType(64)

@@ -13,7 +13,9 @@ from reproduce.ir_tree.kernels import changes
 from tocsin.index.scored.kernels import streams
 from tocsin.index.scored.segment_tree import kernels
 from tocsin.kernels import jit
-from tocsin.kernels.jit import digest_of
+from tocsin.kernels.compiling import digests
+from tocsin.kernels.compiling.caching import _layouts
+from tocsin.kernels.compiling.digests import digest_of
 
 KERNEL = "from tocsin.kernels.jit import kernel\nfrom {package}.parts.inner import one\n"
 
@@ -41,8 +43,8 @@ def test_a_digest_covers_what_is_imported_of_its_own_package(tmp_path: Path, cha
     files = package(tmp_path, "elsewhere")
     before = digest_of(files["kernel"])
     files[changed].write_text(files[changed].read_text() + "# changed\n")
-    jit.digest_of.cache_clear()  # a process reads files once
-    jit._imported.cache_clear()
+    digests.digest_of.cache_clear()  # a process reads files once
+    digests._imported.cache_clear()
 
     assert (digest_of(files["kernel"]) != before) == differs
 
@@ -51,9 +53,9 @@ def test_imports_are_followed_from_package_to_package() -> None:
     """From `reproduce` to itself and to tocsin, and within tocsin."""
     own, held = Path(changes.__file__), Path(kernels.__file__)
 
-    assert {own.with_name("nodes.py"), Path(jit.__file__)} <= jit._reached(own)
-    assert {Path(streams.__file__), Path(jit.__file__)} <= jit._reached(held)
-    assert own not in jit._reached(held)
+    assert {own.with_name("nodes.py"), Path(jit.__file__)} <= digests._reached(own)
+    assert {Path(streams.__file__), Path(jit.__file__)} <= digests._reached(held)
+    assert own not in digests._reached(held)
 
 
 def test_a_table_counts_with_the_folder_of_its_layout() -> None:
@@ -67,5 +69,5 @@ def test_a_table_counts_with_the_folder_of_its_layout() -> None:
     table = kernels.SegmentTrees(none, none, none, np.zeros(1, np.int32))
     types = (numba.int64, numba.typeof(Pair(table, 1)), numba.int64)
 
-    assert list(jit._layouts(types)) == [Pair, kernels.SegmentTrees]
-    assert jit.digest_of_layout(kernels.SegmentTrees) == jit.digest_of_folder(Path(kernels.__file__).parent)
+    assert list(_layouts(types)) == [Pair, kernels.SegmentTrees]
+    assert digests.digest_of_layout(kernels.SegmentTrees) == digests.digest_of_folder(Path(kernels.__file__).parent)

@@ -1,0 +1,162 @@
+"""How is a kernel found that was compiled before? By its text and the types of its arguments, in any store.
+
+Numba's own cache asks when a file was changed, where it lies and which processor there is. Ours asks what its text is
+and in which store it is read, so that what one machine compiled serves others (decision 0022). A process that finds
+nothing takes a lock and compiles; others that want the same wait for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import llvmlite
+import numba
+from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile, NullCache, _CacheLocator
+from numba.core.serialize import dumps
+
+from tocsin.kernels.compiling import stores
+from tocsin.kernels.compiling.announcing import Announcement
+from tocsin.kernels.compiling.digests import digest_of, digest_of_layout
+from tocsin.kernels.compiling.locks import Lock
+
+_DAMAGED: Final = (
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ImportError,
+    pickle.PickleError,
+)
+"""What reading a file raises that was not written to its end, or by something else."""
+
+
+class KernelCache(NullCache):  # type: ignore[misc]
+    """What a function was compiled to, by the types of its arguments; what a Numba dispatcher asks.
+
+    A structure's own kernels are chosen by the layout of its table (`choosing`), and nobody who calls them imports
+    them: so a table counts with all that the folder of its layout holds.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._impl = _Serialized(function)
+        self._waiting: dict[Any, tuple[Lock, Announcement]] = {}
+
+    @property
+    def cache_path(self) -> str:
+        return str(stores.own() / self._digest)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function, or None, where this process is to compile it."""
+        target_context.refresh()
+        key = self._key(sig)
+        found = self._read(key, target_context, stores.readable())
+        if found is not None:
+            return found
+        if key in self._waiting:  # it was interrupted, and is tried again
+            lock, announcement = self._waiting[key]
+            announcement.end()
+        else:
+            lock = Lock(self._file(stores.own(), "lock"))
+            found = self._read(key, target_context, (stores.own(),)) if lock.waited else None
+        if found is None:
+            self._waiting[key] = lock, Announcement(self._function)
+        else:
+            lock.release()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, and let those who wait for it go on."""
+        key = self._key(sig)
+        lock, announcement = self._waiting.pop(key, (None, None))
+        try:
+            if self._impl.check_cachable(data):
+                self._write(key, self._impl.reduce(data))
+        finally:
+            if lock is not None and announcement is not None:
+                announcement.end()
+                lock.release()
+
+    def _read(self, key: Any, target_context: Any, folders: Iterable[Path]) -> Any:
+        for folder in folders:
+            with contextlib.suppress(*_DAMAGED):
+                found = self._index(folder).load(key)
+                if found is not None:
+                    return self._impl.rebuild(target_context, found)
+        return None
+
+    def _write(self, key: Any, reduced: Any) -> None:
+        """Where there is no room for it, this process at least has what it needs."""
+        with contextlib.suppress(OSError):
+            index = self._index(stores.own())
+            try:
+                index.save(key, reduced)
+            except _DAMAGED:
+                index.flush()
+                index.save(key, reduced)
+
+    @functools.cached_property
+    def _digest(self) -> str:
+        return digest_of(Path(self._function.__code__.co_filename))
+
+    def _file(self, store: Path, ending: str) -> Path:
+        return store / self._digest / f"{self._impl.filename_base}.{ending}"
+
+    def _index(self, store: Path) -> IndexDataCacheFile:
+        folder = store / self._digest
+        if store == stores.own():
+            folder.mkdir(parents=True, exist_ok=True)
+        return IndexDataCacheFile(str(folder), self._impl.filename_base, llvmlite.__version__)
+
+    def _key(self, sig: Any) -> tuple[Any, ...]:
+        types = sig if isinstance(sig, tuple) else sig.args
+        return (sig, *self._own_key, *map(digest_of_layout, _layouts(types)))
+
+    @functools.cached_property
+    def _own_key(self) -> tuple[str, str]:
+        """What is compiled, beside its file: functions made by one text differ by what they closed over."""
+        closed = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
+        code = self._function.__code__.co_code
+        return hashlib.sha256(code).hexdigest(), hashlib.sha256(dumps(closed) if closed else b"").hexdigest()
+
+
+class _Locator(_CacheLocator):  # type: ignore[misc]
+    """Numba asks it for what tells functions of one name in one file apart; `KernelCache` knows the rest."""
+
+    def __init__(self, line: int, file: str) -> None:
+        self._line, self._py_file = line, file
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> _Locator:
+        return cls(function.__code__.co_firstlineno, file)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    def get_cache_path(self) -> str:
+        raise NotImplementedError
+
+    def get_source_stamp(self) -> str:
+        raise NotImplementedError
+
+
+class _Serialized(CompileResultCacheImpl):  # type: ignore[misc]
+    """Compiled functions as bytes."""
+
+    _locator_classes: Final = (_Locator,)
+
+
+def _layouts(types: Iterable[Any]) -> Iterator[type]:
+    """The layouts of tables among types, and of the tables in these."""
+    for one in types:
+        if isinstance(one, numba.types.BaseNamedTuple):
+            yield one.instance_class
+            yield from _layouts(one.types)

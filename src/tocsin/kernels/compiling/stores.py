@@ -1,0 +1,98 @@
+"""Where do compiled kernels lie? In stores: folders of kernels by processor level, then by the digest of their text.
+
+The user's own store is written to, and what is compiled there is for the user's own processor. Others are only read:
+the one that an installed wheel brings, and those that `TOCSIN_KERNELS` names, as an archive shipped with a Spark job.
+They hold kernels for a level, which all processors that reach it can run.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import llvmlite.binding as llvm
+from numba.core import config
+from numba.core.codegen import get_host_cpu_features
+
+SHIPPED: Final = Path(__file__).parents[1] / "compiled"
+"""The store of an installed wheel; a checkout has none."""
+
+VARIABLE: Final = "TOCSIN_KERNELS"
+"""The environment variable that names further stores, as PATH names folders."""
+
+_V3: Final = "sse4.2 avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave"
+LEVELS: Final[Mapping[str, frozenset[str]]] = {
+    "x86-64-v4": frozenset(f"{_V3} avx512f avx512bw avx512cd avx512dq avx512vl".split()),
+    "x86-64-v3": frozenset(_V3.split()),
+}
+"""Levels of x86-64, the highest first, and the features that they ask for. The names are LLVM's."""
+
+
+@functools.cache
+def target() -> str:
+    """What this process compiles for: a level, where Numba was told one, or this very processor."""
+    if config.CPU_NAME in LEVELS and config.CPU_FEATURES == "":
+        return str(config.CPU_NAME)
+    name, features = config.CPU_NAME or llvm.get_host_cpu_name(), config.CPU_FEATURES or get_host_cpu_features()
+    known_by = hashlib.sha256(f"{llvm.get_process_triple()} {name} {features}".encode()).hexdigest()[:16]
+    return f"{platform.machine()}-{name}-{known_by}"
+
+
+@functools.cache
+def levels() -> tuple[str, ...]:
+    """What this process can run: what it compiles for, then the levels that its processor reaches, highest first."""
+    if target() in LEVELS:
+        return (target(),)
+    features = set(get_host_cpu_features().split(","))
+    return (target(), *(name for name, needed in LEVELS.items() if {f"+{one}" for one in needed} <= features))
+
+
+def environment_of(level: str) -> dict[str, str]:
+    """What a process needs in its environment to compile for a level."""
+    return {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""} if level in LEVELS else {}
+
+
+@functools.cache
+def readable() -> tuple[Path, ...]:
+    """The folders, one a store and level, in which a kernel is looked for, in this order."""
+    named = [Path(one) for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
+    others = [store / level for store in (*named, SHIPPED) for level in levels()]
+    return (own(), *(folder for folder in others if folder.is_dir()))
+
+
+@functools.cache
+def own() -> Path:
+    """The folder that this process writes to: below `NUMBA_CACHE_DIR`, or the user's cache.
+
+    Where that cannot be written, a temporary one that lasts as long as the process, and a warning.
+    """
+    chosen = config.CACHE_DIR or os.environ.get("XDG_CACHE_HOME")
+    base = Path(chosen) if chosen else Path("~/.cache").expanduser()
+    folder = (base if config.CACHE_DIR else base / "tocsin") / "kernels" / target()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        warnings.warn(
+            f"tocsin cannot keep compiled kernels in {folder} ({error.strerror}): every process compiles them again; "
+            "let XDG_CACHE_HOME name a folder that can be written",
+            stacklevel=2,
+        )
+        return _temporary()
+    return folder
+
+
+def _temporary() -> Path:
+    kept = tempfile.TemporaryDirectory(prefix="tocsin-kernels-", ignore_cleanup_errors=True)
+    _KEPT.append(kept)  # which removes it when the process ends
+    return Path(kept.name)
+
+
+_KEPT: Final[list[tempfile.TemporaryDirectory[str]]] = []

@@ -1,0 +1,143 @@
+"""Where compiled kernels lie: what is found, what is not, what is damaged, and who waits for whom."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tocsin.kernels.compiling import stores
+from tocsin.kernels.compiling.locks import Lock
+
+KERNEL = """
+from tocsin.kernels.jit import inlined, kernel
+
+@inlined
+def added(number):
+    return number + {added}
+
+@kernel
+def counted(first):
+    total = first
+    for i in range(first):
+        total += added(i)
+    return total
+"""
+
+USE = """
+import sys, time
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(event.data["dispatcher"].py_func.__name__)
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
+from somebody.kernels import counted
+print(counted(10), "counted" in compiled)
+"""
+
+
+def package(folder: Path, added: int = 1) -> Path:
+    """A package with a kernel."""
+    (folder / "somebody").mkdir(parents=True, exist_ok=True)
+    (folder / "somebody" / "__init__.py").touch()
+    (folder / "somebody" / "kernels.py").write_text(KERNEL.format(added=added), "utf-8")
+    return folder
+
+
+def started(where: Path, cache: Path, **others: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), **others}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    environment["PYTHONPATH"] = os.pathsep.join([str(where), str(Path(stores.__file__).parents[3])])
+    command = [sys.executable, "-c", USE]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def used(where: Path, cache: Path, **others: str) -> tuple[str, str]:
+    """What a process that calls the kernel prints: the result, and whether it compiled; and what it complains of."""
+    process = started(where, cache, **others)
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return out.strip(), err
+
+
+def test_what_one_process_compiled_serves_the_next_wherever_the_package_lies(tmp_path: Path) -> None:
+    first, moved = package(tmp_path / "first"), package(tmp_path / "moved")
+
+    assert used(first, tmp_path / "cache")[0] == "65 True"
+    assert used(first, tmp_path / "cache")[0] == "65 False"
+    assert used(moved, tmp_path / "cache")[0] == "65 False"
+    assert used(package(moved, added=2), tmp_path / "cache")[0] == "75 True"
+
+
+@pytest.mark.skipif("x86-64-v3" not in stores.levels(), reason="the processor does not reach the level")
+def test_kernels_of_a_level_serve_a_process_that_compiles_for_its_own_processor(tmp_path: Path) -> None:
+    where = package(tmp_path)
+    at_level = used(where, tmp_path / "made", **stores.environment_of("x86-64-v3"))
+    store = tmp_path / "made" / "tocsin" / "kernels"
+
+    assert at_level[0] == "65 True"
+    assert [folder.name for folder in store.iterdir()] == ["x86-64-v3"]
+    assert used(where, tmp_path / "empty", TOCSIN_KERNELS=str(store))[0] == "65 False"
+    assert used(where, tmp_path / "empty", TOCSIN_KERNELS=str(tmp_path / "nowhere"))[0] == "65 True"
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("left", [0, 10, 300])
+def test_a_damaged_file_is_compiled_anew(tmp_path: Path, ending: str, left: int) -> None:
+    where = package(tmp_path)
+    used(where, tmp_path / "cache")
+    for file in (tmp_path / "cache").rglob(f"*counted*.{ending}"):
+        file.write_bytes(file.read_bytes()[:left])
+
+    assert used(where, tmp_path / "cache")[0] == "65 True"
+    assert used(where, tmp_path / "cache")[0] == "65 False"
+
+
+def test_where_nothing_can_be_written_there_is_one_warning_and_an_answer(tmp_path: Path) -> None:
+    where = package(tmp_path)
+    (tmp_path / "cache").write_text("a file where the folder should be")
+
+    out, err = used(where, tmp_path / "cache")
+
+    assert out == "65 True"
+    assert err.count("tocsin cannot keep compiled kernels") == 1
+
+
+def test_processes_that_start_at_once_compile_once(tmp_path: Path) -> None:
+    where = package(tmp_path)
+    processes = [started(where, tmp_path / "cache") for _ in range(3)]
+
+    printed = sorted(process.communicate()[0].strip() for process in processes)
+
+    assert printed == ["65 False", "65 False", "65 True"]
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from tocsin.kernels.compiling.locks import Lock
+lock = Lock(Path(sys.argv[1]))
+print(flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
+    """However it ends, the next one has it."""
+    path = tmp_path / "lock"
+    process = subprocess.Popen([sys.executable, "-c", HOLDING, str(path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    killed = time.monotonic()
+    process.kill()
+
+    lock = Lock(path)
+
+    assert time.monotonic() - killed < 60
+    lock.release()
+    assert not Lock(path).waited
