@@ -18,7 +18,7 @@ from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Best, parse_index, registrations
 from tocsin.index.alive import everyone
 from tocsin.index.protocols import Builder
-from tocsin.kernels.answers.scores import block_maxima
+from tocsin.kernels.answers.scores import BITS, block_maxima
 
 MATCHERS = [r for r in registrations() if r.question == "all matches"]
 WITH_OPTIONS = (
@@ -137,7 +137,7 @@ def test_leaves_out_none_of_the_best(index, data, count, k):
     compiled = compile_expressions(map(tocsin.parse, texts))
     matcher = index.builder().build(compiled)
     given_events = batch(compiled, [{"a": 3}, {"c": 1}, {"a": 5, "b": 1}, {}])
-    maxima = block_maxima(scores)
+    maxima = block_maxima(scores, BITS)
 
     all_matches = matcher.match(given_events, alive)
     found = matcher.match(given_events, alive, Best.of(k, frozen(scores, np.float64), frozen(maxima, np.float64)))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tocsin
 from tocsin.columns.arrays import frozen
-from tocsin.kernels.answers.scores import block_maxima
+from tocsin.kernels.answers.scores import BITS, block_maxima
 from tocsin.segment.scores import Scores, Version
 
 COUNT = 150
@@ -42,7 +42,7 @@ def test_a_version_is_the_scores_of_its_moment_for_as_long_as_it_is_held(steps):
             held.pop(step[1])[0].users -= 1
         for version, then in held:
             assert version.scores.tolist() == then
-            assert version.maxima.tolist() == block_maxima(np.array(then)).tolist()
+            assert version.maxima.tolist() == block_maxima(np.array(then), BITS).tolist()
         assert [scores.get(number) for number in (0, 1, COUNT - 1)] == [now[0], now[1], now[-1]]
 
 

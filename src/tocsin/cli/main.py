@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 import tocsin
-from tocsin.cli import check, compiling, demo, explaining, indexes, matching
+from tocsin.cli import check, compiling, demo, explaining, indexes, matching, warming
 from tocsin.errors import TocsinError
 
 CLEAN, REJECTS, FAILED, INTERRUPTED = 0, 1, 2, 130
@@ -51,7 +51,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tocsin {tocsin.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (check, matching, explaining, compiling, indexes, demo):
+    for module in (check, matching, explaining, compiling, indexes, warming, demo):
         module.add_command(commands)
     return parser
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.index import Best
-from tocsin.kernels.answers.scores import block_maxima, put_scores
+from tocsin.kernels.answers.scores import BITS, block_maxima, put_scores
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +40,7 @@ class Version:
     def maxima(self) -> NDArray[np.float64]:
         """(S // 64 + 1,) the best score of each block."""
         if self.known_maxima is None:
-            self.known_maxima = frozen(block_maxima(self.scores), np.float64)
+            self.known_maxima = frozen(block_maxima(frozen(self.scores, np.float64), BITS), np.float64)
         return self.known_maxima
 
     def best(self, k: int) -> Best:

@@ -69,7 +69,7 @@ def reordered(
     lengths = (starts[1:] - starts[:-1])[order]
     new_starts = starts_of(lengths, len(order))
     out = np.empty(new_starts[-1], np.int32)
-    copy_programs(starts, program, order, new_starts, out)
+    copy_programs(frozen(starts, np.int64), frozen(program, np.int32), order, new_starts, out)
     return new_starts, frozen(out, np.int32)
 
 

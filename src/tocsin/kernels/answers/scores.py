@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import kernel
 
-_BITS = 6
+BITS: Final = 6
+"""A block of scores is 2**6."""
 
 
 @kernel
-def block_maxima(scores: NDArray[np.float64], bits: int = _BITS) -> NDArray[np.float64]:
+def block_maxima(scores: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
     """(S // 2**bits + 1,) the best of the scores of each 2**bits subscriptions; -inf where there are none."""
     maxima = np.full((len(scores) >> bits) + 1, -np.inf)
     for number in range(len(scores)):
@@ -29,11 +32,11 @@ def put_scores(
     """Change scores, one after the other, and the maxima of their blocks."""
     for i in range(len(numbers)):
         number = numbers[i]
-        block = number >> _BITS
+        block = number >> BITS
         before = scores[number]
         scores[number] = values[i]
         if values[i] >= maxima[block]:
             maxima[block] = values[i]
         elif before == maxima[block]:
-            first = block << _BITS
+            first = block << BITS
             maxima[block] = scores[first : min(first + 64, len(scores))].max()

@@ -83,7 +83,7 @@ class BestFirst:
         self._order = frozen(np.arange(count), np.int32)
         conjunctions = lists.conjunctions.owners
         self._places = kernels.Places(_places(intervals.owners, subscriptions), _places(conjunctions, subscriptions))
-        self._list_maxima = block_maxima(base[conjunctions], int(BLOCK))
+        self._list_maxima = block_maxima(frozen(base[conjunctions], np.float64), int(BLOCK))
         self._changes = _no_changes(count)
         self._told = 0
         self._lock = threading.Lock()

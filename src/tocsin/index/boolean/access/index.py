@@ -47,7 +47,8 @@ from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Verifi
 from tocsin.kernels.programs.memory import new_block, new_verifier
 
 _NONE = frozen(np.empty(0), np.float64)
-_ALL = (0, _NONE, _NONE, np.zeros(1, np.int64), np.empty(0, np.int32), _NONE, _NONE)
+_UNCHOSEN = (frozen(np.zeros(1), np.int64), frozen(np.empty(0), np.int32), _NONE, _NONE)
+_ALL = (0, _NONE, _NONE, *_UNCHOSEN)
 """`Wants` of all matches, but for who is alive."""
 
 _FEW = 1024
@@ -139,15 +140,17 @@ class Access:
 
     def _wants(self, batch: EventBatch, bound: Bound, alive: Alive, best: Best | None) -> tuple[Wants, int]:
         """What is wanted of a batch's matches, and how many intervals were looked at to know."""
-        living = self._everyone if alive is None else alive
+        living = self._everyone if alive is None else frozen(alive, np.uint64)
         if best is None:
             return Wants(living, *_ALL), 0
+        ranked = best.k, frozen(best.scores, np.float64), frozen(best.maxima, np.float64)
         ordered = self._in_order(best)
         if ordered is None:
-            return Wants(living, best.k, best.scores, best.maxima, *_ALL[3:]), 0
+            return Wants(living, *ranked, *_UNCHOSEN), 0
         chosen = ordered.choose(batch, bound, living, best)
-        floors = chosen.starts, chosen.subscriptions, chosen.floors, chosen.list_maxima
-        return Wants(living, best.k, best.scores, best.maxima, *floors), chosen.examined
+        floors = frozen(chosen.floors, np.float64), frozen(chosen.list_maxima, np.float64)
+        found = frozen(chosen.starts, np.int64), frozen(chosen.subscriptions, np.int32)
+        return Wants(living, *ranked, *found, *floors), chosen.examined
 
     def _in_order(self, best: Best) -> BestFirst | None:
         """The singles in the order of the base of the scores, where that pays; made anew when there is another base."""

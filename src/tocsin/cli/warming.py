@@ -1,0 +1,42 @@
+"""tocsin warm: every kernel compiled ahead, for this machine, an image, or a cluster."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tocsin.cli.progress import ShareBar
+from tocsin.cli.rejects import counted
+from tocsin.kernels.compiling.stores import LEVELS, SHIPPED, VARIABLE, own
+from tocsin.warming import warm
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("warm", help="compile every kernel ahead, so that no first answer waits")
+    parser.add_argument(
+        "--into", metavar="FOLDER", help=f"a folder for others, which {VARIABLE} may name (default: the user's cache)"
+    )
+    parser.add_argument(
+        "--level",
+        metavar="LEVEL",
+        help=f"with --into: for all processors of a level, {' or '.join(LEVELS)} (default: this processor)",
+    )
+    parser.add_argument("--processes", type=int, metavar="N", help="so many at once (default: one a core)")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    into = None if given.into is None else Path(given.into)
+    with ShareBar("compiling kernels") as bar:
+        compiled = warm(
+            into,
+            level=given.level,
+            processes=given.processes,
+            progress=lambda done, functions: bar.update(done, f", {functions:,} functions"),
+        )
+    where = own() if into is None else into
+    if compiled:
+        print(f"{counted(compiled, 'function')} compiled, kept in {where}")
+    else:
+        print(f"nothing to compile: all kernels are in {SHIPPED if SHIPPED.is_dir() else where}")
+    return 0

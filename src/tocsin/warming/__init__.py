@@ -1,0 +1,5 @@
+"""How is everything compiled ahead? By using it: samples of all uses, in processes that share a store of kernels."""
+
+from tocsin.warming.processes import warm
+
+__all__ = ["warm"]

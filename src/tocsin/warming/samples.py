@@ -1,0 +1,201 @@
+"""What must be compiled for everything that a user may do? What these uses compile: each is some calls of the API.
+
+A kernel that none of them leads to is compiled when a user first needs it; a test asks that there be none.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from tocsin.engine import Engine, match, sample
+from tocsin.index import registrations
+from tocsin.index.protocols import THE_BEST_FIRST, Registration
+from tocsin.model.ranking import Ranking, Relaxed, Top
+from tocsin.model.values import Range
+from tocsin.records import Conjunctions, SparseEvents
+
+_PLAIN: Final = (
+    "model = 'iphone' AND price <= 580",
+    "color IN ('silver', 'gold') AND price BETWEEN 10 AND 90",
+    "price < 100 OR rating IS NOT NULL",
+    "NOT color = 'red' AND stock >= 3 AND price > 5",
+)
+"""What every index but one takes, and `_ORDINARY` what the simplest takes, too."""
+
+_ORDINARY: Final = ("color = 'red' AND size IN (1, 2)", "model = 'a' AND stock BETWEEN 1 AND 9", "NOT color = 'b'")
+
+_RICH: Final = (
+    *_PLAIN,
+    "name LIKE 'ip%' OR name LIKE '%pad%' OR NOT name LIKE '_x%'",
+    "CASEI(ACCENTI(city)) LIKE CASEI('são%') AND MATCHES(name, '(?i)ipad *[0-9]')",
+    "MATCHES(name, 'pad') AND NOT MATCHES(city, '^O')",
+    "A_CONTAINS(tags, ('new', 'sale')) OR A_OVERLAPS(tags, (1, TRUE)) AND NOT A_EQUALS(tags, ('x'))",
+    "A_CONTAINEDBY(tags, ('new', 'old')) OR A_OVERLAPS(tags, words)",
+    "S_INTERSECTS(place, BBOX(-74.3, 40.5, -73.7, 40.9)) AND price > 1",
+    "S_INTERSECTS(place, area)",
+    "price * 1.2 + stock <= 580 AND stock % 2 = 1 AND price DIV 10 > -stock",
+    "price < rating OR name = city OR (price ^ 2) IS NULL",
+    "(price > 100) = (rating > 4) OR used",
+    "seen >= TIMESTAMP('2024-05-31T08:15:00Z') OR seller.since < DATE('2020-01-01')",
+    "rating IS NULL",
+    "TRUE",
+)
+_EVENTS: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "model": "iphone",
+        "price": 550,
+        "color": "gold",
+        "name": "ipad 2",
+        "tags": ["new", "sale"],
+        "place": [-74.0, 40.7],
+    },
+    {"price": 50.5, "rating": 4.5, "stock": 3, "city": "São Paulo", "words": ["new"], "used": True, "size": 1},
+    {"color": "silver", "price": 20, "area": [-75.0, 40.0, -73.0, 41.0], "seller": {"since": "x"}, "tags": [1, True]},
+    {"model": "a", "stock": 5, "name": 'quo"te \u00e9', "other": None, "list": [{"a": 1}], "price": -1e-3},
+)
+_SEEN: Final = datetime.datetime(2024, 6, 1, 12, tzinfo=datetime.UTC)
+_RANKINGS: Final[tuple[Ranking | None, ...]] = (None, Top(2))
+_MANY: Final = 5000
+"""Enough that lists are long, and the best are found by walking them in order of score."""
+
+
+def uses() -> Mapping[str, Callable[[], None]]:
+    """Every use by name; those that take longest to compile come first."""
+    relaxed = [one for one in registrations() if one.question == THE_BEST_FIRST]
+    matchers = [one for one in registrations() if one.question != THE_BEST_FIRST and one.name != "access"]
+    return {
+        "access": _access,
+        **{one.name: lambda one=one: _relaxed(one) for one in relaxed},  # type: ignore[misc]
+        **{one.name: lambda one=one: _matcher(one) for one in matchers},  # type: ignore[misc]
+        "the best of many": _best_of_many,
+        "changes": _changes,
+        "sources": _sources,
+    }
+
+
+def _subscriptions(texts: Iterable[str], weights: bool = False) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [{"id": f"s{n}", "where": text, "score": n / 2} for n, text in enumerate(texts)]
+    return [{**one, "weights": {"price": 2.5}} if weights else one for one in found]
+
+
+def _numbered(texts: Iterable[str]) -> list[dict[str, Any]]:
+    return [{"id": f"n{n}", "where": text} for n, text in enumerate(texts)]
+
+
+def _access() -> None:
+    """The default index over every kind of condition, one by one and in batches, saved, mapped and merged."""
+    events = [*_EVENTS, {"seen": _SEEN, "price": Range(5, 20), "rating": Range(1, 2, contained=True)}]
+    _all_of("access", _RICH, events)
+    match(_subscriptions(_PLAIN[:1]), [{"price": 3}])  # without programs
+
+
+def _matcher(registration: Registration) -> None:
+    """Another index, over what it takes."""
+    texts = _RICH if registration.takes_all else _ORDINARY
+    _all_of(registration.name, texts, [*_EVENTS, {"price": Range(5, 20), "color": "red"}])
+
+
+def _all_of(index: str, texts: tuple[str, ...], events: list[dict[str, Any]]) -> None:
+    engine = Engine(index)
+    engine.subscribe_many(_subscriptions(texts))
+    with tempfile.TemporaryDirectory() as folder:
+        engine.save(folder)
+        for one in (engine, Engine.load(folder)):
+            for ranking in _RANKINGS:
+                one.match_batch(events, ranking=ranking)
+                for event in events:
+                    one.match(event, ranking=ranking)
+            match(folder, events, lists=True)
+        engine.unsubscribe("s0")
+        engine.match_batch(events, ranking=Top(1))
+        engine.merge()
+        engine.match_batch(events)
+
+
+def _relaxed(registration: Registration) -> None:
+    """Rankings by what holds, over a structure of intervals: by its cursors, and by a look at everything."""
+    rich = _subscriptions(_RICH, weights=True)
+    wide = [
+        {"id": f"w{n}", "where": f"price BETWEEN {n % 90} AND {n % 90 + 9} AND stock > {n % 7}"} for n in range(2000)
+    ]
+    rare = [{"id": f"r{n}", "where": f"p{n % 600} BETWEEN 1 AND 3 AND q{n % 7} >= {n % 5}"} for n in range(2000)]
+    for held in (rich, [*rich, *wide], wide, rare):
+        engine = Engine(registration.name)
+        engine.subscribe_many(held)
+        engine.unsubscribe(held[0]["id"])
+        events = [*_EVENTS, {"price": Range(5, 20)}, {"p3": 2, "q3": 9}, {"price": 45, "stock": 9}]
+        for ranking in (Relaxed(2), Relaxed(2, drop=("price",)), Relaxed(1, combine="max"), Relaxed(1, combine=sum)):
+            engine.match_batch(events * 20, ranking=ranking)
+            engine.match(events[0], ranking=ranking)
+
+
+def _best_of_many() -> None:
+    """The best k where lists are so long that they are walked in order of score; scores that change."""
+    texts = [f"price <= {n % 50}" if n % 2 else f"price > {n % 50} AND stock = {n % 3}" for n in range(_MANY)]
+    engine = Engine()
+    engine.subscribe_many(_subscriptions(texts))
+    for number in (1, 2):
+        engine.match_batch(_EVENTS, ranking=Top(2))
+        engine.rescore(f"s{number}", 9e9)
+        engine.subscribe(f"t{number}", "price > 3")
+
+
+def _changes() -> None:
+    """Subscriptions that come one by one, go, and become a segment; some of several segments."""
+    engine = Engine(delta_limit=1 << 20, statistics=sample(_EVENTS))
+    for one in _subscriptions(_RICH):
+        engine.subscribe(one["id"], one["where"], score=one["score"])
+    events = [*_EVENTS, {"seen": _SEEN}, {"price": Range(5, 20)}]
+    for gone in ("s1", "s2"):
+        for ranking in (*_RANKINGS, Relaxed(2)):
+            engine.match_batch(events, ranking=ranking)
+            engine.match(events[0], ranking=ranking)
+        engine.rescore("s3", 4.5)
+        engine.unsubscribe(gone)
+        engine.subscribe_many(_numbered(f"price > {n} AND model = 'm{n}'" for n in range(200)))
+    engine.merge()
+    engine.match_batch(events)
+    numbered = Engine()
+    numbered.subscribe_many([{"id": n, "where": f"price > {n}"} for n in range(9)])
+    numbered.subscribe(100, "price > 1")
+    numbered.match_batch(events, ranking=Top(2))
+
+
+def _sources() -> None:
+    """Events and subscriptions in every form that they come in."""
+    subscriptions = _subscriptions(_RICH)
+    predicates = [{"attribute": "price", "op": op, "value": 5.0} for op in ("=", "<>", "<", "<=", ">", ">=")]
+    conjunctions = Conjunctions(pa.table({"id": ["c1", "c2"], "predicates": [predicates[:3], predicates[3:]]}))
+    with tempfile.TemporaryDirectory() as folder:
+        for source in _event_sources(Path(folder)):
+            match(subscriptions, source)
+        text = Path(folder, "subscriptions.jsonl")
+        text.write_text("".join(json.dumps(one) + "\n" for one in subscriptions * 300), "utf-8")
+        match(text, _EVENTS)
+    match(conjunctions, _EVENTS)
+    match(pa.Table.from_pylist(subscriptions), _EVENTS)
+
+
+def _event_sources(folder: Path) -> Iterator[Any]:
+    lines = "".join(json.dumps(one) + "\n" for one in _EVENTS).encode()
+    yield lines + b'{"price": 1, "price": 2}\n\n[1]\n{"a": {"b": [1, {"c": 2}]}, "name": "\\u00e9"}\n'
+    flat = [{key: value for key, value in one.items() if isinstance(value, str | int | float)} for one in _EVENTS]
+    table = pa.Table.from_pylist(flat)
+    yield table.append_column("seen", pa.array([_SEEN] * len(flat))).append_column(
+        "color2", pa.array(["red"] * len(flat)).dictionary_encode()
+    )
+    yield pa.Table.from_pylist([{"tags": ["a", "b"], "place": [1.0, 2.0], "seller": {"since": "x"}}])
+    pyarrow.csv.write_csv(table, folder / "events.csv")
+    yield folder / "events.csv"
+    pyarrow.parquet.write_table(table, folder / "events.parquet")
+    yield folder / "events.parquet"
+    yield SparseEvents(pa.table({"names": [["price", "stock"], ["price"]], "values": [[5.0, 3.0], [7.0]]}))
