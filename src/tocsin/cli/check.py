@@ -5,15 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import Final
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
 from tocsin.cli.sampling import add_sample, sampled
-from tocsin.engine.loading import build_from
+from tocsin.engine.loading import read_part
 from tocsin.errors import ExpressionError, InvalidInput
+from tocsin.kernels.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.model.expression import attributes
 from tocsin.planner import choose
+from tocsin.segment import Segment, assemble
+
+UNPLACED: Final = "placed: not shown, for kernels would be compiled first; `tocsin warm` does that"
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,16 +50,24 @@ def _check_expression(given: argparse.Namespace) -> int:
 
 
 def _check_file(given: argparse.Namespace) -> int:
+    plan = choose(statistics=sampled(given))
     with ShareBar("checking") as bar:
-        segment, rejects = build_from(given.subscriptions, choose(statistics=sampled(given)), progress=bar.update)
+        part, rejects = read_part(given.subscriptions, progress=bar.update)
     for reject in rejects:
         print(describe("subscription", reject), file=sys.stderr)
-    names = segment.matcher.attributes
-    print(f"{counted(len(segment), 'subscription')} accepted, {len(rejects):,} rejected")
+    names = part.compiled.attributes
+    print(f"{counted(len(part), 'subscription')} accepted, {len(rejects):,} rejected")
     print(f"{counted(len(names), 'attribute')}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}")
-    print(f"index: {segment.plan.index} ({segment.plan.reason})")
+    print(f"index: {plan.index} ({plan.reason})")
+    if has_all():
+        _print_places(assemble(part, plan))
+    elif len(part):
+        print(UNPLACED)
+    return 1 if rejects else 0
+
+
+def _print_places(segment: Segment) -> None:
     places = [f"{count:,} {where}" for where, count in segment.matcher.places().items() if count]
     if places:
         print(f"placed: {', '.join(places)}")
         print(f"the best k: {segment.matcher.best_first()}")
-    return 1 if rejects else 0

@@ -7,15 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from tocsin.cli.check import UNPLACED
 from tocsin.engine import explain
-from tocsin.engine.loading import build_from
+from tocsin.engine.loading import read_part
 from tocsin.errors import InvalidInput
+from tocsin.kernels.compiling.stores import has_all
 from tocsin.model.subscription import Reject
 from tocsin.model.values import UNTYPED
 from tocsin.planner import choose
 from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
-from tocsin.segment import Segment
+from tocsin.segment import assemble
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,23 +34,24 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(given: argparse.Namespace) -> int:
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
-    segment, rejects = build_from(given.subscriptions, choose())
-    number = _number(segment, rejects, given.subscriptions, given.id)
-    print(f"subscription {segment.id_of(number)}, event {given.row}:")
-    print(explain(segment.sources.text(number), _event(given.events, given.row)))
-    print(f"index: {segment.place(number)}")
+    part, rejects = read_part(given.subscriptions)
+    number = _number(part.ids, rejects, given.subscriptions, given.id)
+    print(f"subscription {part.ids[number]}, event {given.row}:")
+    print(explain(part.sources[number].as_py(), _event(given.events, given.row)))
+    print(f"index: {assemble(part, choose()).place(number)}" if has_all() else UNPLACED)
     return 0
 
 
-def _number(segment: Segment, rejects: list[Reject], source: str, name: str | None) -> int:
+def _number(ids: pa.Array, rejects: list[Reject], source: str, name: str | None) -> int:
     """The number of the subscription with an id, or of the only one."""
     if name is None:
-        if len(segment) != 1:
-            raise InvalidInput(f"{source} holds {len(segment)} subscriptions; say which with --id")
+        if len(ids) != 1:
+            raise InvalidInput(f"{source} holds {len(ids)} subscriptions; say which with --id")
         return 0
-    for one in (name, int(name)) if _is_integer(name) else (name,):
-        number = segment.number_of(one)
-        if number is not None:
+    strings = pa.types.is_large_string(ids.type)
+    if strings or _is_integer(name):
+        number: int = pc.index(ids, name if strings else int(name)).as_py()
+        if number >= 0:
             return number
     for reject in rejects:
         if str(reject.id) == name:
@@ -55,7 +60,8 @@ def _number(segment: Segment, rejects: list[Reject], source: str, name: str | No
 
 
 def _is_integer(name: str) -> bool:
-    return name.removeprefix("-").isascii() and name.removeprefix("-").isdigit()
+    digits = name.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and abs(int(digits[:20])) < 1 << 63
 
 
 def _event(source: str, row: int) -> Mapping[str, Any]:

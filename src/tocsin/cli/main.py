@@ -11,10 +11,11 @@ import sys
 from collections.abc import Sequence
 
 import tocsin
+from tocsin.__main__ import INTERRUPTED
 from tocsin.cli import check, compiling, demo, explaining, indexes, matching, warming
 from tocsin.errors import TocsinError
 
-CLEAN, REJECTS, FAILED, INTERRUPTED = 0, 1, 2, 130
+CLEAN, REJECTS, FAILED = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,8 +55,3 @@ def make_parser() -> argparse.ArgumentParser:
     for module in (check, matching, explaining, compiling, indexes, warming, demo):
         module.add_command(commands)
     return parser
-
-
-def run() -> None:
-    """The entry point of the installed command."""
-    sys.exit(main())

@@ -95,7 +95,8 @@ class Texts:
     def rank_codes(self, others: Texts) -> NDArray[np.int32]:
         """The place of each of some texts among these, in order: 2 r + 1 is the r-th, 2 r lies just before it."""
         codes = np.empty(len(others), np.int32)
-        locate(self.starts, self.data, others.starts, others.data, codes)
+        if len(others):
+            locate(self.starts, self.data, others.starts, others.data, codes)
         return codes
 
     def to_list(self) -> list[str]:

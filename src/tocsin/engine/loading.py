@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tocsin.errors import RecordError
-from tocsin.index import Plan
+from tocsin.index import Part, Plan
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject
 from tocsin.planner import choose
 from tocsin.records import read_subscriptions
-from tocsin.segment import Segment, SegmentBuilder, Snapshots, open_index
+from tocsin.segment import Segment, SegmentBuilder, Snapshots, assemble, open_index
 
 Progress = Callable[[float | None], None]
 
@@ -39,8 +39,15 @@ def build_from(
 
     Where strings and integers are mixed, the kind that most of them have is kept, strings on a tie.
     """
+    part, rejects = read_part(source, strict=strict, progress=progress)
+    return assemble(part, plan), rejects
+
+
+def read_part(source: Any, *, strict: bool = False, progress: Progress | None = None) -> tuple[Part, list[Reject]]:
+    """The subscriptions that `build_from` makes a segment of, under no index: no kernel is compiled for that."""
     builder = collect(source, strict=strict, progress=progress)
-    return builder.finish(plan), checked_rejects(builder, strict=strict)
+    part = builder.part()
+    return part, checked_rejects(builder, strict=strict)
 
 
 def collect(

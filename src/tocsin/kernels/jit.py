@@ -62,6 +62,7 @@ def _compiled(function: Function, *, cache: bool = False, **options: Any) -> Fun
     compiled: Any = numba.njit(**options)(function)
     if cache:
         compiled._cache = KernelCache(function)  # what Numba's `cache=True` does, with one of its own
+        compiled.compile = compiled._cache.watched(compiled.compile)
     return cast(Function, compiled)
 
 

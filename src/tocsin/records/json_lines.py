@@ -9,7 +9,6 @@ from typing import IO, Any, Final
 import numpy as np
 
 from tocsin.errors import InvalidInput, RecordError
-from tocsin.kernels.reading.json_lines import split_lines
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, SparseChunk, TableChunk
 
@@ -46,11 +45,19 @@ def read_json_lines(stream: IO[bytes], size: int | None) -> Iterator[LinesChunk]
 
 def _split(text: bytes, row: int, number: int, done: float | None) -> LinesChunk:
     """The lines of a text that are not blank."""
-    room = text.count(b"\n") + 1
-    starts, stops, numbers = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    count = split_lines(np.frombuffer(text, np.uint8), starts, stops, numbers)
-    rows = np.arange(row, row + count)
-    return LinesChunk(text, starts[:count], stops[:count], rows, numbers[:count] + number + 1, done)
+    data = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(data == ord("\n"))
+    starts, stops = np.append(0, ends + 1), np.append(ends, len(data))
+    filled = stops > starts
+    begun = np.flatnonzero(filled)
+    for line in begun[_MAY_BE_BLANK[data[starts[begun]]]].tolist():
+        filled[line] = bool(text[starts[line] : stops[line]].strip())
+    lines = np.flatnonzero(filled)
+    return LinesChunk(text, starts[lines], stops[lines], np.arange(row, row + len(lines)), lines + number + 1, done)
+
+
+_MAY_BE_BLANK: Final = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
+"""By the first byte of a line."""
 
 
 def as_records(chunk: Chunk) -> ObjectChunk | TableChunk:

@@ -20,23 +20,29 @@ from tocsin.segment.ids import as_ids
 from tocsin.segment.segment import Segment, Snapshot
 
 
-def assemble(parts: Sequence[Part], order: NDArray[np.int64], plan: Plan) -> Segment:
-    """A segment whose i-th subscription is number `order[i]` of the parts laid end to end; ids must come in order."""
+def laid(parts: Sequence[Part], order: NDArray[np.int64]) -> Part:
+    """The subscriptions number `order[i]` of the parts laid end to end, as one part; ids must come in order."""
     chosen = pa.array(order)
-    whole = Part(
+    return Part(
         all_ids(parts).take(chosen),
         joined([part.compiled for part in parts], order),
         _concatenated([part.sources for part in parts]).take(chosen),
         np.concatenate([np.empty(0), *(part.scores for part in parts)])[order],
-    )
-    return Segment(
-        as_ids(whole.ids),
-        frozen(whole.scores, np.float64),
-        Texts.of_arrow(whole.sources),
-        plan,
-        _matcher(whole, plan),
         _optional([part.payloads for part in parts], parts, chosen),
         _optional([part.weights for part in parts], parts, chosen),
+    )
+
+
+def assemble(part: Part, plan: Plan) -> Segment:
+    """A segment of subscriptions whose ids are in order, under the planned index."""
+    return Segment(
+        as_ids(part.ids),
+        frozen(part.scores, np.float64),
+        Texts.of_arrow(part.sources),
+        plan,
+        _matcher(part, plan),
+        None if part.payloads is None else Texts.of_arrow(part.payloads),
+        None if part.weights is None else Texts.of_arrow(part.weights),
     )
 
 
@@ -59,7 +65,7 @@ def merged(snapshots: Sequence[Snapshot], plan: Plan) -> tuple[Segment, list[NDA
     order = alive[pc.sort_indices(all_ids(parts).take(pa.array(alive))).to_numpy()]
     numbers = np.full(firsts[-1], -1, np.int64)
     numbers[order] = np.arange(len(order))
-    return assemble(parts, order, plan), np.split(numbers, firsts[1:-1])
+    return assemble(laid(parts, order), plan), np.split(numbers, firsts[1:-1])
 
 
 def all_ids(parts: Sequence[Part]) -> pa.Array:
@@ -75,7 +81,7 @@ def require_suitable(plan: Plan, subscription: Subscription) -> None:
         raise UnsuitableIndex(error.reason, error.number, subscription.id) from None
 
 
-def _optional(given: Sequence[pa.Array | None], parts: Sequence[Part], chosen: pa.Array) -> Texts | None:
+def _optional(given: Sequence[pa.Array | None], parts: Sequence[Part], chosen: pa.Array) -> pa.Array | None:
     """Texts that a subscription may have, empty for none; None where nobody has any."""
     if all(one is None for one in given):
         return None
@@ -83,7 +89,7 @@ def _optional(given: Sequence[pa.Array | None], parts: Sequence[Part], chosen: p
         pa.nulls(len(part), pa.large_string()) if one is None else one for one, part in zip(given, parts, strict=True)
     ]
     texts = pc.fill_null(_concatenated(columns), "").take(chosen)
-    return Texts.of_arrow(texts) if pc.any(pc.not_equal(texts, "")).as_py() else None
+    return texts if pc.any(pc.not_equal(texts, "")).as_py() else None
 
 
 def _concatenated(arrays: Sequence[pa.Array]) -> pa.Array:

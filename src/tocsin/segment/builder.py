@@ -19,7 +19,7 @@ from tocsin.index import Part, Plan
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject, Subscription, shown
 from tocsin.records import ConjunctionColumns, SubscriptionChunk, chunk_of
-from tocsin.segment.assembling import all_ids, assemble
+from tocsin.segment.assembling import all_ids, assemble, laid
 from tocsin.segment.ids import Ids, as_ids
 from tocsin.segment.segment import Segment
 
@@ -57,7 +57,11 @@ class SegmentBuilder:
     def finish(
         self, plan: Plan, *, kind: pa.DataType | None = None, keep_last: bool = False, taken: Taken | None = None
     ) -> Segment:
-        """The segment of all that could be taken; `rejects` says what was not. Cost: O(n log n).
+        """The segment of all that could be taken (`part`), under the planned index."""
+        return assemble(self.part(kind=kind, keep_last=keep_last, taken=taken), plan)
+
+    def part(self, *, kind: pa.DataType | None = None, keep_last: bool = False, taken: Taken | None = None) -> Part:
+        """All that could be taken, ids in order; `rejects` says what was not. Cost: O(n log n).
 
         Ids of another kind than `kind` (or most) are rejected, as are ids that are `taken`, and all but the first of
         equal ones (`keep_last`: the last replaces those before it, and nothing is rejected).
@@ -66,8 +70,7 @@ class SegmentBuilder:
         given = self._of_kind(kind)
         parts = [part for _, part in given]
         rows = np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in given)])
-        order = self._distinct(all_ids(parts), rows, keep_last=keep_last, taken=taken)
-        return assemble(parts, order, plan)
+        return laid(parts, self._distinct(all_ids(parts), rows, keep_last=keep_last, taken=taken))
 
     def _of_kind(self, kind: pa.DataType) -> list[tuple[NDArray[np.int64], Part]]:
         """The parts of one kind of ids; the others are rejected."""

@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from tocsin.errors import InvalidInput, TocsinError
-from tocsin.kernels.compiling.stores import LEVELS, VARIABLE, environment_of, levels
+from tocsin.kernels.compiling.stores import LEVELS, VARIABLE, environment_of, has_all, levels, mark_all, own
 from tocsin.warming.samples import uses
 
 Progress = Callable[[float, int], None]
@@ -40,13 +40,17 @@ def warm(
         raise InvalidInput("kernels for a level are for others: say into which folder")
     work = _Work(processes or os.cpu_count() or 1, progress)
     if into is None:
-        return work.compile({})
+        compiled = 0 if has_all() else work.compile({})
+        if compiled:
+            mark_all(own())
+        return compiled
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into, prefix=".warming-") as made:
         compiled = work.compile({**environment_of(level or ""), "NUMBA_CACHE_DIR": made, VARIABLE: ""})
         for folder in Path(made, "kernels").iterdir():
             for lock in folder.rglob("*.lock"):
                 lock.unlink()
+            mark_all(folder)
             shutil.rmtree(into / folder.name, ignore_errors=True)
             folder.rename(into / folder.name)
     return compiled

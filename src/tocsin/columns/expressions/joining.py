@@ -11,13 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen, starts_of
+from tocsin.columns.arrays import Texts, frozen, gathered, starts_of
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
 from tocsin.columns.expressions.payloads import with_strings_numbered
 from tocsin.columns.expressions.pools import Pools
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
-from tocsin.kernels.programs.moving import copy_programs, shift_leaves
 
 _COUNTED: Final = ("leaf_kinds", "set_starts", "pattern_starts", "boxes", "term_starts", "constants", "truth_starts")
 """The arrays that numbers point into."""
@@ -65,12 +64,15 @@ def reordered(
     starts: NDArray[np.int64], program: NDArray[np.int32], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The programs of some expressions, in that order, in CSR form."""
-    order = np.ascontiguousarray(order, np.int64)
-    lengths = (starts[1:] - starts[:-1])[order]
-    new_starts = starts_of(lengths, len(order))
-    out = np.empty(new_starts[-1], np.int32)
-    copy_programs(frozen(starts, np.int64), frozen(program, np.int32), order, new_starts, out)
-    return new_starts, frozen(out, np.int32)
+    places, _ = gathered(starts, order)
+    return starts_of((starts[1:] - starts[:-1])[order], len(order)), frozen(program[places], np.int32)
+
+
+def with_leaves_behind(program: NDArray[np.int32], others: int) -> NDArray[np.int32]:
+    """Programs whose leaves are numbered behind so many others."""
+    is_leaf = program >= 0
+    is_leaf[1:] &= program[:-1] >= 0  # what follows AND or OR says how far it spans
+    return program + is_leaf * np.int32(2 * others)
 
 
 class _Numbers(NamedTuple):
@@ -100,8 +102,7 @@ def _numbers(part: CompiledExpressions, names: Pools, strings: pa.Array, before:
 def _renumbered(arrays: Expressions, numbers: _Numbers) -> Expressions:
     """A part's arrays with the numbers that it has among all parts."""
     before = numbers.before
-    program = arrays.program.copy()
-    shift_leaves(program, before["leaf_kinds"])
+    program = with_leaves_behind(arrays.program, before["leaf_kinds"])
     arguments = arrays.term_arguments.astype(np.int64)
     on_attribute = arrays.term_codes == codes.TERM_ATTRIBUTE
     arguments[on_attribute] = numbers.attributes[arguments[on_attribute]]

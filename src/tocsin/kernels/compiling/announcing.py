@@ -20,16 +20,10 @@ _WORTH_A_LINE_S: Final = 2.0
 
 
 class Announcement:
-    """From when it is made until `end`: kernels within kernels are announced by the outermost."""
-
-    _outermost: Announcement | None = None
+    """From when it is made until `end`."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._bar: tqdm | None = None
-        self._is_outermost = Announcement._outermost is None
-        if not self._is_outermost:
-            return
-        Announcement._outermost = self
         functions = len(_compiled_with(function))
         seconds = functions * _SECONDS_A_FUNCTION
         if seconds < _WORTH_A_LINE_S or sys.stderr is None:
@@ -46,8 +40,6 @@ class Announcement:
 
     def end(self) -> None:
         """It is compiled."""
-        if self._is_outermost:
-            Announcement._outermost = None
         if self._bar is not None:
             event.unregister("numba:compile", self._listener)
             self._bar.close()

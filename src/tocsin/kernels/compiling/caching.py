@@ -23,6 +23,7 @@ from numba.core.serialize import dumps
 from tocsin.kernels.compiling import stores
 from tocsin.kernels.compiling.announcing import Announcement
 from tocsin.kernels.compiling.digests import digest_of, digest_of_layout
+from tocsin.kernels.compiling.interrupting import deferred
 from tocsin.kernels.compiling.locks import Lock
 
 _DAMAGED: Final = (
@@ -48,7 +49,20 @@ class KernelCache(NullCache):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._impl = _Serialized(function)
-        self._waiting: dict[Any, tuple[Lock, Announcement]] = {}
+        self._begun: dict[Any, _Compilation] = {}
+
+    def watched(self, compile_one: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """What a dispatcher compiles by, such that what is begun comes to an end however compiling ends."""
+
+        def compiled(sig: Any) -> Any:
+            with deferred():
+                try:
+                    return compile_one(sig)
+                finally:
+                    if self._begun:
+                        self._end(self._key(sig))
+
+        return compiled
 
     @property
     def cache_path(self) -> str:
@@ -61,29 +75,23 @@ class KernelCache(NullCache):  # type: ignore[misc]
         found = self._read(key, target_context, stores.readable())
         if found is not None:
             return found
-        if key in self._waiting:  # it was interrupted, and is tried again
-            lock, announcement = self._waiting[key]
-            announcement.end()
-        else:
-            lock = Lock(self._file(stores.own(), "lock"))
-            found = self._read(key, target_context, (stores.own(),)) if lock.waited else None
+        lock = Lock(self._file(stores.own(), "lock"))
+        found = self._read(key, target_context, (stores.own(),)) if lock.waited else None
         if found is None:
-            self._waiting[key] = lock, Announcement(self._function)
+            self._begun[key] = _Compilation(self._function, lock)
         else:
             lock.release()
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, and let those who wait for it go on."""
-        key = self._key(sig)
-        lock, announcement = self._waiting.pop(key, (None, None))
-        try:
-            if self._impl.check_cachable(data):
-                self._write(key, self._impl.reduce(data))
-        finally:
-            if lock is not None and announcement is not None:
-                announcement.end()
-                lock.release()
+        """Keep what was compiled."""
+        if self._impl.check_cachable(data):
+            self._write(self._key(sig), self._impl.reduce(data))
+
+    def _end(self, key: Any) -> None:
+        compilation = self._begun.pop(key, None)
+        if compilation is not None:
+            compilation.end()
 
     def _read(self, key: Any, target_context: Any, folders: Iterable[Path]) -> Any:
         for folder in folders:
@@ -126,6 +134,26 @@ class KernelCache(NullCache):  # type: ignore[misc]
         closed = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
         code = self._function.__code__.co_code
         return hashlib.sha256(code).hexdigest(), hashlib.sha256(dumps(closed) if closed else b"").hexdigest()
+
+
+class _Compilation:
+    """From when a function is found in no store until it is compiled, or cannot be."""
+
+    _outermost: _Compilation | None = None
+
+    def __init__(self, function: Callable[..., Any], lock: Lock) -> None:
+        self._lock = lock
+        self._announcement: Announcement | None = None
+        if _Compilation._outermost is None:
+            _Compilation._outermost = self
+            self._announcement = Announcement(function)
+
+    def end(self) -> None:
+        """Let those who wait go on."""
+        self._lock.release()
+        if self._announcement is not None:
+            _Compilation._outermost = None
+            self._announcement.end()
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]

@@ -31,6 +31,15 @@ def digest_of_folder(folder: Path) -> str:
     return hashlib.sha256(texts.encode()).hexdigest()[:16]
 
 
+@functools.cache
+def digest_of_all() -> str:
+    """What the text of all kernels, and of what compiles them ahead, is known by."""
+    texts = ((file, file.read_bytes()) for file in sorted(_TOCSIN.rglob("*.py")))
+    known = [digest_of(file) for file, text in texts if b"from tocsin.kernels.jit import" in text]
+    known.append(hashlib.sha256((_TOCSIN / "warming" / "samples.py").read_bytes()).hexdigest())
+    return hashlib.sha256("".join(known).encode()).hexdigest()[:16]
+
+
 def digest_of_layout(layout: type) -> str:
     """What the folder is known by that a layout is in, beside the kernels that are its own."""
     file = getattr(sys.modules.get(layout.__module__), "__file__", None)

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import os
 import platform
+import sys
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -18,8 +19,11 @@ from pathlib import Path
 from typing import Final
 
 import llvmlite.binding as llvm
+import numba
 from numba.core import config
 from numba.core.codegen import get_host_cpu_features
+
+from tocsin.kernels.compiling.digests import digest_of_all
 
 SHIPPED: Final = Path(__file__).parents[1] / "compiled"
 """The store of an installed wheel; a checkout has none."""
@@ -87,6 +91,20 @@ def own() -> Path:
         )
         return _temporary()
     return folder
+
+
+def has_all() -> bool:
+    """Whether every kernel was compiled ahead: whether some folder is marked to have those of this very text."""
+    return any((folder / _mark()).is_file() for folder in readable())
+
+
+def mark_all(folder: Path) -> None:
+    """Say of a folder that it has every kernel."""
+    (folder / _mark()).touch()
+
+
+def _mark() -> str:
+    return f"all-{digest_of_all()}-{numba.__version__}-{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def _temporary() -> Path:

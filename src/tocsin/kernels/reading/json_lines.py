@@ -54,30 +54,6 @@ ENTRIES, LISTS, ELEMENTS, STRINGS, PENDING = 0, 1, 2, 3, 4
 
 
 @kernel
-def split_lines(
-    text: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], numbers: NDArray[np.int64]
-) -> int:
-    """Find the lines that are not blank: their places, and their numbers counted from 0. Returns how many."""
-    count = 0
-    line = 0
-    start = 0
-    blank = True
-    for i in range(len(text) + 1):
-        if i == len(text) or text[i] == 10:
-            if not blank:
-                starts[count] = start
-                stops[count] = i
-                numbers[count] = line
-                count += 1
-            line += 1
-            start = i + 1
-            blank = True
-        elif text[i] > 32 or (text[i] != 32 and (text[i] < 9 or text[i] > 13)):
-            blank = False
-    return count
-
-
-@kernel
 def read_lines(
     text: NDArray[np.uint8],
     starts: NDArray[np.int64],

@@ -7,13 +7,12 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import empty_runs, frozen
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.joining import reordered
+from tocsin.columns.expressions.joining import reordered, with_leaves_behind
 from tocsin.index.boolean.access.kernels.layouts import Runs
 from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
 from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE, Fields
 from tocsin.kernels import codes
-from tocsin.kernels.programs.moving import shift_leaves
 
 
 def decoded(layout: AccessLayout) -> CompiledExpressions:
@@ -28,8 +27,7 @@ def decoded(layout: AccessLayout) -> CompiledExpressions:
         np.concatenate([singles.highs, rows[:, 2]]),
     )
     count = len(leaves["leaf_kinds"])
-    program = others.program.copy()
-    shift_leaves(program, count + 1)  # behind the ranges and FALSE
+    program = with_leaves_behind(others.program, count + 1)  # the ranges and FALSE
     negated = np.concatenate([np.zeros(len(singles.lows), np.int32), rows[:, 0] & 1])
     literals = 2 * np.arange(count, dtype=np.int32) + negated
     ends = np.flatnonzero(rows[:, 0] & 2) + 1 + len(singles.lows)
