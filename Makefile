@@ -21,15 +21,19 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: demo test unit thorough check lint format bench reproduce clean
 
 demo: $(DEMO)
+	$(BIN)/tocsin warm
 	$(BIN)/tocsin demo $(ARGS)
 
 test: $(DEV)
+	$(BIN)/tocsin warm
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 $(ARGS)
 
 unit: $(DEV)
+	$(BIN)/tocsin warm
 	HYPOTHESIS_PROFILE=unit $(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not spark and not slow" $(ARGS)
 
 thorough: $(DEV)
+	$(BIN)/tocsin warm
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 $(ARGS)
 
 check: $(DEV)

@@ -21,7 +21,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "b1_ranked": lambda given: b1_ranked.rows(given.subscriptions),
     "ir_tree": lambda given: ir_tree.rows(given.subscriptions),
     "bulk": lambda given: bulk.rows(given.subscriptions),
-    "cold": lambda given: cold.rows(given.against, given.times),
+    "cold": lambda given: cold.rows(given.against, given.times, given.wheel, min(given.subscriptions, 100_000)),
 }
 
 
@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=16_384, metavar="N", help="in a batch; default: 16384")
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="cold: a checkout of another version")
     parser.add_argument("--times", type=int, default=1, metavar="N", help="cold: turns; default: 1")
+    parser.add_argument("--wheel", action="store_true", help="cold: build a wheel and install it, too")
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown or not 64 <= given.events <= 16_384:

@@ -1,6 +1,7 @@
-"""What does a first answer cost where nothing is compiled yet? Processes with an empty cache of kernels each.
+"""What does a first answer cost? Each in a process: with nothing compiled, after `tocsin warm`, from a wheel.
 
-With the sources of another version (`--against FOLDER`) both are measured, in turns.
+With the sources of another version (`--against FOLDER`) a checkout's is measured in turns with that. With `--wheel` a
+wheel is built and installed into an environment of its own, which takes minutes. Seconds count from the process's start.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from benchmarks.boolean_workload import UNI, ZIPF
 from benchmarks.rows import Row
+from tocsin.kernels.compiling import stores
 
-_OWN = Path(__file__).parents[1] / "src"
+_ROOT = Path(__file__).parents[1]
 
-_FIRST_ANSWERS = """
-import json, re, resource, sys
+_FIRST_ANSWER = """
+import json, re, resource, sys, time
+begun = time.perf_counter()
 from numba.core import event
 
 counts = [0]
@@ -27,49 +32,110 @@ class Listener(event.Listener):
     def on_end(self, event): pass
 event.register("numba:compile", Listener())
 
-def report(what):
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    print(json.dumps([what, used.ru_utime + used.ru_stime, counts[0]]), flush=True)
-
 import tocsin
 example = re.search("```python\\n(import tocsin\\n.*?)^answer", open(sys.argv[1], encoding="utf-8").read(), re.S | re.M)
 exec(example[1])
-tocsin.match(subscriptions, events)
-report("tocsin.match")
-engine = tocsin.Engine()
-for one in subscriptions:
-    engine.subscribe(one["id"], one["where"])
-engine.match(events[0])
-report("engine.match")
-engine.match(events[0], ranking=tocsin.Top(2))
-report("Top")
-engine.match(events[0], ranking=tocsin.Relaxed(2))
-report("Relaxed")
+what = sys.argv[2]
+if what == "tocsin.match":
+    tocsin.match(subscriptions, events)
+else:
+    engine = tocsin.Engine()
+    for one in subscriptions:
+        engine.subscribe(one["id"], one["where"])
+    ranking = {"engine.match": None, "Top": tocsin.Top(2), "Relaxed": tocsin.Relaxed(2)}[what]
+    engine.match(events[0], ranking=ranking)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps([time.perf_counter() - begun, used.ru_utime + used.ru_stime, counts[0]]), flush=True)
+"""
+_ANSWERS = ("tocsin.match", "engine.match", "Top", "Relaxed")
+
+_RATE = """
+import json, sys
+from benchmarks import b1
+from benchmarks.boolean_workload import UNI, ZIPF
+from benchmarks.calibration import median_seconds
+from tocsin.columns.events.batch import Wanted
+from tocsin.engine.loading import build_from
+from tocsin.planner import choose
+
+workload = {one.name: one for one in (UNI, ZIPF)}[sys.argv[1]]
+segment, _ = build_from(workload.conjunctions(int(sys.argv[2])), choose("access"))
+batch = b1._packed(workload, int(sys.argv[3]), Wanted(segment.matcher.attributes))
+segment.matcher.match(batch)
+print(json.dumps(len(batch) / median_seconds(lambda: segment.matcher.match(batch), 9)))
 """
 
 
-def rows(against: Path | None, times: int = 1) -> Iterator[Row]:
-    """CPU seconds and compilations from an empty cache up to each first answer."""
-    sources = {"here": _OWN} | ({} if against is None else {"before": against / "src"})
-    taken: dict[str, dict[str, float]] = {name: {} for name in sources}
+def rows(against: Path | None, times: int = 1, wheel: bool = False, subscriptions: int = 100_000) -> Iterator[Row]:
+    """Wall and CPU seconds up to each first answer."""
+    yield from _checkouts(against, times)
+    yield from _answers("warm", sys.executable, {})
+    if wheel:
+        yield from _installed()
+    yield from _levels(subscriptions)
+
+
+def _checkouts(against: Path | None, times: int) -> Iterator[Row]:
+    """With an empty cache: here, and before."""
+    sources = {"here": _ROOT / "src"} | ({} if against is None else {"before": against / "src"})
+    taken: dict[str, list[float]] = {name: [] for name in sources}
     for _ in range(times):
         for name, source in sources.items():
-            for what, seconds, compilations in _first_answers(source):
-                least = taken[name].get(what)
-                taken[name][what] = seconds if least is None else min(seconds, least)
-                yield Row("cold", name, what, seconds, "CPU s", f"{compilations:,.0f} compilations by then")
-    for what, seconds in taken["here"].items() if against else ():
-        yield Row("cold", "ratio", what, seconds / taken["before"][what], "", "least of here by least of before")
+            with tempfile.TemporaryDirectory() as cache:
+                first, *others = _answers(name, sys.executable, {"PYTHONPATH": str(source), "XDG_CACHE_HOME": cache})
+            taken[name].append(first.value)
+            yield from (first, *others)
+    if against:
+        ratio = min(taken["here"]) / min(taken["before"])
+        yield Row("cold", "ratio", "tocsin.match", ratio, "", "least CPU seconds of here by least of before")
 
 
-def _first_answers(source: Path) -> Iterator[tuple[str, float, float]]:
-    """README's first example, and three questions to an engine, in a process of their own."""
-    readme = _OWN.parent / "README.md"
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "PYTHONPATH": str(source), "XDG_CACHE_HOME": cache}
-        environment.pop("NUMBA_CACHE_DIR", None)
-        command = [sys.executable, "-c", _FIRST_ANSWERS, str(readme)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    for line in done.stdout.splitlines():
-        what, seconds, compilations = json.loads(line)
-        yield what, seconds, compilations
+def _answers(load: str, python: str, changed: Mapping[str, str]) -> Iterator[Row]:
+    """Each answer from a process of its own; what one compiled the next ones find. At last a command."""
+    environment = {**os.environ, **changed, "TOCSIN_KERNELS": ""}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    for what in _ANSWERS:
+        command = [python, "-c", _FIRST_ANSWER, str(_ROOT / "README.md"), what]
+        out = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        wall, used, compilations = json.loads(out)
+        yield Row("cold", load, what, used, "CPU s", f"{wall:.2f} s of wall time; {compilations:,} compilations")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "s.jsonl").write_text('{"id": "a", "where": "price < 5"}\n', "utf-8")
+        Path(folder, "e.jsonl").write_text('{"price": 3}\n', "utf-8")
+        command = [python, "-m", "tocsin", "match", "s.jsonl", "e.jsonl"]
+        begun = time.perf_counter()
+        subprocess.run(command, env=environment, cwd=folder, capture_output=True, check=True)
+        yield Row("cold", load, "tocsin match", time.perf_counter() - begun, "s", "wall time")
+
+
+def _installed() -> Iterator[Row]:
+    """A wheel, built and installed, and what it answers with nobody's cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True)
+        python = f"{folder}/venv/bin/python"
+        pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        begun = time.perf_counter()
+        subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, str(_ROOT)], check=True)
+        (built,) = Path(folder).glob("*.whl")
+        note = f"{built.stat().st_size / 1e6:.1f} MB: {built.name}"
+        yield Row("cold", "wheel", "building it", time.perf_counter() - begun, "s", note)
+        begun = time.perf_counter()
+        subprocess.run([*pip, "install", str(built)], check=True)
+        yield Row("cold", "wheel", "installing it", time.perf_counter() - begun, "s", "with all that it needs")
+        yield from _answers("wheel", python, {"PYTHONPATH": "", "XDG_CACHE_HOME": f"{folder}/cache"})
+
+
+def _levels(subscriptions: int) -> Iterator[Row]:
+    """The rate of the index, with kernels for a level of processors and for this one, in turns."""
+    targets = ["own", *(one for one in stores.levels() if one in stores.LEVELS)]
+    for workload, events in ((UNI, 16_384), (ZIPF, 1024)):
+        rates: dict[str, list[float]] = {target: [] for target in targets}
+        for _ in range(3):
+            for target in targets:
+                environment = {**os.environ, **stores.environment_of(target)}
+                command = [sys.executable, "-c", _RATE, workload.name, str(subscriptions), str(events)]
+                out = subprocess.run(command, env=environment, cwd=_ROOT, capture_output=True, text=True, check=True)
+                rates[target].append(json.loads(out.stdout))
+        for target in targets:
+            note = f"{max(rates[target]) / max(rates['own']):.2f} of this processor's; the best of three processes"
+            yield Row("levels", workload.name, target, max(rates[target]), "events/s", note)

@@ -40,9 +40,10 @@ def warm(
         raise InvalidInput("kernels for a level are for others: say into which folder")
     work = _Work(processes or os.cpu_count() or 1, progress)
     if into is None:
-        compiled = 0 if has_all() else work.compile({})
-        if compiled:
-            mark_all(own())
+        if has_all():
+            return 0
+        compiled = work.compile({})
+        mark_all(own())
         return compiled
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into, prefix=".warming-") as made:

@@ -132,8 +132,14 @@ def _relaxed(registration: Registration) -> None:
         engine = Engine(registration.name)
         engine.subscribe_many(held)
         engine.unsubscribe(held[0]["id"])
-        events = [*_EVENTS, {"price": Range(5, 20)}, {"p3": 2, "q3": 9}, {"price": 45, "stock": 9}]
-        for ranking in (Relaxed(2), Relaxed(2, drop=("price",)), Relaxed(1, combine="max"), Relaxed(1, combine=sum)):
+        events = [*_EVENTS, {"price": Range(5, 20)}, {"price": 45, "stock": 9}, {f"q{n}": 9 for n in range(7)}]
+        for ranking in (
+            Relaxed(2),
+            Relaxed(500),
+            Relaxed(2, drop=("price",)),
+            Relaxed(1, combine="max"),
+            Relaxed(1, combine=sum),
+        ):
             engine.match_batch(events * 20, ranking=ranking)
             engine.match(events[0], ranking=ranking)
 

@@ -98,6 +98,21 @@ def test_a_damaged_file_is_compiled_anew(tmp_path: Path, ending: str, left: int)
     assert used(where, tmp_path / "cache")[0] == "65 False"
 
 
+def test_what_takes_long_to_compile_is_said(tmp_path: Path) -> None:
+    """On standard error, once a kernel: how long, and what does it ahead."""
+    where = package(tmp_path)
+    file = where / "somebody" / "kernels.py"
+    steps = [f"@inlined\ndef step{n}(number):\n    return number + {n}\n" for n in range(8)]
+    calls = "\n".join(f"        total += step{n}(i)" for n in range(8))
+    text = file.read_text("utf-8").replace("        total += added(i)", calls)
+    file.write_text(text.replace("@kernel", "\n".join(steps) + "\n@kernel"), "utf-8")
+
+    err = used(where, tmp_path / "cache")[1]
+
+    assert err == "tocsin: compiling counted, once: about 3 s; `tocsin warm` does it ahead\n"
+    assert used(where, tmp_path / "cache")[1] == ""
+
+
 def test_where_nothing_can_be_written_there_is_one_warning_and_an_answer(tmp_path: Path) -> None:
     where = package(tmp_path)
     (tmp_path / "cache").write_text("a file where the folder should be")

@@ -1,0 +1,78 @@
+"""The commands where nothing is compiled yet: what needs no kernel compiles none, and an interruption is one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tocsin.__main__ import INTERRUPTED
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "s.jsonl").write_text(
+        '{"id": "a", "where": "n = 1 AND name LIKE \'x%\'"}\n\n  \n{"id": "b", "where": "n >= 1"}\nbad\n'
+    )
+    (tmp_path / "e.jsonl").write_text('{"n": 1}\n')
+    return tmp_path
+
+
+def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """The command with an empty cache of kernels, and no other store."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "TOCSIN_KERNELS": ""}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    command = [sys.executable, "-m", "tocsin", *arguments]
+    return subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def compiled(folder: Path) -> list[str]:
+    return [file.name for file in (folder / "cache").rglob("*.nbc")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("check", "s.jsonl"), 1, "2 subscriptions accepted, 1 rejected\n2 attributes: n, name\n"),
+        (("check", "-e", "n = 1"), 0, "attributes: n"),
+        (("explain", "s.jsonl", "e.jsonl", "--id", "b"), 0, "holds    n >= 1: n = 1\n"),
+        (("index", "list"), 0, "be_tree"),
+    ],
+)
+def test_what_needs_no_kernel_compiles_none(folder: Path, arguments: tuple[str, ...], status: int, said: str) -> None:
+    process = started(folder, *arguments)
+    out, err = process.communicate(timeout=120)
+
+    assert process.returncode == status
+    assert said in out
+    assert "compiling" not in err
+    assert not compiled(folder)
+    if arguments[-1] == "s.jsonl":
+        assert "`tocsin warm`" in out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiled_first", [-1, 0, 1, 3, 6])
+def test_an_interruption_is_one_line_whenever_it_comes(folder: Path, compiled_first: int) -> None:
+    """While modules are imported (-1), and while kernels are compiled, so many of them done."""
+    process = started(folder, "match", "s.jsonl", "e.jsonl")
+    time.sleep(0.3)
+    until = time.monotonic() + 120
+    while len(compiled(folder)) < compiled_first and time.monotonic() < until:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+
+    out, err = process.communicate(timeout=120)
+
+    lines = [line for line in err.splitlines() if "compiling" not in line]
+    assert process.returncode == INTERRUPTED
+    assert len(lines) == 1
+    assert "interrupted" in lines[0]
+    assert out == ""
