@@ -1,7 +1,7 @@
 """What does a first answer cost? Each in a process: with nothing compiled, after `tocsin warm`, from a wheel.
 
 With the sources of another version (`--against FOLDER`) a checkout's is measured in turns with that. With `--wheel` a
-wheel is built and installed into an environment of its own, which takes minutes. Seconds count from the process's start.
+wheel is built and installed into an environment of its own, which takes minutes. Seconds count from a process's start.
 """
 
 from __future__ import annotations

@@ -48,6 +48,27 @@ def test_a_pipe_in_and_out(folder: Path) -> None:
     assert "event 2: line 3" in done.stderr
 
 
+def test_a_stream_is_answered_as_it_comes(folder: Path) -> None:
+    """Each line before the next one is written, and then many at once; input ends long after."""
+    command = [sys.executable, "-m", "tocsin", "match", "s.jsonl", "-"]
+    process = subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for row in range(3):
+        process.stdin.write('{"n": 5}\n')
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline()) == {"event": row, "subscription": "b"}
+    process.stdin.write('{"n": 5}\n' * 5000)
+    process.stdin.flush()
+    rows = [json.loads(process.stdout.readline())["event"] for _ in range(5000)]
+
+    assert rows == list(range(3, 5003))
+    assert process.communicate()[0] == ""
+    assert process.returncode == 0
+
+
 def test_subscriptions_from_a_pipe(folder: Path) -> None:
     """`-` may stand for the subscriptions instead."""
     done = shell(f"cat s.jsonl | {TOCSIN} match - e.jsonl --errors errors.jsonl && false || cat errors.jsonl", folder)

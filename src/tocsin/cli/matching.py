@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
@@ -12,6 +13,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Ranking, Relaxed, Top
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
+from tocsin.records.files import STANDARD
 from tocsin.segment import Snapshots
 
 
@@ -61,6 +63,8 @@ def run(given: argparse.Namespace) -> int:
 
 def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog) -> None:
     request = Request(_ranking(given), given.lists, given.strict, _schema(given.schema))
+    if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
+        list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None), Stats()))
     parts = match_chunks(subscriptions, given.events, request, stats)
     with open_writer(given.out) as writer, ShareBar("matching") as bar:
         writer.write(empty_table(subscriptions, request))

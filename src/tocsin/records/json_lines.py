@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, Final
 
@@ -21,11 +22,10 @@ def read_json_lines(stream: IO[bytes], size: int | None) -> Iterator[LinesChunk]
 
     From a pipe a block is what has arrived, so that a slow stream is answered as it flows.
     """
-    read = getattr(stream, "read1", stream.read)
     rest = bytearray()
     row = number = taken = 0
     while True:
-        block = read(_BLOCK_BYTES)
+        block = _arrived(stream)
         taken += len(block)
         end = block.rfind(b"\n") + 1
         if block and not end:
@@ -41,6 +41,26 @@ def read_json_lines(stream: IO[bytes], size: int | None) -> Iterator[LinesChunk]
         yield chunk
         if not block:
             return
+
+
+def _arrived(stream: IO[bytes]) -> bytes:
+    """What there is to read, a block at most; waits for the first of it. Empty at the end."""
+    read = getattr(stream, "read1", stream.read)
+    block: bytes = read(_BLOCK_BYTES)
+    while block and len(block) < _BLOCK_BYTES and _has_more(stream):
+        more = read(_BLOCK_BYTES - len(block))
+        if not more:
+            break
+        block += more
+    return block
+
+
+def _has_more(stream: IO[bytes]) -> bool:
+    """Whether a pipe or a socket has more by now: it holds some 64 kB, and who writes to it goes on meanwhile."""
+    try:
+        return bool(select.select([stream], [], [], 0)[0])
+    except (OSError, ValueError, TypeError, AttributeError):  # no file, or of a kind that is not waited for
+        return False
 
 
 def _split(text: bytes, row: int, number: int, done: float | None) -> LinesChunk:

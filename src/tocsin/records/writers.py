@@ -52,10 +52,12 @@ class Writer:
         return self
 
     def write(self, table: pa.Table) -> None:
-        """Append a table; the first one fixes the schema."""
+        """Append a table; the first one fixes the schema. On standard output it is seen at once."""
         if self._sink is None:
             self._sink = self._open(table.schema)
         self._sink.write(table)
+        if self._aside is None and self._stream is not None:
+            self._stream.flush()
 
     def _open(self, schema: pa.Schema) -> _Sink:
         if self._format == "csv":
