@@ -138,8 +138,9 @@ def test_integers_sort_by_value_and_strings_by_code_point() -> None:
 
     assert by_number.table["subscription"].to_pylist() == sorted(numbers)
     assert by_text.table["subscription"].to_pylist() == sorted(texts)
-    assert pa.types.is_large_string(by_text.table.schema.field("subscription").type) or pa.types.is_string(
-        by_text.table.schema.field("subscription").type
+    assert by_text.table.schema.field("subscription").type == pa.dictionary(pa.int32(), pa.large_string())
+    assert (
+        by_text.to_pandas()["subscription"].tolist() == by_text.to_polars()["subscription"].to_list() == sorted(texts)
     )
 
 
@@ -184,13 +185,13 @@ def test_stats_add_up() -> None:
     subscriptions = [{"id": n, "where": "n = 1"} for n in range(7)] + [{"id": "bad", "where": "n"}]
     batch = [{"n": 1}, {"n": 2}, {"a": {"b": 1}, "a.b": 1}] * 100
 
-    answer = tocsin.match(subscriptions, batch, index="scan")
+    answer = tocsin.match(subscriptions, batch, index="scan", threads=1)
 
     stats = answer.stats
     assert (stats.subscriptions, stats.events, stats.matches) == (7, 300, 700)
     assert len(answer) == answer.table.num_rows == 700
     assert stats.candidates_examined == stats.verified == 7 * 200
-    assert stats.seconds == pytest.approx(sum(stats.phases.values()))
+    assert 0 < sum(stats.phases.values()) <= stats.seconds
     assert set(stats.phases) == {"compile", "read", "encode", "match"}
     assert [len(answer.subscription_errors), len(answer.event_errors)] == [1, 100]
     assert answer.errors == answer.subscription_errors + answer.event_errors

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pyarrow as pa
 import pytest
 
 import tocsin
-from tocsin.engine import Request, Stats, load_segments
+from tocsin.engine import Request, Stats, load_segments, match_chunks
 from tocsin.engine.matching import answer_of
 
 EVENTS = [{"n": float(i % 5), "s": "x" * (i % 3)} for i in range(3000)]
@@ -23,15 +24,16 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("pairs", [1, 10_000, 10**9])
-def test_pieces_of_any_size_give_one_answer(form, pairs):
-    """However few matches a piece may give, rows, order and lists are those of the whole."""
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_pieces_of_any_size_give_one_answer(form, pairs, threads):
+    """However few matches a piece may give, and however many threads: rows, order and lists are those of the whole."""
     expected = [(i, s["id"]) for i, e in enumerate(EVENTS) for s in sorted(SUBSCRIPTIONS, key=lambda s: s["id"])]
     least = {"s0": 0, "s1": 1, "s2": 2, "s3": 3, "all": 0}
     expected = [(i, name) for i, name in expected if EVENTS[i]["n"] >= least[name]]
     snapshots, _ = load_segments(SUBSCRIPTIONS)
 
     answer, listed = (
-        answer_of(snapshots, FORMS[form], Request(lists=lists, piece_matches=pairs), Stats(), [])
+        answer_of(snapshots, FORMS[form], Request(lists=lists, piece_matches=pairs, threads=threads), Stats(), [])
         for lists in (False, True)
     )
 
@@ -51,3 +53,46 @@ def test_rejects_stay_with_their_rows():
     assert [reject.row for reject in answer.errors] == [0, 1023, 1024, 2999]
     assert answer.stats.events == 3000
     assert [row["event"] for row in answer.table.to_pylist() if row["subscription"] is None] == [0, 1023, 1024, 2999]
+
+
+@pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2"])
+def test_a_number_of_threads_that_is_none(threads):
+    with pytest.raises(tocsin.InvalidInput, match=r"threads is .*; it must be an integer of at least 1"):
+        tocsin.match(SUBSCRIPTIONS, EVENTS, threads=threads)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_an_error_in_one_piece_is_the_answer(threads):
+    """The first bad record in the order of the rows, whichever thread finds its own first; and threads end."""
+    lines = [json.dumps(event) for event in EVENTS]
+    lines[1500], lines[2700] = "{first", "{second"
+
+    with pytest.raises(tocsin.RecordError, match="event 1500"):
+        tocsin.match(SUBSCRIPTIONS, "\n".join(lines).encode(), strict=True, threads=threads)
+    assert not [one for one in threading.enumerate() if one.name.startswith("tocsin_")]
+
+
+def test_a_source_is_read_no_further_than_a_few_pieces_ahead():
+    """Memory stays bounded, however slow an answer is taken."""
+    taken = []
+
+    def numbered():
+        for n in range(100_000):
+            taken.append(n)
+            yield {"n": 1.0}
+
+    class Sized(list):
+        """An iterable that says how long it is."""
+
+        def __len__(self):
+            return 100_000
+
+        def __iter__(self):
+            return numbered()
+
+    snapshots, _ = load_segments(SUBSCRIPTIONS)
+    parts = match_chunks(snapshots, Sized(), Request(threads=2, piece_matches=4000), Stats())
+    next(parts)
+
+    assert len(taken) <= 2 * 16_384
+    assert sum(part.stats.events for part in parts) == 100_000 - 1024

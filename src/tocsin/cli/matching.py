@@ -29,6 +29,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--relaxed", type=int, metavar="K", help="the K subscriptions of which most holds, by weight, for each event"
     )
     parser.add_argument("--lists", action="store_true", help="one record an event, with lists")
+    parser.add_argument("--threads", type=int, metavar="N", help="share the events among so many (default: one a core)")
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
     parser.add_argument("--strict", action="store_true", help="stop at the first bad record")
     parser.add_argument(
@@ -62,7 +63,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog) -> None:
-    request = Request(_ranking(given), given.lists, given.strict, _schema(given.schema))
+    request = Request(_ranking(given), given.lists, given.strict, _schema(given.schema), given.threads)
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None), Stats()))
     parts = match_chunks(subscriptions, given.events, request, stats)

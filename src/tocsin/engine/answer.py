@@ -13,7 +13,7 @@ from tocsin.model.subscription import Reject
 
 @dataclass(slots=True)
 class Stats:
-    """What an answer cost. Seconds are wall time."""
+    """What an answer cost. Seconds are wall time; those of a phase are of all threads together."""
 
     subscriptions: int = 0
     events: int = 0
@@ -25,7 +25,15 @@ class Stats:
 
     def add_time(self, phase: str, seconds: float) -> None:
         self.phases[phase] = self.phases.get(phase, 0.0) + seconds
-        self.seconds += seconds
+
+    def add(self, part: Stats) -> None:
+        """Add what a part of the events cost, but for wall time, which parts may share."""
+        self.events += part.events
+        self.matches += part.matches
+        self.candidates_examined += part.candidates_examined
+        self.verified += part.verified
+        for phase, seconds in part.phases.items():
+            self.add_time(phase, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,8 @@ class Answer:
 
     `table` has a row a match: `event` (row number, int64), `subscription`, and `score` when ranked; or, with
     `lists=True`, a row an event with lists instead (null for an event that was rejected). Order: by event, then id;
-    ranked: by score descending, then id.
+    ranked: by score descending, then id. Ids that are strings are a dictionary column, which reads as plain strings;
+    `table.cast(...)` to `large_string` makes it one, where something (sorting in Arrow) wants that.
 
     It exports itself to whatever reads Arrow: `pa.table(answer)`, `polars.DataFrame(answer)`.
     """

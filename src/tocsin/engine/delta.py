@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -112,7 +113,7 @@ class DeltaSnapshot(Snapshot):
     def part(self) -> Part:
         count = len(self)
         return Part(
-            self.ids_of(np.arange(count)),
+            self.all_ids(),
             self.chains.expressions(),
             pa.array(self.delta.sources[:count], pa.large_string()),
             self.version.scores[:count],
@@ -120,7 +121,10 @@ class DeltaSnapshot(Snapshot):
             pa.array(self.delta.weights[:count], pa.large_string()),
         )
 
-    def ids_of(self, numbers: NDArray[np.int64]) -> pa.Array:
+    def all_ids(self) -> pa.Array:
+        return self.ids_of(np.arange(len(self)))
+
+    def ids_of(self, numbers: NDArray[Any]) -> pa.Array:
         ids = self.delta.ids
         kind = pa.int64() if ids and isinstance(ids[0], int) else pa.large_string()
         return pa.array(self.names_of(numbers), kind)

@@ -174,9 +174,10 @@ class Engine:
         lists: bool = False,
         strict: bool = False,
         schema: Mapping[str, Any] | None = None,
+        threads: int | None = None,
     ) -> Answer:
         """The matches of a source of events, as `tocsin.match` gives them. All see one state of the subscriptions."""
-        request = Request(ranking, lists, strict, schema)
+        request = Request(ranking, lists, strict, schema, threads)
         with self._store.reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [])
 

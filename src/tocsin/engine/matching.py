@@ -18,6 +18,7 @@ from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import load_segments, raise_first
+from tocsin.engine.threads import checked_threads, in_order
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
@@ -34,19 +35,22 @@ class Request:
     lists: bool = False
     strict: bool = False
     schema: Mapping[str, Any] | None = None  # types of the columns of a CSV
+    threads: int | None = None  # None: as many as there are cores
     piece_matches: int = 2_000_000
 
     def __post_init__(self) -> None:
         question_of(self.ranking)  # which refuses what is none
+        object.__setattr__(self, "threads", checked_threads(self.threads))
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What one chunk of events gave: its part of an `Answer`."""
+    """What one piece of the events gave: its part of an `Answer`."""
 
     table: pa.Table
     rejects: list[Reject]
     done: float | None  # share of the source read so far
+    stats: Stats
 
 
 def match(
@@ -58,21 +62,24 @@ def match(
     lists: bool = False,
     strict: bool = False,
     schema: Mapping[str, Any] | None = None,
+    threads: int | None = None,
 ) -> Answer:
     """Match events against subscriptions in one call, nothing kept.
 
     Both come as dicts, JSON lines (bytes, or a path), Arrow tables, pandas or Polars frames, CSV or Parquet paths;
     subscriptions also as a folder that `compile` made. A bad record is reported in `.errors` and the rest served;
-    `strict` raises `RecordError` at the first one. `schema` types the columns of a CSV of events.
+    `strict` raises `RecordError` at the first one. `schema` types the columns of a CSV of events. `threads` share the
+    events, by default one a core; the answer is the same.
 
     >>> answer = match([{"id": "cheap", "where": "price <= 580"}], [{"price": 550}, {"price": 600}])
     >>> answer.table.to_pylist()
     [{'event': 0, 'subscription': 'cheap'}]
     """
-    request, stats = Request(ranking, lists, strict, schema), Stats()
+    request, stats = Request(ranking, lists, strict, schema, threads), Stats()
     begun = time.perf_counter()
     snapshots, rejects = load_segments(subscriptions, index, strict=strict)
-    stats.add_time("compile", time.perf_counter() - begun)
+    stats.seconds = time.perf_counter() - begun
+    stats.add_time("compile", stats.seconds)
     return answer_of(snapshots, events, request, stats, rejects)
 
 
@@ -84,26 +91,51 @@ def answer_of(snapshots: Snapshots, events: Any, request: Request, stats: Stats,
 
 
 def match_chunks(snapshots: Snapshots, events: Any, request: Request, stats: Stats) -> Iterator[Matched]:
-    """Match a source chunk by chunk, adding to `stats` as it goes."""
+    """Match a source piece by piece, adding to `stats` as it goes."""
     stats.subscriptions = len(snapshots)
-    clock = time.perf_counter()
+    begun = time.perf_counter()
     chunks = read_events(events, snapshots.wanted.inside, request.schema)
-    for chunk in pieces(chunks, lambda: _piece_size(request, stats)):
-        clock = _lap(stats, "read", clock)
-        batches, refused = encode_chunk(chunk, snapshots.wanted)
-        rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
-        if request.strict and rejects:
-            raise_first(rejects, "event")
-        clock = _lap(stats, "encode", clock)
-        table = _match_batches(snapshots, batches, request, stats)
-        served = np.concatenate([batch.rows for batch in batches])
-        rows = np.unique(np.concatenate([served, np.array([r.row for r in rejects], np.int64)]))
-        stats.events += len(rows)
-        if request.lists:
-            table = _as_lists(table, rows, served)
-        clock = _lap(stats, "match", clock)
-        yield Matched(table, rejects, chunk.done)
-        clock = time.perf_counter()
+    cut = _timed(pieces(chunks, lambda: _piece_size(request, stats)), stats)
+
+    def answered(chunk: Chunk) -> Matched:
+        return _match_piece(snapshots, chunk, request)
+
+    for part in in_order(cut, answered, request.threads or 1, lambda chunk: chunk.done is None):
+        if request.strict and part.rejects:
+            raise_first(part.rejects, "event")
+        stats.add(part.stats)
+        stats.seconds += time.perf_counter() - begun
+        yield part
+        begun = time.perf_counter()
+    stats.seconds += time.perf_counter() - begun
+
+
+def _timed(chunks: Iterator[Chunk], stats: Stats) -> Iterator[Chunk]:
+    """The same chunks; the time that they take counts as reading."""
+    while True:
+        begun = time.perf_counter()
+        chunk = next(chunks, None)
+        stats.add_time("read", time.perf_counter() - begun)
+        if chunk is None:
+            return
+        yield chunk
+
+
+def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request) -> Matched:
+    """Encode and match a piece of the events. Many threads may do so."""
+    stats = Stats()
+    clock = time.perf_counter()
+    batches, refused = encode_chunk(chunk, snapshots.wanted)
+    rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
+    clock = _lap(stats, "encode", clock)
+    table = _match_batches(snapshots, batches, request, stats)
+    served = np.concatenate([batch.rows for batch in batches])
+    rows = np.unique(np.concatenate([served, np.array([r.row for r in rejects], np.int64)]))
+    stats.events = len(rows)
+    if request.lists:
+        table = _as_lists(table, rows, served)
+    _lap(stats, "match", clock)
+    return Matched(table, rejects, chunk.done, stats)
 
 
 def _piece_size(request: Request, stats: Stats) -> int:
@@ -137,7 +169,8 @@ def _match_batches(snapshots: Snapshots, batches: list[EventBatch], request: Req
     schema = _schema(snapshots, request.ranking, lists=False)
     for batch in batches:
         found = snapshots.find(batch, request.ranking)
-        columns = [pa.array(batch.rows[found.events]), snapshots.ids_of(found.subscriptions)]
+        events = np.repeat(batch.rows, np.diff(found.starts))
+        columns = [pa.array(events), snapshots.ids_column(found.subscriptions)]
         if found.scores is not None:
             columns.append(pa.array(found.scores))
         tables.append(pa.Table.from_arrays(columns, schema=schema))
@@ -160,7 +193,7 @@ def _schema(snapshots: Snapshots, ranking: Ranking | None, lists: bool) -> pa.Sc
     def column(kind: pa.DataType) -> pa.DataType:
         return pa.list_(kind) if lists else kind
 
-    fields = [("event", pa.int64()), ("subscription", column(snapshots.id_type))]
+    fields = [("event", pa.int64()), ("subscription", column(snapshots.id_column))]
     if ranking is not None:
         fields.append(("score", column(pa.float64())))
     return pa.schema(fields)

@@ -1,4 +1,4 @@
-"""Which distinct keys has each group?"""
+"""Which distinct keys has each group, and which come again?"""
 
 from __future__ import annotations
 
@@ -41,3 +41,16 @@ def sorted_groups(
                 kept += 1
     starts[count] = kept
     return starts, ordered[:kept]
+
+
+@kernel
+def repeated(groups: NDArray[np.int64], keys: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of keys that came before in their group; groups are runs. `last` has a place for each key, -1 each."""
+    again = np.empty(len(groups), np.int64)
+    count = 0
+    for i in range(len(groups)):
+        if last[keys[i]] == groups[i]:
+            again[count] = i
+            count += 1
+        last[keys[i]] = groups[i]
+    return again[:count]

@@ -53,6 +53,7 @@ class Writer:
 
     def write(self, table: pa.Table) -> None:
         """Append a table; the first one fixes the schema. On standard output it is seen at once."""
+        table = _without_dictionaries(table)
         if self._sink is None:
             self._sink = self._open(table.schema)
         self._sink.write(table)
@@ -89,6 +90,18 @@ class Writer:
             self._aside.replace(self.path)
         else:
             self._aside.unlink(missing_ok=True)
+
+
+def _without_dictionaries(table: pa.Table) -> pa.Table:
+    """The same with plain values; a file of Arrow's has one dictionary a column, and tables may have several."""
+    return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(kind):
+        return pa.list_(_plain(kind.value_type))
+    plain: pa.DataType = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return plain
 
 
 def _standard_output() -> IO[bytes]:

@@ -3,7 +3,8 @@
 Segments know their ids' ranks among those of all segments, computed when the segments change. An id of what came since
 lies somewhere between two ranks; the few that lie in one gap are compared by themselves.
 
-Of several sources a subscription is known by its *place*: which source, in the upper half, and its number there.
+Of several sources a subscription is known by its *place*: which source, in the upper half, and its number there. Of
+the first source that is the number itself, and where all are of that one, places are int32 as its numbers are.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def ranks_of(all_ids: Sequence[Ids]) -> list[Ranks]:
     return ranks
 
 
-def in_order(sources: Sequence[Snapshot], found: Sequence[Found]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def in_order(sources: Sequence[Snapshot], found: Sequence[Found]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """The places of all that several sources found, one at least, by event, then id; and where each event's begin.
 
     What each found is by event, then number. Cost: linear in the matches of all sources but the one that has most, and
@@ -70,7 +71,7 @@ def in_order(sources: Sequence[Snapshot], found: Sequence[Found]) -> tuple[NDArr
         return merged.starts, merged.places
     starts, numbers, ranks = found[most].starts, found[most].subscriptions, sources[most].ranks
     if not few or ranks is None:
-        return starts, places_of(most, numbers)
+        return starts, numbers if most == 0 else places_of(most, numbers)
     rest = _merged(few, len(starts))
     out_starts, out = np.zeros(len(starts), np.int64), np.empty(len(numbers) + len(rest.places), np.int64)
     merge_into(starts, numbers, ranks, _GAP, most, rest, out_starts, out)
@@ -155,8 +156,10 @@ def places_of(source: int, numbers: NDArray[Any]) -> NDArray[np.int64]:
     return numbers | np.int64(source << _BITS)
 
 
-def by_source(places: NDArray[np.int64]) -> list[tuple[int, Any, NDArray[np.int64]]]:
+def by_source(places: NDArray[Any]) -> list[tuple[int, Any, NDArray[Any]]]:
     """The sources that places are in: each with which of the places are its own, and their numbers."""
+    if places.dtype == np.int32:
+        return [(0, slice(None), places)] if len(places) else []
     sources, numbers = places >> _BITS, places & _NUMBER
     if len(places) and (sources == sources[0]).all():
         return [(int(sources[0]), slice(None), numbers)]

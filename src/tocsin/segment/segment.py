@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -112,7 +112,11 @@ class Snapshot(ABC):
         """Its subscriptions in columns, those that are gone included."""
 
     @abstractmethod
-    def ids_of(self, numbers: NDArray[np.int64]) -> pa.Array:
+    def all_ids(self) -> pa.Array:
+        """The ids by number, those that are gone included."""
+
+    @abstractmethod
+    def ids_of(self, numbers: NDArray[Any]) -> pa.Array:
         """The ids of some."""
 
     @abstractmethod
@@ -148,7 +152,10 @@ class SegmentSnapshot(Snapshot):
     def part(self) -> Part:
         return replace(self.segment.part(), scores=self.version.scores)
 
-    def ids_of(self, numbers: NDArray[np.int64]) -> pa.Array:
+    def all_ids(self) -> pa.Array:
+        return self.arrow_ids
+
+    def ids_of(self, numbers: NDArray[Any]) -> pa.Array:
         return self.arrow_ids.take(pa.array(numbers))
 
     def as_segment(self, plan: Plan) -> Segment:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -80,14 +80,39 @@ class Snapshots:
         starts = starts_of(np.bincount(events, minlength=len(batch)), len(batch))
         return Found(starts, places[order], examined, verified, scores[order])
 
-    def scores_of(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    def scores_of(self, places: NDArray[Any]) -> NDArray[np.float64]:
         """The subscriptions' scores, as they were at this moment."""
         scores = np.empty(len(places))
         for source, own, numbers in by_source(places):
             scores[own] = self._snapshots[source].version.scores[numbers]
         return scores
 
-    def ids_of(self, places: NDArray[np.int64]) -> pa.Array:
+    @property
+    def id_column(self) -> pa.DataType:
+        """The type of a column of ids: int64, or a dictionary of strings."""
+        return self.id_type if pa.types.is_integer(self.id_type) else pa.dictionary(pa.int32(), self.id_type)
+
+    def ids_column(self, places: NDArray[Any]) -> pa.Array:
+        """The subscriptions' ids as a column, without a copy of strings where one source has all of them.
+
+        Else of few subscriptions each string is looked up once, and of many the sources' ids are laid end to end.
+        """
+        if pa.types.is_integer(self.id_type):
+            return self.ids_of(places)
+        chosen = by_source(places)
+        if len(chosen) == 1:
+            source, _, numbers = chosen[0]
+            return _dictionary(numbers, self._snapshots[source].all_ids())
+        if len(places) < sum(map(len, self._snapshots)) // _FEW:
+            distinct, numbers = np.unique(places, return_inverse=True)
+            return _dictionary(numbers, self.ids_of(distinct))
+        firsts = np.cumsum([0, *map(len, self._snapshots)])
+        numbers = np.empty(len(places), np.int32)
+        for source, own, some in chosen:
+            numbers[own] = firsts[source] + some
+        return _dictionary(numbers, pa.concat_arrays([one.all_ids() for one in self._snapshots]))
+
+    def ids_of(self, places: NDArray[Any]) -> pa.Array:
         """The subscriptions' ids."""
         chosen = by_source(places)
         ids = [self._snapshots[source].ids_of(numbers) for source, _, numbers in chosen]
@@ -101,3 +126,11 @@ class Snapshots:
         """So many more users of these versions of the scores; -1 for one less."""
         for one in self._snapshots:
             one.version.users += users
+
+
+_FEW: Final = 8
+"""Sorting so small a share of as many as there are ids takes less time than a copy of the ids."""
+
+
+def _dictionary(numbers: NDArray[Any], ids: pa.Array) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32, copy=False)), ids, safe=False)

@@ -69,6 +69,7 @@ class Wanted:
         self.names: set[str] | None = None if names is None else set()
         self.ordered: list[str] = []  # the wanted names, in a numbering that only grows
         self.numbers: dict[str, int] = {}
+        self.numbered: Any = None  # what a reader keeps of names that come again and again
         self._prefixes: set[str] = set()
         self.add(names or ())
 

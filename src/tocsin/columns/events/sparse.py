@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,6 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import Dictionary, EventBatch, ValueStore, Wanted, build_events
 from tocsin.columns.events.scalars import encode_scalars
+from tocsin.kernels.distinct import repeated
 from tocsin.model.subscription import Reject
 
 
@@ -25,14 +28,16 @@ def encode_sparse(names: pa.Array, values: pa.Array, rows: NDArray[np.int64], wa
     }
     good = np.ones(count, bool)
     good[list(refused)] = False
-    names, values = names.filter(pa.array(good)), values.filter(pa.array(good))
+    if refused:
+        names, values = names.filter(pa.array(good)), values.filter(pa.array(good))
     owners = np.repeat(np.flatnonzero(good), lengths[good])
     attributes, texts = _numbered(names.flatten(), wanted)
     for row in np.unique(owners[attributes == _NULL]).tolist():
         refused[row] = "a name is null"
     column = encode_scalars(values.flatten(), Dictionary())
     keep = column.present & (attributes >= 0)
-    for row, attribute in _doubles(owners[keep], attributes[keep]):
+    given: Any = slice(None) if keep.all() else keep
+    for row, attribute in _doubles(owners[given], attributes[given], len(texts)):
         refused.setdefault(row, f"{texts[attribute]}: the attribute comes twice")
     good[list(refused)] = False
     keep &= good[owners]
@@ -40,9 +45,10 @@ def encode_sparse(names: pa.Array, values: pa.Array, rows: NDArray[np.int64], wa
     rejects += [
         Reject(int(rows[owners[i]]), None, texts[attributes[i]], reason) for i, reason in column.problems if keep[i]
     ]
-    entries = np.bincount(owners[keep], minlength=count)[good]
+    kept: Any = slice(None) if keep.all() else keep  # no copies where nothing is left out
+    entries = np.bincount(owners[kept], minlength=count)[good]
     starts = np.concatenate([[0], np.cumsum(entries)])
-    events = build_events(starts, attributes[keep], column.types[keep], column.payloads[keep], ValueStore())
+    events = build_events(starts, attributes[kept], column.types[kept], column.payloads[kept], ValueStore())
     return EventBatch(events, texts, [], rows[good], sorted(rejects, key=lambda reject: reject.row))
 
 
@@ -55,28 +61,37 @@ def _lengths(lists: pa.Array) -> NDArray[np.int64]:
     return lengths.astype(np.int64)
 
 
+class _Names(NamedTuple):
+    """A dictionary of names, and what each is among those that were wanted then."""
+
+    dictionary: pa.Array
+    wanted: int  # how many were
+    table: NDArray[np.int64]  # the number of each name, and in the last place, which index -1 finds, that of null
+    texts: list[str]
+
+
 def _numbered(names: pa.Array, wanted: Wanted) -> tuple[NDArray[np.int64], list[str]]:
-    """The number of each name among the wanted ones that come, and those."""
+    """The number of each name among the wanted ones that come, and those. Chunks of one table share a dictionary."""
     if not pa.types.is_dictionary(names.type):
         names = names.dictionary_encode()
-    texts: list[str] = []
-    numbers: dict[str, int] = {}
-    table = [_NULL]  # the last place, which index -1 finds, is for null
-    for name in reversed(names.dictionary.to_pylist()):
-        if name is None or name not in wanted:
-            table.append(_NULL if name is None else _UNWANTED)
-            continue
-        if name not in numbers:  # a dictionary may hold a name twice
-            numbers[name] = len(texts)
-            texts.append(name)
-        table.append(numbers[name])
+    known = wanted.numbered
+    if known is None or known.wanted != len(wanted.ordered) or not known.dictionary.equals(names.dictionary):
+        known = wanted.numbered = _names(names.dictionary, wanted)
     places = pc.fill_null(names.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-    return np.array(table[::-1], np.int64)[places] if len(places) else np.empty(0, np.int64), texts
+    return known.table[places], known.texts
 
 
-def _doubles(owners: NDArray[np.int64], attributes: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """The events and attributes of which an event has several."""
-    order = np.lexsort((attributes, owners))
-    owners, attributes = owners[order], attributes[order]
-    again = (owners[1:] == owners[:-1]) & (attributes[1:] == attributes[:-1])
-    return list(zip(owners[1:][again].tolist(), attributes[1:][again].tolist(), strict=True))
+def _names(dictionary: pa.Array, wanted: Wanted) -> _Names:
+    numbers: dict[str, int] = {}  # a dictionary may hold a name twice
+    count = len(wanted.ordered)
+    table = [
+        _NULL if name is None else numbers.setdefault(name, len(numbers)) if name in wanted else _UNWANTED
+        for name in dictionary.to_pylist()
+    ]
+    return _Names(dictionary, count, np.array([*table, _NULL], np.int64), list(numbers))
+
+
+def _doubles(owners: NDArray[np.int64], attributes: NDArray[np.int64], count: int) -> list[tuple[int, int]]:
+    """The events and attributes of which an event has several; `owners` ascend."""
+    again = repeated(owners, attributes, np.full(count, -1, np.int64))
+    return list(zip(owners[again].tolist(), attributes[again].tolist(), strict=True))

@@ -1,0 +1,51 @@
+"""How do several threads share work that must come out in order? Each takes the next piece; a few lie ready."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
+from typing import TypeVar
+
+from tocsin.errors import InvalidInput
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def checked_threads(threads: int | None) -> int:
+    """How many threads: as many as are asked for, or as there are cores for this process."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise InvalidInput(f"threads is {threads!r:.40}; it must be an integer of at least 1, or None for all cores")
+    return threads
+
+
+def in_order(
+    items: Iterator[Item], work: Callable[[Item], Result], threads: int, is_live: Callable[[Item], bool]
+) -> Iterator[Result]:
+    """What work gives of each item, in their order; items are taken by the caller's thread, a few ahead.
+
+    Where the first is live, as from a pipe, each is answered before the next one is waited for. No thread is begun for
+    one item alone.
+    """
+    few = list(islice(items, 1))
+    if threads > 1 and few and not is_live(few[0]):
+        few += islice(items, 1)
+    if len(few) < 2:
+        yield from map(work, chain(few, items))
+        return
+    pool = ThreadPoolExecutor(threads, "tocsin")
+    running: deque[Future[Result]] = deque()
+    try:
+        for item in chain(few, items):
+            running.append(pool.submit(work, item))
+            if len(running) > 2 * threads:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
