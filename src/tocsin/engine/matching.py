@@ -145,7 +145,7 @@ def _piece_size(request: Request, stats: Stats) -> int:
     return max(_SMALLEST_PIECE, min(int(request.piece_matches / (stats.matches / stats.events + 1)), CHUNK_ROWS))
 
 
-_FIRST_PIECE: Final = 1024
+_FIRST_PIECE: Final = 256
 _SMALLEST_PIECE: Final = 64
 
 
