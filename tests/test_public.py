@@ -100,7 +100,7 @@ def test_the_keywords_of_match() -> None:
 
     assert list(parameters) == ["subscriptions", "events", "ranking", "index", "lists", "strict", "schema", "threads"]
     kinds = [parameter.kind for parameter in parameters.values()]
-    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 5
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 6
 
 
 def test_the_tree_of_errors() -> None:

@@ -29,7 +29,7 @@ def test_the_parameters_are_a_contract() -> None:
         "unsubscribe": "id",
         "rescore": "id score",
         "match": "event * ranking",
-        "match_batch": "events * ranking lists strict schema",
+        "match_batch": "events * ranking lists strict schema threads",
         "explain": "id event",
         "payload": "id",
         "save": "folder",
@@ -330,12 +330,12 @@ def test_a_merge_makes_one_segment_and_changes_no_answer(index: str, delta_limit
     for number in range(0, 100, 4):
         engine.unsubscribe(number)
         engine.rescore(number + 1, 7)
-    before = engine.match_batch([{"n": n} for n in range(11)], ranking=tocsin.Top(20)).table
+    before = engine.match_batch([{"n": n} for n in range(11)], ranking=tocsin.Top(20)).table.to_pylist()
 
     for _ in range(2):
         engine.merge()
 
-        assert engine.match_batch([{"n": n} for n in range(11)], ranking=tocsin.Top(20)).table == before
+        assert engine.match_batch([{"n": n} for n in range(11)], ranking=tocsin.Top(20)).table.to_pylist() == before
         assert (engine.stats.subscriptions, engine.stats.delta, len(engine.stats.segments)) == (75, 0, 1)
     assert engine.stats.plan.index in ("scan", "access") if index == "auto" else engine.stats.plan.index == index
     assert engine.stats.plan.reason

@@ -137,8 +137,7 @@ def test_integers_sort_by_value_and_strings_by_code_point() -> None:
     by_text = tocsin.match([{"id": t, "where": "TRUE"} for t in texts], [{}])
 
     assert by_number.table["subscription"].to_pylist() == sorted(numbers)
-    assert by_number.table["subscription"].cast("int64").to_pylist() == sorted(numbers)
-    assert by_number.to_pandas()["subscription"].tolist() == by_number.to_polars()["subscription"].to_list()
+    assert by_number.table.schema.field("subscription").type == pa.int64()
     assert by_text.table["subscription"].to_pylist() == sorted(texts)
     assert by_text.table.schema.field("subscription").type == pa.dictionary(pa.int32(), pa.large_string())
     assert (

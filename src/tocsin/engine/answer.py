@@ -42,8 +42,8 @@ class Answer:
 
     `table` has a row a match: `event` (row number, int64), `subscription`, and `score` when ranked; or, with
     `lists=True`, a row an event with lists instead (null for an event that was rejected). Order: by event, then id;
-    ranked: by score descending, then id. Ids are a dictionary column, which reads as plain ids, in pandas and
-    Polars too; `table["subscription"].cast("large_string")` (or `"int64"`) is a plain one, for sorting in Arrow.
+    ranked: by score descending, then id. Ids that are strings are a dictionary column, which reads as plain ids, in
+    pandas and Polars too; `table["subscription"].cast("large_string")` is a plain one, for sorting in Arrow.
 
     It exports itself to whatever reads Arrow: `pa.table(answer)`, `polars.DataFrame(answer)`.
     """

@@ -156,7 +156,8 @@ class SegmentSnapshot(Snapshot):
         return self.arrow_ids
 
     def ids_of(self, numbers: NDArray[Any]) -> pa.Array:
-        return self.arrow_ids.take(pa.array(numbers))
+        ids = self.segment.ids
+        return self.arrow_ids.take(pa.array(numbers)) if isinstance(ids, Texts) else pa.array(ids.take(numbers))
 
     def as_segment(self, plan: Plan) -> Segment:
         """The same one with these scores, under its own plan."""

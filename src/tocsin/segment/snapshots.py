@@ -89,15 +89,19 @@ class Snapshots:
 
     @property
     def id_column(self) -> pa.DataType:
-        """The type of a column of ids."""
-        return pa.dictionary(pa.int32(), self.id_type)
+        """The type of a column of ids: int64, or a dictionary of strings."""
+        return self.id_type if pa.types.is_integer(self.id_type) else pa.dictionary(pa.int32(), self.id_type)
 
     def ids_column(self, places: NDArray[Any]) -> pa.Array:
-        """The subscriptions' ids as a column: numbers, beside the ids of a source as they are, where one has all.
+        """The subscriptions' ids as a column; strings are numbers, beside the ids of a source where one has all.
 
-        Else of few subscriptions each id is looked up once, and of many the sources' ids are laid end to end.
+        Else of few subscriptions each string is looked up once, and of many the sources' ids are laid end to end.
         """
+        if pa.types.is_integer(self.id_type):
+            return self.ids_of(places)
         chosen = by_source(places)
+        if not chosen:
+            return _dictionary(places, pa.array([], self.id_type))
         if len(chosen) == 1:
             source, _, numbers = chosen[0]
             return _dictionary(numbers, self._snapshots[source].all_ids())
