@@ -2,7 +2,7 @@
 #   make demo     the pipeline on local Spark over a year of real flights (about two minutes)
 #   make test     every test; the slowest are named at the end
 #   make unit     few examples of the tests that are quick and need no Spark: a minute, once kernels are compiled
-#   make thorough every test, eighty times as many examples (hours)
+#   make thorough every test, a hundred times as many examples (hours)
 #   make check    format, lint, types, imports, doctests, links
 #   make bench    benchmarks          make format  let ruff rewrite files
 #   make reproduce  the papers' figures (minutes)
