@@ -26,6 +26,21 @@ def sparse(events: list[dict], *, as_dictionary: bool = False, skip: int = 0):
     return encode_sparse(names.slice(skip), values.slice(skip), rows, WANTED)
 
 
+def test_a_name_that_is_wanted_meanwhile_is_read_from_then_on():
+    """Another thread may be half-way through wanting it when a source's names are numbered."""
+    wanted = Wanted(["a"])
+    names = pa.array([["a", "late"]]).cast(pa.list_(pa.string()))
+    names = pa.ListArray.from_arrays(names.offsets, names.values.dictionary_encode())
+    values, rows = pa.array([[1.0, 2.0]]), np.arange(1)
+
+    wanted.ordered.append("late")  # what `add` does first
+    assert encode_sparse(names, values, rows, wanted).attributes == ["a"]
+    wanted.ordered.pop()
+    wanted.add(["late"])
+
+    assert encode_sparse(names, values, rows, wanted).attributes == ["a", "late"]
+
+
 @given(EVENTS, st.booleans(), st.integers(0, 2))
 def test_means_what_the_objects_mean(events, as_dictionary, skip):
     """Values, absence and problems, with plain or dictionary-encoded names, sliced or not."""

@@ -36,7 +36,7 @@ def encode_sparse(names: pa.Array, values: pa.Array, rows: NDArray[np.int64], wa
         refused[row] = "a name is null"
     column = encode_scalars(values.flatten(), Dictionary())
     keep = column.present & (attributes >= 0)
-    given: Any = slice(None) if keep.all() else keep
+    given = _places(keep)
     for row, attribute in _doubles(owners[given], attributes[given], len(texts)):
         refused.setdefault(row, f"{texts[attribute]}: the attribute comes twice")
     good[list(refused)] = False
@@ -45,7 +45,7 @@ def encode_sparse(names: pa.Array, values: pa.Array, rows: NDArray[np.int64], wa
     rejects += [
         Reject(int(rows[owners[i]]), None, texts[attributes[i]], reason) for i, reason in column.problems if keep[i]
     ]
-    kept: Any = slice(None) if keep.all() else keep  # no copies where nothing is left out
+    kept = _places(keep)
     entries = np.bincount(owners[kept], minlength=count)[good]
     starts = np.concatenate([[0], np.cumsum(entries)])
     events = build_events(starts, attributes[kept], column.types[kept], column.payloads[kept], ValueStore())
@@ -61,11 +61,16 @@ def _lengths(lists: pa.Array) -> NDArray[np.int64]:
     return lengths.astype(np.int64)
 
 
+def _places(mask: NDArray[np.bool_]) -> Any:
+    """What takes the places of a mask from an array, without a copy where these are all."""
+    return slice(None) if mask.all() else mask
+
+
 class _Names(NamedTuple):
     """A dictionary of names, and what each is among those that were wanted then."""
 
     dictionary: pa.Array
-    wanted: int  # how many were
+    wanted: int  # how many were; `Wanted.add` names one last, so none is counted that was not there yet
     table: NDArray[np.int64]  # the number of each name, and in the last place, which index -1 finds, that of null
     texts: list[str]
 
@@ -75,7 +80,7 @@ def _numbered(names: pa.Array, wanted: Wanted) -> tuple[NDArray[np.int64], list[
     if not pa.types.is_dictionary(names.type):
         names = names.dictionary_encode()
     known = wanted.numbered
-    if known is None or known.wanted != len(wanted.ordered) or not known.dictionary.equals(names.dictionary):
+    if known is None or known.wanted != len(wanted.names or ()) or not known.dictionary.equals(names.dictionary):
         known = wanted.numbered = _names(names.dictionary, wanted)
     places = pc.fill_null(names.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
     return known.table[places], known.texts
@@ -83,7 +88,7 @@ def _numbered(names: pa.Array, wanted: Wanted) -> tuple[NDArray[np.int64], list[
 
 def _names(dictionary: pa.Array, wanted: Wanted) -> _Names:
     numbers: dict[str, int] = {}  # a dictionary may hold a name twice
-    count = len(wanted.ordered)
+    count = len(wanted.names or ())
     table = [
         _NULL if name is None else numbers.setdefault(name, len(numbers)) if name in wanted else _UNWANTED
         for name in dictionary.to_pylist()
