@@ -249,6 +249,16 @@ def test_check_of_an_expression(capfd: Any) -> None:
     assert wrong[2].rstrip().endswith("^")
 
 
+@pytest.mark.parametrize("name", [2**63 - 1, -(2**63), 7])
+def test_explain_finds_an_id_of_any_size(files: Path, capfd: Any, name: int) -> None:
+    """Integers are read from the command line as they are in the file."""
+    (files / "numbered.jsonl").write_text(f'{{"id": {name}, "where": "n = 1"}}\n{{"id": 1, "where": "n = 2"}}\n')
+
+    status, out, _ = run(capfd, "explain", "numbered.jsonl", "events.jsonl", "--id", f"{name}")
+
+    assert (status, out.splitlines()[0]) == (0, f"subscription {name}, event 0:")
+
+
 def test_explain_says_why(files: Path, capfd: Any) -> None:
     """It shows whether the event matches and which condition fails."""
     matches = run(capfd, "explain", "subs.jsonl", "events.jsonl", "--id", "b")

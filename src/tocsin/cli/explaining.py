@@ -61,7 +61,7 @@ def _number(ids: pa.Array, rejects: list[Reject], source: str, name: str | None)
 
 def _is_integer(name: str) -> bool:
     digits = name.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and abs(int(digits[:20])) < 1 << 63
+    return digits.isascii() and digits.isdigit() and len(digits.lstrip("0")) < 20 and -(1 << 63) <= int(name) < 1 << 63
 
 
 def _event(source: str, row: int) -> Mapping[str, Any]:
