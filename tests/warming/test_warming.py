@@ -76,6 +76,9 @@ def test_a_level_that_there_is_not(tmp_path: Path, capfd: pytest.CaptureFixture[
     with pytest.raises(InvalidInput, match="say into which folder"):
         warm(level=next(one for one in stores.levels() if one in stores.LEVELS))
 
+    with pytest.raises(InvalidInput, match="processes is 0; it must be an integer of at least 1"):
+        warm(tmp_path, processes=0)
+
     assert main(["warm", "--level", "nonsense", "--into", str(tmp_path)]) == 2
     assert "level is 'nonsense'" in capfd.readouterr().err
     assert not list(tmp_path.iterdir())

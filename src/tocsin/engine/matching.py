@@ -18,7 +18,7 @@ from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import load_segments, raise_first
-from tocsin.engine.threads import checked_threads, in_order
+from tocsin.engine.threads import in_order, workers
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
@@ -40,7 +40,7 @@ class Request:
 
     def __post_init__(self) -> None:
         question_of(self.ranking)  # which refuses what is none
-        object.__setattr__(self, "threads", checked_threads(self.threads))
+        workers(self.threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def match_chunks(snapshots: Snapshots, events: Any, request: Request, stats: Sta
     def answered(chunk: Chunk) -> Matched:
         return _match_piece(snapshots, chunk, request)
 
-    for part in in_order(cut, answered, request.threads or 1, lambda chunk: chunk.done is None):
+    for part in in_order(cut, answered, workers(request.threads), lambda chunk: chunk.done is None):
         if request.strict and part.rejects:
             raise_first(part.rejects, "event")
         stats.add(part.stats)
@@ -193,7 +193,7 @@ def _schema(snapshots: Snapshots, ranking: Ranking | None, lists: bool) -> pa.Sc
     def column(kind: pa.DataType) -> pa.DataType:
         return pa.list_(kind) if lists else kind
 
-    fields = [("event", pa.int64()), ("subscription", column(snapshots.id_column))]
+    fields = [("event", pa.int64()), ("subscription", column(snapshots.ids_column_type))]
     if ranking is not None:
         fields.append(("score", column(pa.float64())))
     return pa.schema(fields)

@@ -15,13 +15,13 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def checked_threads(threads: int | None) -> int:
-    """How many threads: as many as are asked for, or as there are cores for this process."""
-    if threads is None:
+def workers(count: int | None, what: str = "threads") -> int:
+    """How many workers: as many as are asked for, or as there are cores for this process; raises `InvalidInput`."""
+    if count is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InvalidInput(f"threads is {threads!r:.40}; it must be an integer of at least 1, or None for all cores")
-    return threads
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InvalidInput(f"{what} is {count!r:.40}; it must be an integer of at least 1, or None for all cores")
+    return count
 
 
 def in_order(

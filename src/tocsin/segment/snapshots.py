@@ -88,7 +88,7 @@ class Snapshots:
         return scores
 
     @property
-    def id_column(self) -> pa.DataType:
+    def ids_column_type(self) -> pa.DataType:
         """The type of a column of ids: int64, or a dictionary of strings."""
         return self.id_type if pa.types.is_integer(self.id_type) else pa.dictionary(pa.int32(), self.id_type)
 

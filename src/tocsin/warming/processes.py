@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
+from tocsin.engine.threads import workers
 from tocsin.errors import InvalidInput, TocsinError
-from tocsin.kernels.compiling.stores import LEVELS, VARIABLE, environment_of, has_all, levels, mark_all, own
+from tocsin.kernels.compiling.stores import LEVELS, NONE, VARIABLE, environment_of, has_all, levels, mark_all, own
 from tocsin.warming.samples import uses
 
 Progress = Callable[[float, int], None]
@@ -31,14 +32,15 @@ def warm(
 
     In the folder lies what `TOCSIN_KERNELS` may name: `level` is one of `LEVELS`, or None for this processor alone. It
     is complete or not there. Returns how many functions were compiled; 0 where nothing was missing. Cost: some three
-    minutes of CPU. Raises `InvalidInput` for a level that there is not, or that this processor does not reach.
+    minutes of CPU. Raises `InvalidInput` for a level that there is not, or that this processor does not reach, and for
+    less than one process (None: one a core).
     """
     if level is not None and level not in set(LEVELS) & set(levels()):
         known = ", ".join(one for one in levels() if one in LEVELS) or "none of those"
         raise InvalidInput(f"level is {level!r}; there are {', '.join(LEVELS)}, and this processor reaches {known}")
     if level is not None and into is None:
         raise InvalidInput("kernels for a level are for others: say into which folder")
-    work = _Work(processes or os.cpu_count() or 1, progress)
+    work = _Work(workers(processes, "processes"), progress)
     if into is None:
         if has_all():
             return 0
@@ -47,7 +49,7 @@ def warm(
         return compiled
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into, prefix=".warming-") as made:
-        compiled = work.compile({**environment_of(level or ""), "NUMBA_CACHE_DIR": made, VARIABLE: ""})
+        compiled = work.compile({**environment_of(level or ""), "NUMBA_CACHE_DIR": made, VARIABLE: NONE})
         for folder in Path(made, "kernels").iterdir():
             for lock in folder.rglob("*.lock"):
                 lock.unlink()

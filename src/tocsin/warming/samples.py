@@ -29,7 +29,7 @@ _PLAIN: Final = (
     "price < 100 OR rating IS NOT NULL",
     "NOT color = 'red' AND stock >= 3 AND price > 5",
 )
-"""What every index but one takes, and `_ORDINARY` what the simplest takes, too."""
+"""Conditions on numbers and strings, with OR and NOT."""
 
 _ORDINARY: Final = ("color = 'red' AND size IN (1, 2)", "model = 'a' AND stock BETWEEN 1 AND 9", "NOT color = 'b'")
 

@@ -123,6 +123,31 @@ def test_where_nothing_can_be_written_there_is_one_warning_and_an_answer(tmp_pat
     assert err.count("tocsin cannot keep compiled kernels") == 1
 
 
+def test_where_nothing_is_compiled_nothing_is_written_and_nobody_is_warned(tmp_path: Path) -> None:
+    """As with an installed wheel, and a home that cannot be written."""
+    where = package(tmp_path)
+    used(where, tmp_path / "made")
+    (tmp_path / "cache").write_text("a file where the folder should be")
+
+    out, err = used(where, tmp_path / "cache", TOCSIN_KERNELS=str(tmp_path / "made" / "tocsin" / "kernels"))
+
+    assert (out, err) == ("65 False", "")
+
+
+def test_a_folder_for_others_gets_its_own_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`none` leaves out what a wheel brings, or `tocsin warm --into` would find it all there and write nothing."""
+    monkeypatch.setattr(stores, "SHIPPED", tmp_path)
+    brought = tmp_path / stores.target()
+    brought.mkdir()
+
+    for given, read in (("", True), (stores.NONE, False)):
+        monkeypatch.setenv(stores.VARIABLE, given)
+        stores.readable.cache_clear()
+        assert (brought in stores.readable()) == read
+    monkeypatch.undo()
+    stores.readable.cache_clear()
+
+
 def test_processes_that_start_at_once_compile_once(tmp_path: Path) -> None:
     where = package(tmp_path)
     processes = [started(where, tmp_path / "cache") for _ in range(3)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
@@ -22,6 +22,8 @@ _WORTH_A_LINE_S: Final = 2.0
 class Announcement:
     """From when it is made until `end`."""
 
+    _has_hinted: ClassVar[bool] = False
+
     def __init__(self, function: Callable[..., Any]) -> None:
         self._bar: tqdm | None = None
         functions = len(_compiled_with(function))
@@ -34,8 +36,8 @@ class Announcement:
             self._listener = _Listener(self._bar)
             event.register("numba:compile", self._listener)
         else:
-            hint = "" if _hinted else "; `tocsin warm` does it ahead"
-            _hinted.append(True)
+            hint = "" if Announcement._has_hinted else "; `tocsin warm` does it ahead"
+            Announcement._has_hinted = True
             print(f"tocsin: {words}: about {seconds:.0f} s{hint}", file=sys.stderr, flush=True)
 
     def end(self) -> None:
@@ -44,9 +46,6 @@ class Announcement:
             event.unregister("numba:compile", self._listener)
             self._bar.close()
             self._bar = None
-
-
-_hinted: Final[list[bool]] = []
 
 
 class _Listener(event.Listener):  # type: ignore[misc]

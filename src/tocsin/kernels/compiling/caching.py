@@ -105,6 +105,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
         """Where there is no room for it, this process at least has what it needs."""
         with contextlib.suppress(OSError):
             index = self._index(stores.own())
+            Path(self.cache_path).mkdir(parents=True, exist_ok=True)
             try:
                 index.save(key, reduced)
             except _DAMAGED:
@@ -119,10 +120,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
         return store / self._digest / f"{self._impl.filename_base}.{ending}"
 
     def _index(self, store: Path) -> IndexDataCacheFile:
-        folder = store / self._digest
-        if store == stores.own():
-            folder.mkdir(parents=True, exist_ok=True)
-        return IndexDataCacheFile(str(folder), self._impl.filename_base, llvmlite.__version__)
+        return IndexDataCacheFile(str(store / self._digest), self._impl.filename_base, llvmlite.__version__)
 
     def _key(self, sig: Any) -> tuple[Any, ...]:
         types = sig if isinstance(sig, tuple) else sig.args

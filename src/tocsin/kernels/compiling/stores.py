@@ -31,6 +31,9 @@ SHIPPED: Final = Path(__file__).parents[1] / "compiled"
 VARIABLE: Final = "TOCSIN_KERNELS"
 """The environment variable that names further stores, as PATH names folders."""
 
+NONE: Final = "none"
+"""As its value: nothing but the user's own store is read, not even what a wheel brings."""
+
 _V3: Final = "sse4.2 avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave"
 LEVELS: Final[Mapping[str, frozenset[str]]] = {
     "x86-64-v4": frozenset(f"{_V3} avx512f avx512bw avx512cd avx512dq avx512vl".split()),
@@ -44,7 +47,8 @@ def target() -> str:
     """What this process compiles for: a level, where Numba was told one, or this very processor."""
     if config.CPU_NAME in LEVELS and config.CPU_FEATURES == "":
         return str(config.CPU_NAME)
-    name, features = config.CPU_NAME or llvm.get_host_cpu_name(), config.CPU_FEATURES or get_host_cpu_features()
+    name = config.CPU_NAME or llvm.get_host_cpu_name()
+    features = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES
     known_by = hashlib.sha256(f"{llvm.get_process_triple()} {name} {features}".encode()).hexdigest()[:16]
     return f"{platform.machine()}-{name}-{known_by}"
 
@@ -66,20 +70,28 @@ def environment_of(level: str) -> dict[str, str]:
 @functools.cache
 def readable() -> tuple[Path, ...]:
     """The folders, one a store and level, in which a kernel is looked for, in this order."""
-    named = [Path(one) for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
-    others = [store / level for store in (*named, SHIPPED) for level in levels()]
-    return (own(), *(folder for folder in others if folder.is_dir()))
+    given = os.environ.get(VARIABLE, "")
+    if given == NONE:
+        return (_users(),)
+    stores = [*(Path(one) for one in given.split(os.pathsep) if one), SHIPPED]
+    others = [store / level for store in stores for level in levels()]
+    return (_users(), *(folder for folder in others if folder.is_dir()))
+
+
+def _users() -> Path:
+    """Below `NUMBA_CACHE_DIR`, or the user's cache."""
+    if config.CACHE_DIR:
+        return Path(config.CACHE_DIR, "kernels", target())
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tocsin" / "kernels" / target()
 
 
 @functools.cache
 def own() -> Path:
-    """The folder that this process writes to: below `NUMBA_CACHE_DIR`, or the user's cache.
+    """The folder that this process writes to, asked for when there is something to write: the user's.
 
     Where that cannot be written, a temporary one that lasts as long as the process, and a warning.
     """
-    chosen = config.CACHE_DIR or os.environ.get("XDG_CACHE_HOME")
-    base = Path(chosen) if chosen else Path("~/.cache").expanduser()
-    folder = (base if config.CACHE_DIR else base / "tocsin") / "kernels" / target()
+    folder = _users()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
