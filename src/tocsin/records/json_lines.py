@@ -46,13 +46,12 @@ def read_json_lines(stream: IO[bytes], size: int | None) -> Iterator[LinesChunk]
 def _arrived(stream: IO[bytes]) -> bytes:
     """What there is to read, a block at most; waits for the first of it. Empty at the end."""
     read = getattr(stream, "read1", stream.read)
-    block: bytes = read(_BLOCK_BYTES)
-    while block and len(block) < _BLOCK_BYTES and _has_more(stream):
-        more = read(_BLOCK_BYTES - len(block))
-        if not more:
-            break
-        block += more
-    return block
+    arrived: list[bytes] = [read(_BLOCK_BYTES)]
+    left = _BLOCK_BYTES - len(arrived[0])
+    while arrived[-1] and left and _has_more(stream):
+        arrived.append(read(left))
+        left -= len(arrived[-1])
+    return b"".join(arrived)
 
 
 def _has_more(stream: IO[bytes]) -> bool:
