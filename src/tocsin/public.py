@@ -1,0 +1,58 @@
+"""What does `import tocsin` give? All public names, imported when one is asked for: that takes a second."""
+
+from tocsin.engine import Answer, Engine, EngineStats, Matches, Stats, explain, match, sample
+from tocsin.errors import (
+    DuplicateSubscription,
+    ExpressionError,
+    InvalidInput,
+    MissingExtra,
+    RecordError,
+    SegmentError,
+    TocsinError,
+    UnknownIndex,
+    UnknownSubscription,
+    UnsuitableIndex,
+    UnsupportedError,
+)
+from tocsin.index import Statistics
+from tocsin.language import parse, parse_json, to_json, to_text
+from tocsin.model.ranking import Relaxed, Top
+from tocsin.model.subscription import Match, Reject, Report, Subscription
+from tocsin.model.values import Range
+from tocsin.records import Conjunctions, SparseEvents
+
+__all__ = [
+    "Answer",
+    "Conjunctions",
+    "DuplicateSubscription",
+    "Engine",
+    "EngineStats",
+    "ExpressionError",
+    "InvalidInput",
+    "Match",
+    "Matches",
+    "MissingExtra",
+    "Range",
+    "RecordError",
+    "Reject",
+    "Relaxed",
+    "Report",
+    "SegmentError",
+    "SparseEvents",
+    "Statistics",
+    "Stats",
+    "Subscription",
+    "TocsinError",
+    "Top",
+    "UnknownIndex",
+    "UnknownSubscription",
+    "UnsuitableIndex",
+    "UnsupportedError",
+    "explain",
+    "match",
+    "parse",
+    "parse_json",
+    "sample",
+    "to_json",
+    "to_text",
+]
