@@ -82,3 +82,6 @@ def test_a_level_that_there_is_not(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert main(["warm", "--level", "nonsense", "--into", str(tmp_path)]) == 2
     assert "level is 'nonsense'" in capfd.readouterr().err
     assert not list(tmp_path.iterdir())
+    (tmp_path / "file").touch()
+    assert main(["warm", "--into", str(tmp_path / "file")]) == 2
+    assert "it is a file; give a folder" in capfd.readouterr().err

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import counted, refuse_overwriting, reject_log
+from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log
 from tocsin.cli.sampling import add_sample, sampled
 from tocsin.engine.loading import build_from
-from tocsin.errors import InvalidInput
 from tocsin.planner import choose
 from tocsin.segment import write_index
 
@@ -27,8 +25,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(given: argparse.Namespace) -> int:
     plan = choose(given.index, sampled(given))
     refuse_overwriting([given.subscriptions], [given.errors])
-    if Path(given.folder).is_file():
-        raise InvalidInput(f"cannot write {given.folder}: it is a file; give a folder")
+    refuse_file(given.folder)
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
             segment, rejects = build_from(given.subscriptions, plan, progress=bar.update)

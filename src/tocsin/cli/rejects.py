@@ -83,6 +83,12 @@ def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | None]) -> 
         taken.add(Path(name).resolve())
 
 
+def refuse_file(folder: str) -> None:
+    """Raise `InvalidInput` where a file is in the place of a folder that is to be written."""
+    if Path(folder).is_file():
+        raise InvalidInput(f"cannot write {folder}: it is a file; give a folder")
+
+
 def counted(number: int, noun: str) -> str:
     """`1 match`, `2 matches`."""
     plural = noun + ("es" if noun.endswith("ch") else "s")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import counted
+from tocsin.cli.rejects import counted, refuse_file
 from tocsin.kernels.compiling.stores import LEVELS, SHIPPED, VARIABLE, own
 from tocsin.warming import warm
 
@@ -27,6 +27,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(given: argparse.Namespace) -> int:
     into = None if given.into is None else Path(given.into)
+    if into is not None:
+        refuse_file(given.into)
     with ShareBar("compiling kernels") as bar:
         compiled = warm(
             into,
