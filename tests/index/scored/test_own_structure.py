@@ -4,55 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from numpy.typing import NDArray
 
 from tests.contract.test_rankers import built as ranker_of
 from tests.contract.test_rankers import check, every_query, loads
 from tests.index.relaxed.test_work import all_rankings, one_of_few, points, ranges
 from tests.index.relaxed.test_work import check as check_relaxed
+from tests.index.scored.plain_list import plain_lists
 from tocsin.index import registry
-from tocsin.index.scored.kernels.cursors import register
-from tocsin.index.scored.kernels.layouts import EXAMINED, Ranges
-from tocsin.kernels.jit import inlined
-
-NEXT = 0  # the place that is looked at next
-STOP = 1  # where the group ends
-
-
-class PlainLists(NamedTuple):
-    """Intervals by place. G groups, N intervals."""
-
-    starts: NDArray[np.int64]  # (G + 1,)
-    ends: NDArray[np.int32]  # (N, 2)
-
-
-def plain_lists(ranges: Ranges, branching: int) -> PlainLists:
-    return PlainLists(ranges.starts, np.stack([ranges.lows, ranges.highs], axis=1))
-
-
-@inlined
-def open_list(lists: PlainLists, group: int, code: int, state: NDArray[np.int64]) -> None:
-    state[NEXT], state[STOP] = lists.starts[group], lists.starts[group + 1]
-    state[EXAMINED] = 0
-
-
-@inlined
-def next_in_list(lists: PlainLists, code: int, state: NDArray[np.int64]) -> int:
-    while state[NEXT] < state[STOP]:
-        place = state[NEXT]
-        state[NEXT] += 1
-        state[EXAMINED] += 1
-        if lists.ends[place, 0] <= code <= lists.ends[place, 1]:
-            return place
-    return np.int64(-1)
-
-
-register(PlainLists, lambda lists: 3, open_list, next_in_list)
 
 
 @pytest.fixture(scope="module", autouse=True)
