@@ -1,4 +1,4 @@
-"""What do several leaves refer to alike? A set, a box or a pattern that is there more than once is kept once.
+"""What do several leaves refer to alike? A set, a box, a pattern or a term that is there more than once is kept once.
 
 Then leaves that ask the same are the same leaf, and are computed once for a block of events.
 """
@@ -38,7 +38,33 @@ def with_shared_operands(arrays: Expressions) -> Expressions:
     refers = arrays.leaf_kinds == codes.INTERSECTS
     others[refers] = numbers[others[refers]]
     changed["boxes"] = frozen(arrays.boxes[firsts], np.float64)
-    return arrays._replace(leaf_others=frozen(others, np.int32), **changed)
+    return _with_shared_terms(arrays._replace(leaf_others=frozen(others, np.int32), **changed))
+
+
+def _with_shared_terms(arrays: Expressions) -> Expressions:
+    """The same leaves, with equal constants and equal terms once."""
+    numbers, firsts = _distinct(np.arange(len(arrays.constants) + 1), [arrays.constants])
+    arguments = arrays.term_arguments.copy()
+    is_constant = arrays.term_codes == codes.TERM_NUMBER
+    arguments[is_constant] = numbers[arguments[is_constant]]
+    constants = frozen(arrays.constants[firsts], np.float64)
+    columns: list[NDArray[Any]] = [arrays.term_codes, arguments, arrays.term_transforms]
+    numbers, firsts = _distinct(arrays.term_starts, columns)
+    members, _ = gathered(arrays.term_starts, firsts)
+    lefts, rights = arrays.leaf_attributes.copy(), arrays.leaf_others.copy()
+    compares = arrays.leaf_kinds == codes.COMPARE
+    has_term = compares | (arrays.leaf_kinds == codes.TERM_IS_NULL)
+    lefts[has_term], rights[compares] = numbers[lefts[has_term]], numbers[rights[compares]]
+    kinds, arguments, transforms = (frozen(column[members], column.dtype) for column in columns)
+    return arrays._replace(
+        leaf_attributes=frozen(lefts, np.int32),
+        leaf_others=frozen(rights, np.int32),
+        constants=constants,
+        term_starts=starts_of(np.diff(arrays.term_starts)[firsts], len(firsts)),
+        term_codes=kinds,
+        term_arguments=arguments,
+        term_transforms=transforms,
+    )
 
 
 def _distinct(starts: NDArray[np.int64], columns: list[NDArray[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
