@@ -6,6 +6,7 @@ number of compiled expressions: `bind` maps both onto each of them.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
@@ -111,12 +112,17 @@ class ValueStore:
     """Where a batch keeps what does not fit an entry: strings, lists, boxes and ranges."""
 
     dictionary: Dictionary = field(default_factory=Dictionary)
-    list_lengths: list[int] = field(default_factory=list)
-    list_types: list[int] = field(default_factory=list)
-    list_payloads: list[int] = field(default_factory=list)
-    list_boxes: list[int] = field(default_factory=list)
-    boxes: list[Bounds] = field(default_factory=list)
-    ranges: list[tuple[int, int]] = field(default_factory=list)
+    list_lengths: array[int] = field(default_factory=lambda: array("q"))
+    list_types: array[int] = field(default_factory=lambda: array("B"))
+    list_payloads: array[int] = field(default_factory=lambda: array("q"))
+    list_boxes: array[int] = field(default_factory=lambda: array("i"))
+    bounds: array[float] = field(default_factory=lambda: array("d"))  # four a box
+    ends: array[int] = field(default_factory=lambda: array("q"))  # two a range
+
+    @property
+    def boxes(self) -> int:
+        """How many boxes there are."""
+        return len(self.bounds) // 4
 
     def entry(self, value: Value) -> tuple[int, int]:
         """The type and payload of any value."""
@@ -155,12 +161,17 @@ class ValueStore:
         """Store a range: its ends or, of one that is to be contained, its ends the other way round."""
         kind, low = (codes.INSTANT, _FIRST_INSTANT) if value.lo is None else self.scalar(value.lo)
         kind, high = (kind, _LAST_INSTANT) if value.hi is None else self.scalar(value.hi)
-        self.ranges.append((low, high) if value.contained else (high, low))
-        return codes.RANGED + kind, len(self.ranges) - 1
+        self.ends.extend((low, high) if value.contained else (high, low))
+        return codes.RANGED + kind, len(self.ends) // 2 - 1
 
     def add_box(self, bounds: Bounds) -> int:
-        self.boxes.append(bounds)
-        return len(self.boxes) - 1
+        self.bounds.extend(bounds)
+        return self.boxes - 1
+
+    def extend(self, name: str, values: NDArray[Any]) -> None:
+        """Append to one of the arrays, by its name."""
+        own: array[Any] = getattr(self, name)
+        own.frombytes(np.ascontiguousarray(values, own.typecode).tobytes())
 
 
 def build_events(
@@ -177,16 +188,16 @@ def build_events(
         frozen(types, np.uint8),
         frozen(payloads, np.int64),
     )
-    if not store.list_lengths and not store.boxes and not store.ranges:
+    if not store.list_lengths and not store.bounds and not store.ends:
         return Events(*entries, *_NOTHING_STORED)
     return Events(
         *entries,
-        starts_of(store.list_lengths, len(store.list_lengths)),
+        starts_of(np.array(store.list_lengths, np.int64), len(store.list_lengths)),
         frozen(np.array(store.list_types, np.uint8), np.uint8),
         frozen(np.array(store.list_payloads, np.int64), np.int64),
         frozen(np.array(store.list_boxes, np.int32), np.int32),
-        frozen(np.array(store.boxes, np.float64).reshape(-1, 4), np.float64),
-        frozen(np.array(store.ranges, np.int64).reshape(-1, 2), np.int64),
+        frozen(np.array(store.bounds, np.float64).reshape(-1, 4), np.float64),
+        frozen(np.array(store.ends, np.int64).reshape(-1, 2), np.int64),
     )
 
 

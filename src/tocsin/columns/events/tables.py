@@ -176,7 +176,7 @@ class _TableEncoder:
         good[list(self.bad_rows)] = False
         lengths = np.zeros(self.count, np.int64)
         for _, column in self.columns:
-            np.add.at(lengths, column.rows, 1)
+            lengths += np.bincount(column.rows, minlength=self.count)
         lengths[~good] = 0
         starts = np.zeros(self.count + 1, np.int64)
         np.cumsum(lengths, out=starts[1:])

@@ -69,8 +69,8 @@ def _boxes(
         numbers = numbers_of(payloads[starts[chosen][:, None] + np.arange(size)])
         bounds = np.concatenate([numbers, numbers], axis=1) if size == 2 else numbers
         ordered = (bounds[:, 0] <= bounds[:, 2]) & (bounds[:, 1] <= bounds[:, 3])
-        boxes[chosen[ordered]] = len(store.boxes) + np.arange(int(ordered.sum()))
-        store.boxes.extend(map(tuple, bounds[ordered].tolist()))
+        boxes[chosen[ordered]] = store.boxes + np.arange(int(ordered.sum()))
+        store.extend("bounds", bounds[ordered])
     return boxes
 
 
@@ -83,14 +83,16 @@ def _add_sets(
     store: ValueStore,
 ) -> NDArray[np.int64]:
     """Store each list as its sorted distinct elements; returns the list numbers."""
-    order = np.lexsort((payloads, types, owners))
-    owners, types, payloads = owners[order], types[order], payloads[order]
-    distinct = np.ones(len(order), bool)
-    distinct[1:] = (owners[1:] != owners[:-1]) | (types[1:] != types[:-1]) | (payloads[1:] != payloads[:-1])
+    distinct = np.ones(len(owners), bool)
+    ascends = (owners[1:] > owners[:-1]) | ((types[1:] == types[:-1]) & (payloads[1:] > payloads[:-1]))
+    if not ascends.all():  # points mostly do
+        order = np.lexsort((payloads, types, owners))
+        owners, types, payloads = owners[order], types[order], payloads[order]
+        distinct[1:] = (owners[1:] != owners[:-1]) | (types[1:] != types[:-1]) | (payloads[1:] != payloads[:-1])
     lengths = np.bincount(owners[distinct], minlength=len(valid))
     numbers = len(store.list_lengths) + np.cumsum(valid) - 1
-    store.list_lengths.extend(lengths[valid].tolist())
-    store.list_types.extend(types[distinct].tolist())
-    store.list_payloads.extend(payloads[distinct].tolist())
-    store.list_boxes.extend(boxes[valid].tolist())
+    store.extend("list_lengths", lengths[valid])
+    store.extend("list_types", types[distinct])
+    store.extend("list_payloads", payloads[distinct])
+    store.extend("list_boxes", boxes[valid])
     return numbers
