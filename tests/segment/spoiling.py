@@ -24,7 +24,7 @@ from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.errors import SegmentError
 from tocsin.index.boolean.access import Access
-from tocsin.index.boolean.access.kernels.layouts import ANY, AT_LEAST, Scratch
+from tocsin.index.boolean.access.kernels.layouts import ANY, AT_LEAST
 from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.segment import Segment, open_segment, storage, write_segment
 from tocsin.segment.storage import FORMAT, VERSION, read_manifest
@@ -136,8 +136,15 @@ def _another(rng: random.Random, array: np.ndarray, place: int) -> Any:
 def guard_memory() -> None:
     """Lay what an index reads and what it writes between guards, so that a step beyond an array's end is seen."""
     make, load = Access._new_scratch, storage._array
-    Access._new_scratch = lambda self, pairs: Scratch(*map(_guarded_for_writing, make(self, pairs)))  # type: ignore[method-assign]
+    Access._new_scratch = lambda self, pairs: _all_guarded(make(self, pairs))  # type: ignore[method-assign]
     storage._array = lambda *arguments: _guarded_for_reading(load(*arguments))  # type: ignore[assignment]
+
+
+def _all_guarded(table: Any) -> Any:
+    """A table, and the tables within it."""
+    return type(table)(
+        *(_all_guarded(part) if isinstance(part, tuple) else _guarded_for_writing(part) for part in table)
+    )
 
 
 _WRITTEN: list[np.ndarray] = []

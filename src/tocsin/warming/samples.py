@@ -76,6 +76,7 @@ def uses() -> Mapping[str, Callable[[], None]]:
         "access": _access,
         **{one.name: lambda one=one: _relaxed(one) for one in relaxed},  # type: ignore[misc]
         **{one.name: lambda one=one: _matcher(one) for one in matchers},  # type: ignore[misc]
+        "several attributes": _several_attributes,
         "the best of many": _best_of_many,
         "changes": _changes,
         "sources": _sources,
@@ -142,6 +143,14 @@ def _relaxed(registration: Registration) -> None:
         ):
             engine.match_batch(events * 20, ranking=ranking)
             engine.match(events[0], ranking=ranking)
+
+
+def _several_attributes() -> None:
+    """So many on the same attributes that these are keys together; some are then verified as a whole."""
+    texts = [f"model = 'm{n % 9}' AND color IN ('red', 'c{n % 7}') AND price >= {n}" for n in range(_MANY // 5)]
+    either = " OR ".join(f"stock = {n}" for n in range(40))
+    events = [{"model": "m1", "color": "red", "price": 500, "stock": 3}, {"model": "m2", "color": "c1", "price": 9}]
+    match(_subscriptions([*texts, *(f"{text} AND ({either})" for text in texts)]), events)
 
 
 def _best_of_many() -> None:

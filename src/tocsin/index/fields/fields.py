@@ -12,21 +12,24 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen, numbered, starts_of
 from tocsin.columns.expressions.checks import check_below, check_starts, require
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.index.fields.kernels.cells import GRIDS
 from tocsin.index.fields.kernels.key_tables import count_all_keys, needed_fields, raw_keys
 from tocsin.index.fields.kernels.keys import Keys, key_codes
-from tocsin.index.fields.kernels.layouts import ELEMENT, Fields
-from tocsin.kernels import codes
+from tocsin.index.fields.kernels.layouts import CELL, NULL, Fields
 from tocsin.kernels.distinct import sorted_groups
 
 
-def fields_and_keys(compiled: CompiledExpressions, shares: NDArray[np.float64]) -> tuple[Fields, Keys]:
+def fields_and_keys(
+    compiled: CompiledExpressions, shares: NDArray[np.float64], nullable: NDArray[np.bool_] | None = None
+) -> tuple[Fields, Keys]:
     """The fields of all leaves with their operands, and the keys of each leaf as ranges of codes.
 
     `shares` says how many events have each attribute: of the two that a leaf compares, the rarer is what it needs.
-    Cost: O(P log P) for P predicates.
+    Attributes are `nullable` whose absence is a key; by default none. Cost: O(P log P) for P predicates.
     """
     leaves = compiled.arrays
-    starts = starts_of(count_all_keys(leaves), len(leaves.leaf_kinds))
+    with_null = np.zeros(len(compiled.attributes), np.uint8) if nullable is None else nullable.astype(np.uint8)
+    starts = starts_of(count_all_keys(leaves, with_null), len(leaves.leaf_kinds))
     packed = np.empty(starts[-1], np.int64)
     lows, highs = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.int64)
     raw_keys(leaves, starts, packed, lows, highs)
@@ -56,8 +59,9 @@ def check_fields(fields: Fields, attributes: int, transforms: int) -> None:
     check_starts("fields", fields.starts, count)
     require(len(fields.starts) == attributes + 1, "the fields do not fit the attributes")
     require(len(fields.transforms) == count, "the fields differ in length")
-    check_below("kind of a field", fields.kinds, ELEMENT + codes.LIST)
-    check_below("transform of a field", fields.transforms, transforms)
+    check_below("kind of a field", fields.kinds, NULL + 1)
+    check_below("transform of a field", fields.transforms[fields.kinds != CELL], transforms)
+    check_below("grid of a field", fields.transforms[fields.kinds == CELL], GRIDS)
     check_starts("operands", fields.operand_starts, len(fields.operands))
     require(len(fields.operand_starts) == count + 1, "the operands do not fit the fields")
 

@@ -13,7 +13,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.programs.arrays import array_pair_part, array_set_part
 from tocsin.kernels.programs.boxes import box_pair_part, box_part
 from tocsin.kernels.programs.layouts import WALK
-from tocsin.kernels.programs.parts import PARTS, RANGED, signature
+from tocsin.kernels.programs.parts import PARTS, RANGED, address_of, signature
 from tocsin.kernels.programs.patterns import pattern_part
 from tocsin.kernels.programs.ranges import ranged_part
 from tocsin.kernels.programs.terms import compare_part, term_null_part
@@ -45,11 +45,4 @@ def load(parts: int) -> None:
     for kind, function in _FUNCTIONS.items() if parts else ():
         if parts >> kind & 1 and not PARTS[kind]:
             with _LOCK:
-                PARTS[kind] = _address(function)
-
-
-def _address(function: Any) -> int:
-    taken = signature(WALK)
-    function.compile(taken)
-    compiled = function.overloads[taken]
-    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
+                PARTS[kind] = address_of(function, signature(WALK))

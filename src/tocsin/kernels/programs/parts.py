@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -39,3 +39,25 @@ def call_part(typing_context: Any, parts: Any, kind: Any, walk: Any, first: Any,
         return context.get_dummy_value()
 
     return types.none(parts, types.int64, *given), generate
+
+
+@intrinsic
+def call_address(typing_context: Any, address: Any, arguments: Any) -> Any:
+    """Call the function at an address, which takes these and returns nothing."""
+    given = tuple(arguments.types)
+
+    def generate(context: Any, builder: Any, made: Any, values: Any) -> Any:
+        function = context.call_conv.get_function_type(types.none, given)
+        pointer = builder.inttoptr(values[0], function.as_pointer())
+        parts = cgutils.unpack_tuple(builder, values[1], len(given))
+        context.call_conv.call_function(builder, pointer, types.none, given, parts)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, arguments), generate
+
+
+def address_of(function: Any, given: tuple[Any, ...]) -> int:
+    """Where the code of a function for arguments of these types lies; it is compiled if need be."""
+    function.compile(given)
+    compiled = function.overloads[given]
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

@@ -85,7 +85,7 @@ OUT_OF_RANGE: dict[str, Spoil] = {
     "one program twice": lambda damaged: one_of(I + "programs.owners", 1, int(damaged.array(I + "programs.owners")[0]))(
         damaged
     ),
-    "kind of a field": one_of(I + "fields.kinds", 0, 12),
+    "kind of a field": one_of(I + "fields.kinds", 0, 13),
     "kinds of all fields": all_of(I + "fields.kinds", 255),
     "transform of a field": one_of(I + "fields.transforms", 0, 60_000),
     "transform just beyond": one_of(I + "fields.transforms", 0, 2),

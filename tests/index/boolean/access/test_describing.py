@@ -40,9 +40,13 @@ RARE_A = Statistics({"a": 0.001, "b": 1.0}, "given")
         ("A_CONTAINS(a, ('x')) AND b = 1", "looked for under a with 'x', then verified"),
         ("a LIKE 'x%' AND b = 1", "looked for under a LIKE 'x%', then verified"),
         ("a LIKE '_%' AND b <> 1", "looked for under a a string, then verified"),
-        ("S_INTERSECTS(a, BBOX(0, 0, 1, 1)) AND b = 1", "looked for under a present, then verified"),
+        (
+            "S_INTERSECTS(a, BBOX(0, 0, 0.9, 0.4)) AND b = 1",
+            "looked for under a in [0, 0.5] x [0, 0.5] or a in [0.5, 1] x [0, 0.5], then verified",
+        ),
         ("(a = 1 OR a > 3) AND b = 1", "looked for under a > 3 or a = 1, then verified"),
-        ("b IS NULL", "verified on every event"),
+        ("b IS NULL", "looked for under b IS NULL, then verified"),
+        ("b + 1 IS NULL", "verified on every event"),
         ("FALSE", "never satisfied"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,14 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.leaf_order import eager_first
 from tocsin.columns.expressions.shared_operands import with_shared_operands
 from tocsin.columns.expressions.subsets import subset
+from tocsin.index.boolean.access.compounds import Compounded, Known, compounded, with_literals
 from tocsin.index.boolean.access.kernels import placing
 from tocsin.index.boolean.access.kernels.clustering import cluster
 from tocsin.index.boolean.access.kernels.layouts import (
     NARROW,
     NARROW_HIGHEST,
     WIDE,
+    Compounds,
     Conjunctions,
     Lists,
     Postings,
@@ -27,12 +29,17 @@ from tocsin.index.boolean.access.kernels.layouts import (
 )
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.boolean.access.pricing import price
+from tocsin.index.boolean.access.schemas import FILTER, VERIFY
 from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.fields.kernels.key_tables import named_attributes
-from tocsin.index.fields.kernels.keys import Keys, Shares, guessed_shares, literal_costs
+from tocsin.index.fields.kernels.keys import Keys, Shares, guessed_shares, key_costs, literal_costs
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE, Fields
 from tocsin.index.statistics import Statistics, attribute_shares
+from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
+
+_MOST_NULLABLE: Final = 32
+_COMMON: Final = 0.5
 
 
 class _Costs(NamedTuple):
@@ -51,26 +58,41 @@ def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -
     known = _costs(compiled, statistics)
     lists = placing.place_all(leaves, known.literals)
     keyed = _program_keys(leaves, lists, known)
+    compounds = _compounds(leaves, lists, keyed, known)
+    lists[compounds.owners] = placing.COMPOUND
+    keyed = keyed[lists[keyed[:, 0]] != placing.COMPOUND]
     singles, conjunctions = _singles(leaves, lists, known), _conjunctions(leaves, lists, known)
     runs, postings, programs = _programs(lists, keyed, len(known.fields.kinds))
-    whole = Lists(known.fields, *singles, *conjunctions, runs, postings, programs)
-    return AccessLayout(len(compiled), whole, eager_first(subset(compiled, whole.programs.owners)))
+    written = eager_first(subset(compiled, programs.owners))
+    under = _with_programs(compounds, programs, written.arrays)
+    whole = Lists(known.fields, *singles, *conjunctions, runs, postings, programs, *under)
+    return AccessLayout(len(compiled), whole, written)
 
 
 def literal_prices(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.float64]:
-    """What each literal, `leaf * 2 + negated`, costs as an access predicate."""
-    return _costs(compiled, statistics).literals
+    """What each literal, `leaf * 2 + negated`, costs as an access predicate on an attribute that is there."""
+    return _costs(compiled, statistics, most_nullable=0).literals
 
 
-def _costs(compiled: CompiledExpressions, statistics: Statistics | None) -> _Costs:
+def _costs(compiled: CompiledExpressions, statistics: Statistics | None, most_nullable: int = _MOST_NULLABLE) -> _Costs:
     """Number the fields, sort their operands, turn keys into codes and price every literal."""
     leaves = compiled.arrays
     named = named_attributes(leaves, len(compiled.attributes))
     shares = attribute_shares(compiled.attributes, named, statistics)
-    fields, keys = fields_and_keys(compiled, shares)
+    fields, keys = fields_and_keys(compiled, shares, _nullable(leaves, shares, most_nullable))
     guessed = guessed_shares(keys.fields, keys.lows, keys.highs, fields.operand_starts)
     known = price(compiled, fields, shares, guessed, statistics)
     return _Costs(fields, keys, known, literal_costs(leaves, keys, known))
+
+
+def _nullable(leaves: Expressions, shares: NDArray[np.float64], most: int) -> NDArray[np.bool_]:
+    """The attributes whose absence is worth a key: most events have them, and most is asked of them. `most` at most."""
+    asked = np.bincount(leaves.leaf_attributes[leaves.leaf_kinds == codes.IS_NULL], minlength=len(shares))
+    worth = (asked > 0) & (shares >= _COMMON)
+    chosen = np.argsort(-asked * worth, kind="stable")[:most]
+    nullable = np.zeros(len(shares), bool)
+    nullable[chosen] = worth[chosen]
+    return nullable
 
 
 def _singles(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tuple[Runs, Postings]:
@@ -115,8 +137,30 @@ def _program_keys(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) 
         room = count
 
 
+def _compounds(leaves: Expressions, lists: NDArray[np.uint8], keyed: NDArray[np.int32], known: _Costs) -> Compounded:
+    """Those that cost less under several attributes at once than by what they are placed under."""
+    prices = np.zeros(len(lists))
+    owners = np.flatnonzero(lists == placing.CONJUNCTION).astype(np.int32)
+    literals = np.empty(len(owners), np.int32)
+    placing.cheapest_literals(leaves.program, leaves.program_starts, owners, known.literals, literals)
+    prices[owners] = FILTER * known.literals[literals]
+    owner, field, low, high = keyed.T
+    np.add.at(prices, owner, VERIFY * key_costs(field, low, high, known.shares))
+    owners = np.flatnonzero((lists == placing.CONJUNCTION) | (lists == placing.PROGRAM)).astype(np.int32)
+    return compounded(Known(leaves, known.keys, known.fields, known.shares), owners, prices[owners])
+
+
+def _with_programs(compounds: Compounded, programs: Programs, written: Expressions) -> tuple[Compounds, Compounds]:
+    """The lists of expressions under schemas, told their programs."""
+    numbers = np.searchsorted(programs.owners, compounds.sure.postings.owners)
+    sure = with_literals(compounds.sure, numbers, written)
+    numbers = np.searchsorted(programs.owners, compounds.likely.postings.owners)
+    likely = with_literals(compounds.likely, numbers, written)
+    return sure, likely._replace(postings=likely.postings._replace(owners=frozen(numbers, np.int32)))
+
+
 def _programs(lists: NDArray[np.uint8], keyed: NDArray[np.int32], fields: int) -> tuple[Runs, Postings, Programs]:
-    owners = np.flatnonzero((lists == placing.PROGRAM) | (lists == placing.UNCOVERED)).astype(np.int32)
+    owners = np.flatnonzero(lists >= placing.PROGRAM).astype(np.int32)
     numbers = np.zeros(len(lists), np.int32)
     numbers[owners] = np.arange(len(owners))
     uncovered = numbers[np.flatnonzero(lists == placing.UNCOVERED)]

@@ -9,20 +9,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.expressions.checks import ascending, check_below, check_starts, require
+from tocsin.index.boolean.access.kernels.clauses import HOLDS, MARK_BITS, MARK_MASK, MEETS, OUTSIDE
 from tocsin.index.boolean.access.kernels.layouts import (
     ANY,
     AT_LEAST,
     AT_MOST,
     NARROW,
     WIDE,
+    Compounds,
     Conjunctions,
     Lists,
     Postings,
     Runs,
 )
 from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
+from tocsin.index.boolean.access.schemas import KEY_BITS
 from tocsin.index.fields.fields import check_fields
-from tocsin.index.fields.kernels.layouts import ELEMENT, HIGHEST_CODE, LOWEST_CODE, PATTERN, Fields
+from tocsin.index.fields.kernels.layouts import (
+    CELL,
+    ELEMENT,
+    HIGHEST_CODE,
+    LOWEST_CODE,
+    NULL,
+    ONE_VALUED,
+    PATTERN,
+    Fields,
+)
 from tocsin.kernels import codes
 
 
@@ -43,6 +55,8 @@ def check_layout(layout: AccessLayout) -> None:
     _check_postings("singles", lists.fields, lists.single_runs, lists.singles)
     _check_postings("programs", lists.fields, lists.program_runs, lists.program_postings)
     _check_conjunctions(lists.fields, lists.conjunction_runs, lists.conjunctions)
+    _check_compounds("several attributes", layout, lists.sure, subscriptions)
+    _check_compounds("several attributes of programs", layout, lists.likely, len(programs.owners))
     _check_kinds(lists)
 
 
@@ -56,15 +70,15 @@ def _check_patterns(fields: Fields, patterns: int, regexes: int) -> None:
 
 
 def _check_kinds(lists: Lists) -> None:
-    """Only a scalar has ranges; an element of a list has equalities, and no transform; a pattern has equalities."""
+    """Only a scalar has ranges, all others have equalities; an element of a list has no transform."""
     scalar = lists.fields.kinds <= codes.INSTANT
     for runs in (lists.single_runs, lists.conjunction_runs):
         require((np.diff(runs.starts)[~scalar] == 0).all(), "a range is under a field that is no scalar's")
-    elements = lists.fields.kinds >= ELEMENT
+    elements = (lists.fields.kinds >= ELEMENT) & (lists.fields.kinds != NULL)
     require((lists.fields.transforms[elements] == 0).all(), "a field of elements has a transform")
-    within = (elements | (lists.fields.kinds == PATTERN))[_fields_of(lists.program_runs)]
+    within = (elements | np.isin(lists.fields.kinds, (PATTERN, CELL, NULL)))[_fields_of(lists.program_runs)]
     postings = lists.program_postings
-    require((postings.lows == postings.highs)[within].all(), "a key of elements or patterns is no equality")
+    require((postings.lows == postings.highs)[within].all(), "a key of elements, cells or patterns is no equality")
 
 
 def _fields_of(runs: Runs) -> NDArray[np.int64]:
@@ -137,3 +151,59 @@ def _check_conjunctions(fields: Fields, runs: Runs, conjunctions: Conjunctions) 
     )
     lows, highs = np.where(negated, LOWEST_CODE, first[:, 1]), np.where(negated, HIGHEST_CODE, first[:, 2])
     _check_classes("conjunctions", runs, lows, highs)
+
+
+def _check_compounds(name: str, layout: AccessLayout, compounds: Compounds, owners: int) -> None:
+    """Schemas over fields that have what they ask for, groups with postings, and tests of what there is."""
+    fields, schemas = layout.lists.fields, len(compounds.sorted_by)
+    check_starts(f"fields of {name}", compounds.starts, len(compounds.fields))
+    check_starts(f"groups of {name}", compounds.group_starts, len(compounds.keys))
+    require(len(compounds.starts) == schemas + 1 == len(compounds.group_starts), f"the {name} differ in length")
+    require((np.diff(compounds.starts) > 0).all(), f"a schema of {name} has no field")
+    check_below(f"field of {name}", compounds.fields, len(fields.kinds))
+    check_below(f"field that {name} are sorted by", compounds.sorted_by + 1, len(fields.kinds) + 1)
+    one_valued = np.isin(fields.kinds, ONE_VALUED)
+    is_lead = np.isin(np.arange(len(compounds.fields)), compounds.starts)
+    require((one_valued[compounds.fields] | is_lead).all(), f"a field of {name} has many values")
+    by = compounds.sorted_by
+    require(one_valued[by[by >= 0]].all(), f"the {name} are sorted by a field of many values")
+    operands = np.diff(fields.operand_starts)[compounds.fields]
+    require((operands > 0).all(), f"a field of {name} has no operand")
+    bits = np.add.reduceat(np.log2(operands), compounds.starts[:-1]) if schemas else np.empty(0)
+    require((bits < KEY_BITS).all(), f"a key of {name} is too long")
+    _check_groups(name, fields, compounds)
+    check_below(f"owner of {name}", compounds.postings.owners, owners)
+    _check_tests(name, layout, compounds)
+
+
+def _check_groups(name: str, fields: Fields, compounds: Compounds) -> None:
+    """Keys ascend, no group is empty, and postings lie where a search expects them."""
+    schemas = np.repeat(np.arange(len(compounds.sorted_by)), np.diff(compounds.group_starts))
+    ascends = (np.diff(compounds.keys) > 0) | (np.diff(schemas) > 0)
+    require((compounds.keys >= 0).all() and ascends.all(), f"the keys of {name} are out of order")
+    runs, postings = compounds.runs, compounds.postings
+    _check_runs(name, runs, len(compounds.keys), postings)
+    require((np.diff(runs.starts) > 0).all(), f"a group of {name} is empty")
+    by = compounds.sorted_by[schemas[_fields_of(runs)]]
+    is_sorted = by >= 0
+    for ends, none in ((postings.lows, LOWEST_CODE), (postings.highs, HIGHEST_CODE)):
+        _check_ends(name, fields, by[is_sorted].astype(np.int64), ends[is_sorted])
+        require((ends[~is_sorted] == none).all(), f"a posting of {name} has an end of nothing")
+    _check_classes(name, runs, postings.lows, postings.highs)
+
+
+def _check_tests(name: str, layout: AccessLayout, compounds: Compounds) -> None:
+    """Every test is of a field, attribute, box or literal that there is."""
+    fields, programs = layout.lists.fields, layout.programs_of
+    require(len(compounds.tests) % 3 == 0 == len(compounds.boxes) % 4, f"the tests of {name} are cut short")
+    tests = compounds.tests.reshape(-1, 3)
+    check_starts(f"tests of {name}", compounds.test_starts, len(tests))
+    require(len(compounds.test_starts) == len(compounds.postings.owners) + 1, f"the tests of {name} differ in length")
+    marks, numbers = tests[:, 0] & MARK_MASK, tests[:, 0] >> MARK_BITS
+    check_below(f"kind of a test of {name}", marks, HOLDS + 1)
+    of_field = marks <= OUTSIDE
+    check_below(f"field of a test of {name}", numbers[of_field], len(fields.kinds))
+    require(np.isin(fields.kinds[numbers[of_field]], ONE_VALUED).all(), f"a test of {name} is of many values")
+    check_below(f"attribute of a test of {name}", numbers[~of_field & (marks != HOLDS)], len(programs.attributes))
+    check_below(f"box of a test of {name}", tests[marks == MEETS, 1], len(compounds.boxes) // 4)
+    check_below(f"literal of a test of {name}", tests[marks == HOLDS, 1], 2 * len(programs.arrays.leaf_kinds))

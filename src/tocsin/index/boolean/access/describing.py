@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,19 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.operands import FOLD_CASE
 from tocsin.columns.expressions.predicates import like_text
 from tocsin.columns.numbers import numbers_of
-from tocsin.index.boolean.access.kernels.layouts import Runs
+from tocsin.index.boolean.access.kernels.layouts import Compounds, Runs
 from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
-from tocsin.index.fields.kernels.layouts import ELEMENT, HIGHEST_CODE, LIST_PRESENT, LOWEST_CODE, PATTERN, PRESENT
+from tocsin.index.fields.kernels.cells import BIAS
+from tocsin.index.fields.kernels.layouts import (
+    CELL,
+    ELEMENT,
+    HIGHEST_CODE,
+    LIST_PRESENT,
+    LOWEST_CODE,
+    NULL,
+    PATTERN,
+    PRESENT,
+)
 from tocsin.kernels import codes
 from tocsin.language.canonical import constant_text, name_text
 from tocsin.model.values import Instant
@@ -34,11 +44,35 @@ def told(layout: AccessLayout, number: int) -> str:
     program = np.flatnonzero(lists.programs.owners == number)
     if not len(program):
         return "never satisfied"
-    keys = list(_keys_of_program(layout, int(program[0])))
+    sure, likely = lists.sure.postings.owners == number, lists.likely.postings.owners == program[0]
+    entries = [(lists.sure, at) for at in np.flatnonzero(sure).tolist()]
+    entries += [(lists.likely, at) for at in np.flatnonzero(likely).tolist()]
+    keys = [_compound_key(layout, *entry) for entry in entries] or list(_keys_of_program(layout, int(program[0])))
     if not keys:
         return "verified on every event"
+    if entries and not likely.any() and not np.diff(lists.sure.test_starts)[sure].any():
+        return f"found by {_shown(keys)}, and that is all of it"
+    return f"looked for under {_shown(keys)}, then verified"
+
+
+def _shown(keys: Sequence[str]) -> str:
     more = f" and {len(keys) - _MOST_SHOWN} more" if len(keys) > _MOST_SHOWN else ""
-    return f"looked for under {' or '.join(keys[:_MOST_SHOWN])}{more}, then verified"
+    return " or ".join(keys[:_MOST_SHOWN]) + more
+
+
+def _compound_key(layout: AccessLayout, compounds: Compounds, entry: int) -> str:
+    """What an event must have for a posting under several attributes to be looked at."""
+    group = _field(compounds.runs, entry)
+    schema = int(np.searchsorted(compounds.group_starts, group, side="right")) - 1
+    fields = compounds.fields[compounds.starts[schema] : compounds.starts[schema + 1]].tolist()
+    operands, rest, asked = np.diff(layout.lists.fields.operand_starts), int(compounds.keys[group]), []
+    for field in reversed(fields):
+        code = 2 * (rest % int(operands[field])) + 1
+        rest //= int(operands[field])
+        asked.append(_key(layout, field, code, code))
+    low, high = compounds.postings.lows[entry], compounds.postings.highs[entry]
+    last = [_key(layout, int(compounds.sorted_by[schema]), low, high)] if compounds.sorted_by[schema] >= 0 else []
+    return " AND ".join([*reversed(asked), *last])
 
 
 def _keys_of_program(layout: AccessLayout, program: int) -> Iterator[str]:
@@ -55,14 +89,17 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
     """A range of codes of a field as a condition."""
     fields, known = layout.lists.fields, layout.programs_of
     attribute = int(np.searchsorted(fields.starts, field, side="right")) - 1
-    name, transform = name_text(known.attributes[attribute]), known.transforms[fields.transforms[field]]
-    kind = int(fields.kinds[field])
+    name, kind = name_text(known.attributes[attribute]), int(fields.kinds[field])
     operands = fields.operands[fields.operand_starts[field] : fields.operand_starts[field + 1]]
     if kind in (PRESENT, LIST_PRESENT) or (low == LOWEST_CODE and high == HIGHEST_CODE):
         return f"{name} {_PRESENT.get(kind, 'present')}"
+    if kind == NULL:
+        return f"{name} IS NULL"
     if kind >= ELEMENT:
         return f"{name} with {_value(known, kind - ELEMENT, operands[low >> 1])[1]}"
-    for letter in transform:
+    if kind == CELL:
+        return _cell(name, int(fields.transforms[field]), int(operands[low >> 1]))
+    for letter in known.transforms[fields.transforms[field]]:
         name = f"{'CASEI' if letter == FOLD_CASE else 'ACCENTI'}({name})"
     if kind == PATTERN:
         return _pattern(known, name, int(operands[low >> 1]))
@@ -76,6 +113,13 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
         side, value = _value(known, kind, operands[high >> 1], is_high=True)
         ends.append(f"{name} {'<' if side < 0 else '<='} {value}")
     return " AND ".join(ends)
+
+
+def _cell(name: str, grid: int, payload: int) -> str:
+    """A cell as the place that it is."""
+    side = 2.0 ** (grid - BIAS)
+    left, lower = side * (payload >> 32), side * (((payload & 0xFFFFFFFF) ^ 2**31) - 2**31)
+    return f"{name} in [{left:g}, {left + side:g}] x [{lower:g}, {lower + side:g}]"
 
 
 def _pattern(known: CompiledExpressions, name: str, payload: int) -> str:

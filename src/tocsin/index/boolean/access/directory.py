@@ -9,6 +9,7 @@ from tocsin.index.boolean.access.kernels.directory import WIDTH, Directory
 from tocsin.index.boolean.access.kernels.directory_writing import measure_rows, write_tables
 from tocsin.index.boolean.access.kernels.layouts import Lists
 from tocsin.index.boolean.access.kernels.lists import SHORT
+from tocsin.index.fields.kernels.layouts import NULL
 
 _CACHE_LINE = 64
 
@@ -20,6 +21,9 @@ def make_directory(lists: Lists) -> Directory:
     first = -room.ctypes.data % _CACHE_LINE // room.itemsize
     rows = room[first : first + WIDTH * fields]
     words, steps = measure_rows(lists, SHORT, rows)
-    directory = Directory(rows, np.zeros(2 * words, np.uint64), np.empty(steps, np.uint16))
-    write_tables(lists, *directory)
+    nulls = np.flatnonzero(lists.fields.kinds == NULL)
+    owners = np.searchsorted(lists.fields.starts, nulls, side="right") - 1
+    of_nulls = np.stack([nulls, owners], axis=1).ravel().astype(np.int32)
+    directory = Directory(rows, np.zeros(2 * words, np.uint64), of_nulls, np.empty(steps, np.uint16))
+    write_tables(lists, rows, directory.words, directory.steps)
     return frozen_table(directory)

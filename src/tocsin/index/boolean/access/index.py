@@ -27,14 +27,16 @@ from tocsin.index.alive import Alive, everyone
 from tocsin.index.boolean.access.best_first import LONG, BestFirst, mean_length, told_best
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
+from tocsin.index.boolean.access.compounds import count_compound, new_asked, new_hashing
 from tocsin.index.boolean.access.decoding import decoded
 from tocsin.index.boolean.access.describing import told
 from tocsin.index.boolean.access.directory import make_directory
 from tocsin.index.boolean.access.kernels.activation import widest_activation
+from tocsin.index.boolean.access.kernels.compounds import TAKING, take_compounds
 from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.events import match_access
-from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
-from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Taking, Wants
+from tocsin.index.boolean.access.layout import AccessLayout, named_arrays
 from tocsin.index.fields.kernels.layouts import ABSENT
 from tocsin.index.found import Found, collect
 from tocsin.index.protocols import Arrays, Best
@@ -45,6 +47,7 @@ from tocsin.kernels.packing import Packed
 from tocsin.kernels.programs.blocks import widest_block
 from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Verifier
 from tocsin.kernels.programs.memory import new_block, new_verifier
+from tocsin.kernels.programs.parts import address_of
 
 _NONE = frozen(np.empty(0), np.float64)
 _UNCHOSEN = (frozen(np.zeros(1), np.int64), frozen(np.empty(0), np.int32), _NONE, _NONE)
@@ -65,10 +68,12 @@ class Access:
         self._everyone.flags.writeable = False
         self._threads = threading.local()
         self._directory = make_directory(layout.lists)
-        self._index = Packed(Index(layout.lists, self._directory), INDEX)
+        hashed = new_hashing(layout.lists.sure), new_hashing(layout.lists.likely)
+        self._index = Packed(Index(layout.lists, self._directory, *hashed), INDEX)
         self._expressions = Packed(layout.programs_of.arrays, EXPRESSIONS) if layout.has_programs else None
         self._best_first: BestFirst | None = None
         self._ordering = threading.Lock() if mean_length(layout.lists) > LONG else None
+        self._nulls = len(self._directory.nulls) // 2
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
 
     @classmethod
@@ -95,8 +100,7 @@ class Access:
         """Operands count as dictionaries, like the strings that they stand for."""
         sizes = expression_sizes(self._layout.programs_of)
         operands = self._layout.lists.fields.operands.nbytes
-        tables = (*self._layout.lists, self._directory)
-        lists = sum(array.nbytes for table in tables for array in table)
+        lists = sum(array.nbytes for _, array in named_arrays(self._index.table))
         return {
             "structure": sizes["structure"] + lists - operands + self._binder.nbytes,
             "dictionaries": sizes["dictionaries"] + operands,
@@ -104,10 +108,12 @@ class Access:
 
     def places(self) -> dict[str, int]:
         lists = self._layout.lists
+        compound = count_compound(lists)
         found = {
             "one range": len(lists.singles.owners),
             "conjunctions of ranges": len(lists.conjunctions.owners),
-            "other expressions": len(lists.programs.owners) - len(lists.programs.uncovered),
+            "several attributes at once": compound,
+            "other expressions": len(lists.programs.owners) - len(lists.programs.uncovered) - compound,
             "verified on every event": len(lists.programs.uncovered),
         }
         return found | {"never satisfied": len(self) - sum(found.values())}
@@ -129,11 +135,11 @@ class Access:
             expressions, walking = self._expressions.places, verifier.places
         wants, examined = self._wants(batch, bound, alive, best)
         counts = np.zeros(2, np.int64)
-        index, memory, events = self._index.places, scratch.places, batch.arrays
+        index, memory, events, taking = self._index.places, scratch.places, batch.arrays, self._taking()
         starts, found = collect(
             len(batch),
             lambda first, ends, out: match_access(
-                index, memory, expressions, walking, events, bound, wants, first, ends, out, counts
+                index, memory, expressions, walking, events, bound, wants, taking, first, ends, out, counts
             ),
         )
         return Found(starts, found, int(counts[0]) + examined, int(counts[1]))
@@ -151,6 +157,13 @@ class Access:
         floors = frozen(chosen.floors, np.float64), frozen(chosen.list_maxima, np.float64)
         found = frozen(chosen.starts, np.int64), frozen(chosen.subscriptions, np.int32)
         return Wants(living, *ranked, *found, *floors), chosen.examined
+
+    def _taking(self) -> Taking:
+        """Where the code for what lies under schemas is, if something does; 0 for none."""
+        lists = self._layout.lists
+        held = [len(lists.sure.sorted_by) > 0, len(lists.likely.sorted_by) > 0]
+        address = address_of(take_compounds, TAKING) if any(held) else 0
+        return Taking(*(address if one else 0 for one in held))
 
     def _in_order(self, best: Best) -> BestFirst | None:
         """The singles in the order of the base of the scores, where that pays; made anew when there is another base."""
@@ -174,8 +187,12 @@ class Access:
         else:
             scratch, verifier = kept[0].table, kept[1].table
         if len(scratch.fields) < pairs:
+            lists = self._layout.lists
             scratch = scratch._replace(
-                fields=np.empty(pairs, np.int32), codes=np.empty(pairs, np.int32), payloads=np.empty(pairs, np.int64)
+                fields=np.empty(pairs, np.int32),
+                codes=np.empty(pairs, np.int32),
+                payloads=np.empty(pairs, np.int64),
+                asked=new_asked((lists.sure, lists.likely), lists.fields, pairs),
             )
         if len(verifier.block.lanes) <= entries:
             verifier = verifier._replace(block=new_block(len(self.attributes), entries))
@@ -188,16 +205,18 @@ class Access:
         entries = len(batch.arrays.attributes)
         return (
             not len(batch.arrays.list_types)
+            and not len(batch.arrays.boxes)
             and not len(bound.fits)
             and entries < len(verifier.block.lanes)
-            and entries * self._most_fields <= len(scratch.fields)
+            and entries * self._most_fields + len(batch) * self._nulls <= len(scratch.fields)
         )
 
     def _new_scratch(self, pairs: int) -> Scratch:
         lists = self._layout.lists
         conjunctions, postings = len(lists.conjunctions.owners), len(lists.program_postings.owners)
         programs = len(lists.programs.owners)
-        entries = len(lists.singles.owners) + conjunctions + programs
+        entries = len(lists.singles.owners) + conjunctions + programs + len(lists.sure.postings.owners)
+        postings += len(lists.likely.postings.owners)
         words = self._layout.subscriptions // 64 + 1
         return Scratch(
             np.zeros(LANES + 2, np.int64),
@@ -218,6 +237,10 @@ class Access:
             np.empty(BUCKETS, np.int32),
             np.zeros(LANES + 1, np.int64),
             np.zeros(LANES, np.int64),
+            np.full(len(self.attributes), ABSENT, np.int32),
+            np.zeros(len(self.attributes), np.uint8),
+            np.zeros(3, np.int64),
+            new_asked((lists.sure, lists.likely), lists.fields, pairs),
         )
 
     def _new_verifier(self, entries: int) -> Verifier:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.checks import require, require_type
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored, stored
-from tocsin.index.boolean.access.kernels.layouts import NARROW_HIGHEST, WIDE, Conjunctions, Lists
+from tocsin.index.boolean.access.kernels.layouts import (
+    NARROW_HIGHEST,
+    WIDE,
+    Compounds,
+    Conjunctions,
+    Lists,
+    Postings,
+    Runs,
+)
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE
 
 _TYPES = {
@@ -27,6 +36,9 @@ _TYPES = {
     "filters": np.uint16,
     "tails": np.uint32,
     "stride": np.int64,
+    "group_starts": np.int64,
+    "keys": np.int64,
+    "boxes": np.float64,
 }
 """Everything else is int32."""
 
@@ -51,9 +63,7 @@ class AccessLayout:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Every array under its name."""
         arrays = {"subscriptions": np.array([self.subscriptions], np.int64)}
-        for name, table in self.lists._asdict().items():
-            arrays |= {f"{name}.{field}": array for field, array in table._asdict().items()}
-        return arrays | stored(self.programs_of)
+        return arrays | dict(named_arrays(self.lists)) | stored(self.programs_of)
 
     @classmethod
     def restored(cls, arrays: Mapping[str, NDArray[Any]]) -> AccessLayout:
@@ -76,8 +86,34 @@ def predicate_rows(conjunctions: Conjunctions) -> NDArray[np.int32]:
     return np.stack([rows[:, 0], (ends & 0xFFFF).astype(np.int32), highs], axis=1)
 
 
+def no_compounds() -> Compounds:
+    """What an index has that was saved before there were any, or that needs none."""
+    none, start = frozen(np.empty(0), np.int32), frozen(np.zeros(1), np.int64)
+    runs = Runs(start, frozen(start, np.int32), frozen(none, np.int64), none)
+    return Compounds(
+        *(start, none, none, start, frozen(none, np.int64)),
+        *(runs, Postings(none, none, none), frozen(start, np.int32), none, frozen(none, np.float64)),
+    )
+
+
+def named_arrays(table: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays of a table, and of the tables within it."""
+    for name, part in table._asdict().items():
+        if isinstance(part, tuple):
+            yield from named_arrays(part, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", part
+
+
 def _table(name: str, kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    for field in kind._fields:
+    if kind is Compounds and not any(key.startswith(f"{name}.") for key in arrays):
+        return no_compounds()
+    parts = {}
+    for field, hint in get_type_hints(kind).items():
+        if isinstance(hint, type) and issubclass(hint, tuple):
+            parts[field] = _table(f"{name}.{field}", hint, arrays)
+            continue
         expected = np.int32 if name == "fields" and field == "starts" else _TYPES.get(field, np.int32)
         require_type(f"{name}.{field}", arrays[f"{name}.{field}"], expected, 1)
-    return kind(**{field: arrays[f"{name}.{field}"] for field in kind._fields})
+        parts[field] = arrays[f"{name}.{field}"]
+    return kind(**parts)

@@ -6,6 +6,8 @@ own operands do, each thought to be asked for once more: what is asked for often
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,9 +15,12 @@ from tocsin.columns.arrays import Texts
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.operands import transformed
 from tocsin.index.fields.kernels.keys import Shares
-from tocsin.index.fields.kernels.layouts import ELEMENT, Fields
+from tocsin.index.fields.kernels.layouts import ELEMENT, NULL, Fields
 from tocsin.index.statistics import Statistics, Values
 from tocsin.kernels import codes
+
+_LEAST_NULL: Final = 0.01
+"""No attribute is taken to be absent more rarely: its share may be a guess."""
 
 
 def price(
@@ -46,7 +51,8 @@ def price(
         at = 2 * (first + field)
         below[at : at + len(counts) + 1] = np.concatenate([[0], np.cumsum(counts)]) / values.events
         least[field] = 0.5 / (values.events + 1)
-    return Shares(shares[owners], fields.operand_starts, below, least)
+    shares = np.where(fields.kinds == NULL, np.maximum(1.0 - shares[owners], _LEAST_NULL), shares[owners])
+    return Shares(shares, fields.operand_starts, below, least)
 
 
 def _payloads(compiled: CompiledExpressions, values: Values, kind: int, transform: int) -> NDArray[np.int64] | None:

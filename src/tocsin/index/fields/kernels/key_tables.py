@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.fields.kernels.cells import cell_key, level_of_box
 from tocsin.index.fields.kernels.keys import count_keys, needed_field, packed_field, pattern_key
-from tocsin.index.fields.kernels.layouts import ELEMENT
+from tocsin.index.fields.kernels.layouts import CELL, ELEMENT, NULL, NULL_PAYLOAD
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
@@ -48,12 +49,12 @@ def _count_in_term(leaves: Expressions, term: int, counts: NDArray[np.int64]) ->
 
 
 @kernel
-def count_all_keys(leaves: Expressions) -> NDArray[np.int64]:
+def count_all_keys(leaves: Expressions, nullable: NDArray[np.uint8]) -> NDArray[np.int64]:
     """How many keys of its own each leaf has."""
     leaves = viewed(leaves)
     counts = np.empty(len(leaves.leaf_kinds), np.int64)
     for leaf in range(len(counts)):
-        counts[leaf] = count_keys(leaves, leaf)
+        counts[leaf] = count_keys(leaves, leaf, nullable)
     return counts
 
 
@@ -98,6 +99,18 @@ def raw_keys(
         if leaves.leaf_kinds[leaf] == codes.LIKE or leaves.leaf_kinds[leaf] == codes.REGEX:
             fields[at], lows[at] = pattern_key(leaves, leaf)
             highs[at] = lows[at]
+            continue
+        if leaves.leaf_kinds[leaf] == codes.IS_NULL:
+            fields[at], lows[at] = packed_field(leaves.leaf_attributes[leaf], NULL, 0), NULL_PAYLOAD
+            highs[at] = NULL_PAYLOAD
+            continue
+        if leaves.leaf_kinds[leaf] == codes.INTERSECTS:
+            box = np.int64(leaves.leaf_others[leaf])
+            level = level_of_box(leaves.boxes, box)
+            for k in range(at, starts[leaf + 1]):
+                fields[k] = packed_field(leaves.leaf_attributes[leaf], CELL, level)
+                lows[k] = cell_key(leaves.boxes, box, level, k - at)
+                highs[k] = lows[k]
             continue
         base = ELEMENT if leaves.leaf_kinds[leaf] == codes.ARRAY_SET else 0
         for k in range(at, starts[leaf + 1]):

@@ -1,7 +1,8 @@
 """Under which access keys can an event make a predicate TRUE, and how often will one?
 
-A key is a range of payloads of a field. A leaf has keys of its own (its range, its set's elements), and a field whose
-presence it needs; what has neither can be TRUE of any event. Negated, every leaf needs that presence and no more.
+A key is a range of payloads of a field. A leaf has keys of its own (its range, its set's elements, its box's cells),
+and a field whose presence it needs; what has neither can be TRUE of any event. Negated, every leaf needs that presence
+and no more.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.fields.kernels.cells import count_cells
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LIST_PRESENT, LOWEST_CODE, PATTERN, PRESENT
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel, pasted
@@ -87,8 +89,8 @@ def _rarest_in_term(leaves: Expressions, term: int, shares: NDArray[np.float64],
 
 
 @inlined
-def count_keys(leaves: Expressions, leaf: int) -> int:
-    """How many keys of its own a leaf has."""
+def count_keys(leaves: Expressions, leaf: int, nullable: NDArray[np.uint8]) -> int:
+    """How many keys of its own a leaf has. `nullable` is 1 for attributes whose absence is a key."""
     kind = leaves.leaf_kinds[leaf]
     if kind == codes.RANGE:
         return 1
@@ -97,6 +99,10 @@ def count_keys(leaves: Expressions, leaf: int) -> int:
     if kind == codes.IN_SET or (kind == codes.ARRAY_SET and leaves.leaf_operations[leaf] != codes.CONTAINED_BY):
         number = leaves.leaf_others[leaf]
         return leaves.set_starts[number + 1] - leaves.set_starts[number]
+    if kind == codes.INTERSECTS:
+        return count_cells(leaves.boxes, np.int64(leaves.leaf_others[leaf]))
+    if kind == codes.IS_NULL:
+        return np.int64(nullable[leaves.leaf_attributes[leaf]])
     return 0
 
 
@@ -174,6 +180,18 @@ def key_cost(field: int, low: int, high: int, shares: Shares) -> float:
     last = 2 * (shares.operand_starts[field + 1] + field) + 1
     inside = shares.below[min(at + np.int64(high) + 1, last)] - shares.below[at + low]
     return shares.fields[field] * max(inside, shares.least[field])
+
+
+@kernel
+def key_costs(
+    fields: NDArray[np.int32], lows: NDArray[np.int32], highs: NDArray[np.int32], shares: Shares
+) -> NDArray[np.float64]:
+    """`key_cost` of each of some keys."""
+    shares = viewed(shares)
+    costs = np.empty(len(fields), np.float64)
+    for k in range(len(fields)):
+        costs[k] = key_cost(fields[k], lows[k], highs[k], shares)
+    return costs
 
 
 @kernel

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.kernels import codes
+
 LOWEST_CODE: Final = 0
 HIGHEST_CODE: Final = 2**31 - 1
 ABSENT: Final = -1
@@ -18,9 +20,18 @@ LATER: Final = -2  # there, with a code that is only worked out where a predicat
 
 # Kinds of a field, beside the types of values (`codes.NUMBER` .. `codes.INSTANT`), whose code is the value's.
 LIST_PRESENT: Final = 4  # the attribute is a list
+CELL: Final = 5  # each cell of a grid that a point or box lies in; the transform of the field is the grid: `cells`
 PATTERN: Final = 6  # each pattern that a string fits: 2 p for LIKE pattern p, 2 r + 1 for regular expression r
 PRESENT: Final = 7  # the attribute is there, whatever its type
 ELEMENT: Final = 8  # + a type: each element of that type in a list; an event may have many
+NULL: Final = 12  # the attribute is not there
+
+ONE_VALUED: Final = (codes.NUMBER, codes.STRING, codes.BOOLEAN, codes.INSTANT, NULL)
+"""Of fields of these kinds an event has one code at most."""
+
+NULL_PAYLOAD: Final = 0
+NULL_CODE: Final = 1
+"""The one operand of a field of kind NULL, and its code."""
 
 
 class Fields(NamedTuple):
@@ -28,6 +39,6 @@ class Fields(NamedTuple):
 
     starts: NDArray[np.int32]  # (A + 1,) fields [starts[a], starts[a + 1]) are attribute a's
     kinds: NDArray[np.uint8]  # (D,)
-    transforms: NDArray[np.uint16]  # (D,)
+    transforms: NDArray[np.uint16]  # (D,) of strings; of a CELL its grid
     operand_starts: NDArray[np.int64]  # (D + 1,)
     operands: NDArray[np.int64]  # (O,) payloads, strings as codes of the vocabulary; ascending within a field

@@ -16,14 +16,28 @@ from tocsin.index.boolean.access.kernels.directory import (
     row_of,
 )
 from tocsin.index.boolean.access.kernels.layouts import Scratch
+from tocsin.index.fields.kernels.cells import cell_of, cell_payload, column_of, row_of_cell
 from tocsin.index.fields.kernels.keys import code_of
-from tocsin.index.fields.kernels.layouts import ABSENT, ELEMENT, LATER, LIST_PRESENT, PATTERN, PRESENT, Fields
+from tocsin.index.fields.kernels.layouts import (
+    ABSENT,
+    CELL,
+    ELEMENT,
+    LATER,
+    LIST_PRESENT,
+    NULL,
+    NULL_CODE,
+    PATTERN,
+    PRESENT,
+    Fields,
+)
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 from tocsin.kernels.packing import viewed
+from tocsin.kernels.programs.boxes import box_number
 from tocsin.kernels.programs.layouts import Bound, Events
 
 _ONE = np.uint64(1)
+_TWO = np.uint64(2)
 
 
 @kernel
@@ -32,8 +46,11 @@ def widest_activation(fields: Fields, events: Events, bound: Bound, together: in
     fields, events, bound = viewed(fields), viewed(events), viewed(bound)
     widest = np.int64(0)
     count = np.int64(0)
+    nulls = np.int64(0)
+    for field in range(len(fields.kinds)):
+        nulls += fields.kinds[field] == NULL
     for event in range(len(events.starts) - 1):
-        count = np.int64(0) if event % together == 0 else count
+        count = nulls + (np.int64(0) if event % together == 0 else count)
         for i in range(events.starts[event], events.starts[event + 1]):
             attribute = bound.attributes[events.attributes[i]]
             if attribute < 0:
@@ -45,8 +62,26 @@ def widest_activation(fields: Fields, events: Events, bound: Bound, together: in
             elif events.types[i] == codes.STRING and len(bound.fits) > 0:
                 per_value += _most_fits(bound, events.payloads[i])
             count += per_value * (fields.starts[attribute + 1] - fields.starts[attribute])
+            box = box_number(events.types[i], events.payloads[i], events.list_boxes)
+            if box >= 0 and not _is_point(events.boxes, box):
+                count += _most_cells(fields, attribute)
         widest = max(widest, count)
     return widest
+
+
+@inlined
+def _is_point(boxes: NDArray[np.float64], box: int) -> bool:
+    return boxes[box, 0] == boxes[box, 2] and boxes[box, 1] == boxes[box, 3]
+
+
+@inlined
+def _most_cells(fields: Fields, attribute: int) -> int:
+    """The most cells that a box lies in that subscriptions ask for."""
+    most = np.int64(0)
+    for field in range(fields.starts[attribute], fields.starts[attribute + 1]):
+        if fields.kinds[field] == CELL:
+            most += fields.operand_starts[field + 1] - fields.operand_starts[field]
+    return most
 
 
 @inlined
@@ -63,6 +98,7 @@ def _most_fits(bound: Bound, string: int) -> int:
 def activate(index: Index, memory: Scratch, events: Events, bound: Bound, first: int, stop: int) -> None:
     """Write what each event of [first, stop) activates, one after the other, and where its pairs end."""
     fields, rows, ends = index.lists.fields, index.directory.rows, memory.pair_ends
+    nulls = index.directory.nulls
     out_fields, out_codes, out_payloads = memory.fields, memory.codes, memory.payloads
     starts, numbers, ranks = fields.starts, bound.attributes, bound.ranks
     event_starts, attributes, types, payloads = events.starts, events.attributes, events.types, events.payloads
@@ -94,8 +130,15 @@ def activate(index: Index, memory: Scratch, events: Events, bound: Bound, first:
                 elif wanted == PATTERN and kind == codes.STRING:
                     transform = (about >> TRANSFORM_SHIFT) & TRANSFORM_MASK
                     count = _activate_patterns(fields, field, transform, bound, payloads[i], memory, count)
-                elif wanted >= ELEMENT and kind == codes.LIST:
+                elif wanted == CELL:
+                    grid = (about >> TRANSFORM_SHIFT) & TRANSFORM_MASK
+                    box = box_number(kind, payloads[i], events.list_boxes)
+                    if box >= 0:
+                        count = _activate_cells(fields, field, grid, events.boxes, box, memory, count)
+                elif wanted >= ELEMENT and wanted < NULL and kind == codes.LIST:
                     count = _activate_elements(fields, field, events, bound, payloads[i], memory, count)
+        if len(nulls) > 0:
+            count = _activate_nulls(index, memory, events, bound, event, count)
         ends[event - first + 1] = count
     ends[stop - first + 1] = count
 
@@ -109,6 +152,24 @@ def _prefetch_rows(
         attribute = numbers[attributes[i]]
         if attribute >= 0 and starts[attribute] < starts[attribute + 1]:
             prefetch(rows, WIDTH * np.int64(starts[attribute]))
+
+
+@inlined
+def _activate_nulls(index: Index, memory: Scratch, events: Events, bound: Bound, event: int, count: int) -> int:
+    """Write the fields of attributes that the event does not have."""
+    nulls, present, numbers = index.directory.nulls, memory.present, bound.attributes
+    for i in range(np.uint64(events.starts[event]), np.uint64(events.starts[event + 1])):
+        attribute = numbers[events.attributes[i]]
+        if attribute >= 0:
+            present[attribute] = 1
+    for n in range(np.uint64(0), np.uint64(len(nulls)), _TWO):
+        memory.fields[count], memory.codes[count] = nulls[n], NULL_CODE
+        count += 1 - np.int64(present[nulls[n + _ONE]])
+    for i in range(np.uint64(events.starts[event]), np.uint64(events.starts[event + 1])):
+        attribute = numbers[events.attributes[i]]
+        if attribute >= 0:
+            present[attribute] = 0
+    return count
 
 
 @inlined
@@ -149,6 +210,31 @@ def _activate_patterns(
         if code & 1:
             memory.fields[count] = field
             memory.codes[count] = code
+            count += 1
+    return count
+
+
+@inlined
+def _activate_cells(
+    fields: Fields, field: int, grid: int, boxes: NDArray[np.float64], box: int, memory: Scratch, count: int
+) -> int:
+    """Write the operands of a field that are cells which a box meets: of all of them, unless it lies in one cell."""
+    first, stop = fields.operand_starts[field], fields.operand_starts[field + 1]
+    left, right = cell_of(boxes[box, 0], grid), cell_of(boxes[box, 2], grid)
+    lower, upper = cell_of(boxes[box, 1], grid), cell_of(boxes[box, 3], grid)
+    if left == right and lower == upper:
+        code = code_of(fields.operands, first, stop, cell_payload(left, lower))
+        if code & 1:
+            memory.fields[count] = field
+            memory.codes[count] = code
+            count += 1
+        return count
+    for operand in range(first, stop):
+        column, row = column_of(fields.operands[operand]), row_of_cell(fields.operands[operand])
+        inside = (min(left, right) <= column) & (column <= max(left, right))
+        if inside & (min(lower, upper) <= row) & (row <= max(lower, upper)):
+            memory.fields[count] = field
+            memory.codes[count] = 2 * (operand - first) + 1
             count += 1
     return count
 

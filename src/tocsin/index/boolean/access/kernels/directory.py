@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.boolean.access.kernels.layouts import Lists
+from tocsin.index.boolean.access.kernels.layouts import Hashing, Lists
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.kernels import codes
 from tocsin.kernels.jit import count_bits, inlined, pasted
@@ -55,6 +55,7 @@ class Directory(NamedTuple):
 
     rows: NDArray[np.int64]  # (WIDTH D,) on the bounds of cache lines
     words: NDArray[np.uint64]  # (2 W,) 64 neighbouring integers: those that are operands; how many are lower
+    nulls: NDArray[np.int32]  # (2 N,) each field of kind NULL, and its attribute
     steps: NDArray[np.uint16]  # of operand o, entries [steps[o], steps[o + 1]) of the field's EQUALITIES
 
 
@@ -63,6 +64,8 @@ class Index(NamedTuple):
 
     lists: Lists
     directory: Directory
+    sure: Hashing
+    likely: Hashing
 
 
 INDEX: Final = kind_of(Index)

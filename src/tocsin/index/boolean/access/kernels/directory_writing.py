@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.boolean.access.kernels.clauses import MARK_BITS, MARK_MASK, OUTSIDE
 from tocsin.index.boolean.access.kernels.directory import (
     ABOUT,
     BEFORE_ZERO,
@@ -25,7 +26,7 @@ from tocsin.index.boolean.access.kernels.directory import (
     WORD,
     bit_place,
 )
-from tocsin.index.boolean.access.kernels.layouts import Lists, Runs
+from tocsin.index.boolean.access.kernels.layouts import Compounds, Lists, Runs
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels import codes
 from tocsin.kernels.jit import count_bits, inlined, kernel, pasted
@@ -74,7 +75,23 @@ def measure_rows(lists: Lists, short: int, rows: NDArray[np.int64]) -> tuple[int
             words += _measure_bits(fields, field, words, row)
         if fields.kinds[field] > codes.INSTANT or first < stop or _is_searched(lists, short, field):
             row[ABOUT] |= CODED
+    _mark_asked(lists.sure, rows)
+    _mark_asked(lists.likely, rows)
     return words, steps
+
+
+@inlined
+def _mark_asked(compounds: Compounds, rows: NDArray[np.int64]) -> None:
+    """Mark the fields that schemas and tests ask for as CODED."""
+    for t in range(len(compounds.tests) // 3):
+        about = np.int64(compounds.tests[3 * t])
+        if about & MARK_MASK <= OUTSIDE:
+            rows[WIDTH * (about >> MARK_BITS) + ABOUT] |= CODED
+    for i in range(len(compounds.fields)):
+        rows[WIDTH * np.int64(compounds.fields[i]) + ABOUT] |= CODED
+    for k in range(len(compounds.sorted_by)):
+        if compounds.sorted_by[k] >= 0:
+            rows[WIDTH * np.int64(compounds.sorted_by[k]) + ABOUT] |= CODED
 
 
 @kernel

@@ -58,6 +58,21 @@ class Programs(NamedTuple):
     uncovered: NDArray[np.int32]  # (U,) the programs to verify on every event
 
 
+class Compounds(NamedTuple):
+    """Access keys of several fields, and the lists under them. K schemas with F equalities, G groups."""
+
+    starts: NDArray[np.int64]  # (K + 1,)
+    fields: NDArray[np.int32]  # (F,) of each schema; one of which an event may have many values comes first
+    sorted_by: NDArray[np.int32]  # (K,) the field whose code the lists are searched by, -1 for none
+    group_starts: NDArray[np.int64]  # (K + 1,) groups [group_starts[k], group_starts[k + 1]) are schema k's
+    keys: NDArray[np.int64]  # (G,) the operands of the fields as one number, ascending within a schema
+    runs: Runs  # by group
+    postings: Postings
+    test_starts: NDArray[np.int32]  # (E + 1,) what else is to be tested of each posting
+    tests: NDArray[np.int32]  # (3 T,) field or attribute * 8 + mark, lowest code, box or literal, highest code
+    boxes: NDArray[np.float64]  # (4 B,) xmin, ymin, xmax, ymax
+
+
 class Lists(NamedTuple):
     """A whole access index, but for the expressions that need more than ranges."""
 
@@ -69,6 +84,27 @@ class Lists(NamedTuple):
     program_runs: Runs
     program_postings: Postings  # owners: the program to verify
     programs: Programs
+    sure: Compounds  # owners: subscriptions, which match where the tests hold
+    likely: Compounds  # owners: programs, to be verified where they do
+
+
+class Hashing(NamedTuple):
+    """Where the groups of schemas are found. K schemas, S slots."""
+
+    starts: NDArray[np.int64]  # (K + 1,) slots [starts[k], starts[k + 1]), a power of 2, are schema k's
+    shifts: NDArray[np.int64]  # (K,) that leave as many bits
+    slots: NDArray[np.int64]  # (SLOT S,) one line each: `kernels.compounds` says what is in it
+
+
+class Asked(NamedTuple):
+    """What an event asks schemas, and then the groups that it finds. W room."""
+
+    schemas: NDArray[np.int32]  # (W,)
+    codes: NDArray[np.int32]  # (W,) what the group's postings are searched by
+    keys: NDArray[np.int64]  # (W,)
+    slots: NDArray[np.int64]  # (W,) where the search begins; then where it ended
+    firsts: NDArray[np.int64]  # (W,) of each group's first run the postings [firsts, lasts) that can hold the code
+    lasts: NDArray[np.int64]  # (W,)
 
 
 class Wants(NamedTuple):
@@ -84,8 +120,18 @@ class Wants(NamedTuple):
     list_maxima: NDArray[np.float64]  # the best score of each block of the lists of conjunctions tells
 
 
+class Taking(NamedTuple):
+    """Where `take_compounds` lies, for each kind of compounds; 0 where there are none."""
+
+    sure: int
+    likely: int
+
+
 class Scratch(NamedTuple):
-    """A thread's memory between calls. D fields, N pairs that 64 events can activate, E entries, S subscriptions."""
+    """A thread's memory between calls.
+
+    A attributes, D fields, N pairs that 64 events can activate, E entries, S subscriptions.
+    """
 
     pair_ends: NDArray[np.int64]  # (LANES + 2,) an event's pairs are [pair_ends[lane], pair_ends[lane + 1])
 
@@ -106,6 +152,10 @@ class Scratch(NamedTuple):
     buckets: NDArray[np.int32]  # (BUCKETS,) to sort few hits by
     program_ends: NDArray[np.int64]  # (LANES + 1,) like `pair_ends`, of the programs that hold
     program_counts: NDArray[np.int64]  # (LANES,) how many each event's keys lead to
+    boxes: NDArray[np.int32]  # (A,) the event's box of each attribute; ABSENT between events
+    present: NDArray[np.uint8]  # (A,) 1 for an attribute that the event has; 0 between events
+    taken: NDArray[np.int64]  # (3,) owners that are taken; postings looked at, and tested
+    asked: Asked
 
 
 SCRATCH: Final = kind_of(Scratch)

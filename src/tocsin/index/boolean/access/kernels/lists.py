@@ -112,6 +112,8 @@ def take_postings(
     lows, highs, owners = postings.lows, postings.highs, postings.owners
     fields, codes = memory.fields, memory.codes
     to = _ZERO
+    if len(owners) == 0:
+        return to
     for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
         code = codes[pair]
         if code == LATER:  # no list is looked up by it
@@ -149,6 +151,8 @@ def take_conjunctions(
     Those whose block of the list has no score of `floor`, as `maxima` has them, may be left out.
     """
     operand_starts, conjunctions = index.lists.fields.operand_starts, index.lists.conjunctions
+    if len(conjunctions.owners) == 0:
+        return np.int64(to), np.int64(0)
     bits = asked_bits(len(operand_starts) - 1)
     mark(memory, operand_starts, bits, first_pair, last_pair)
     sure, doubtful = select_conjunctions(index, memory, maxima, floor, first_pair, last_pair)

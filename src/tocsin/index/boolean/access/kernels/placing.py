@@ -2,7 +2,8 @@
 
 A conjunction of ranges on single attributes carries its predicates with it: alone it is found by its key (SINGLE), else
 its key is the predicate that fewest events satisfy (CONJUNCTION). Any other expression (PROGRAM) goes under each key of
-its cover and is then verified as a whole; one without a cover is verified on every event (UNCOVERED).
+its cover and is then verified as a whole; one without a cover is verified on every event (UNCOVERED). What costs less
+under keys of several attributes goes there (COMPOUND).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ SINGLE: Final = 1
 CONJUNCTION: Final = 2
 PROGRAM: Final = 3
 UNCOVERED: Final = 4
+COMPOUND: Final = 5  # under several attributes at once: `index.boolean.access.compounds`
 
 
 @kernel

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.directory import Index
-from tocsin.index.boolean.access.kernels.layouts import Scratch, Wants
+from tocsin.index.boolean.access.kernels.layouts import Scratch, Taking, Wants
 from tocsin.index.boolean.access.kernels.lists import take_postings
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.jit import inlined, inner, pasted
 from tocsin.kernels.programs.layouts import Walk
+from tocsin.kernels.programs.parts import call_address
 from tocsin.kernels.programs.verify import count_lanes, write_hits
 from tocsin.kernels.programs.walking import compute_ahead, verify_programs
 
@@ -21,18 +22,32 @@ _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 
 
+@pasted
+def all_lanes(count: int) -> int:
+    """The mask of a block of so many events."""
+    return ~_NONE >> np.uint64(codes.LANES - count)
+
+
 @inner
 def match_programs(
-    index: Index, memory: Scratch, wants: Wants, walk: Walk, stamp: int, touched: int, first: int, count: int
+    index: Index,
+    memory: Scratch,
+    wants: Wants,
+    walk: Walk,
+    taking: Taking,
+    stamp: int,
+    touched: int,
+    first: int,
+    stop: int,
 ) -> NDArray[np.int32]:
-    """The subscriptions that each of a block's events, `first` and those behind it, satisfies.
+    """The subscriptions that each of a block's events, [first, stop), satisfies.
 
     Those of lane l end at `program_ends[l + 1]`; where there are floors, those whose score is below their event's are
     left out. Writes to `program_counts` how many candidates each event had.
     """
     distinct, masks, ends = memory.distinct, memory.program_masks, memory.program_ends
     owners = index.lists.programs.owners
-    number = find_candidates(index, memory, wants, first, count)
+    number = find_candidates(index, memory, wants, walk, taking, stamp, first, stop)
     compute_ahead(walk, stamp, number, touched)
     found = verify_programs(walk, stamp, distinct, number, memory.program_lanes, masks)
     ends[0] = 0
@@ -44,22 +59,26 @@ def match_programs(
 
 
 @inlined
-def find_candidates(index: Index, memory: Scratch, wants: Wants, first: int, count: int) -> int:
+def find_candidates(
+    index: Index, memory: Scratch, wants: Wants, walk: Walk, taking: Taking, stamp: int, first: int, stop: int
+) -> int:
     """Write the programs that any event of a block leads to, and its lanes; returns how many."""
     owners, pair_ends, candidates = index.lists.programs.owners, memory.pair_ends, memory.candidates
     distinct, lanes, examined = memory.distinct, memory.program_lanes, memory.program_counts
     floors, scores = wants.floors, wants.scores
+    runs, postings = index.lists.program_runs, index.lists.program_postings
     number = np.int64(0)
-    for lane in range(count):
+    for lane in range(stop - first):
         bit = _ONE << np.uint64(lane)
-        taken = take_postings(
-            index.lists.program_runs,
-            index.lists.program_postings,
-            memory,
-            pair_ends[lane],
-            pair_ends[lane + 1],
-            candidates,
-        )
+        taken = np.int64(take_postings(runs, postings, memory, pair_ends[lane], pair_ends[lane + 1], candidates))
+        if taking.likely != 0:
+            memory.taken[0] = taken
+            lanes_of = all_lanes(stop - first)
+            call_address(
+                np.int64(taking.likely),
+                (index, memory, walk, np.int64(stamp), lanes_of, np.int64(first + lane), np.int64(lane), False),
+            )
+            taken = memory.taken[0]
         if len(floors) > 0:
             taken = _at_least(floors[first + lane], scores, owners, candidates, taken)
         for c in range(taken):
@@ -68,7 +87,7 @@ def find_candidates(index: Index, memory: Scratch, wants: Wants, first: int, cou
             number += lanes[program] == _NONE
             lanes[program] |= bit
         examined[lane] = np.int64(taken)
-    return _add_uncovered(index, memory, wants, first, count, number)
+    return _add_uncovered(index, memory, wants, first, stop - first, number)
 
 
 @inlined

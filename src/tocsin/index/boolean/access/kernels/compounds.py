@@ -1,0 +1,297 @@
+"""Which subscriptions lie under several of an event's values at once?
+
+A *schema* is a set of fields asked for equality, together, and perhaps one more field, by which those that are equal in
+all of these are sorted. One look-up then replaces a walk through all that have one of the values: as with the
+multi-attribute hashing structures of Fabret et al. 2001 (section 3).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import boolean, int64, uint64
+from numpy.typing import NDArray
+
+from tocsin.index.boolean.access.kernels.clauses import (
+    MARK_BITS,
+    MARK_MASK,
+    MEETS,
+    MISSING,
+    OUTSIDE,
+    WITHIN,
+    has_one_value,
+)
+from tocsin.index.boolean.access.kernels.directory import Index
+from tocsin.index.boolean.access.kernels.layouts import AT_MOST, Asked, Compounds, Hashing, Scratch
+from tocsin.index.boolean.access.kernels.lists import run_range
+from tocsin.index.boolean.access.kernels.placing_compounds import (
+    ENTRIES,
+    KEY,
+    NO_FIELD,
+    RUN_WIDTH,
+    RUNS,
+    SLOT,
+    next_key,
+    slot_of,
+)
+from tocsin.index.fields.kernels.layouts import ABSENT, Fields
+from tocsin.kernels.jit import inlined, inner, prefetch
+from tocsin.kernels.packing import view_of
+from tocsin.kernels.programs.boxes import box_number
+from tocsin.kernels.programs.layouts import WALK, Bound, Events, Walk
+from tocsin.kernels.programs.lazy import compute_leaf
+
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_TWO = np.uint64(2)
+_THREE = np.uint64(3)
+_HALF = np.uint64(32)
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+
+
+class Place(NamedTuple):
+    """An event in a block."""
+
+    stamp: int  # leaves that are known of the block have this
+    lanes: np.uint64  # the events that are in it
+    event: int
+    lane: int
+
+
+@inlined
+def show_event(memory: Scratch, events: Events, bound: Bound, event: int, first: int, stop: int) -> None:
+    """Lay an event out for schemas to look up and tests to read: the codes of its pairs, its boxes, what it has."""
+    values, fields, pair_codes = memory.values, memory.fields, memory.codes
+    for pair in range(np.uint64(first), np.uint64(stop)):
+        values[np.uint64(fields[pair])] = pair_codes[pair]
+    for i in range(np.uint64(events.starts[event]), np.uint64(events.starts[event + 1])):
+        attribute = bound.attributes[events.attributes[i]]
+        if attribute >= 0:
+            memory.present[attribute] = 1
+            memory.boxes[attribute] = box_number(events.types[i], events.payloads[i], events.list_boxes)
+
+
+@inlined
+def hide_event(memory: Scratch, events: Events, bound: Bound, event: int, first: int, stop: int) -> None:
+    """Clear it again."""
+    values, fields = memory.values, memory.fields
+    for pair in range(np.uint64(first), np.uint64(stop)):
+        values[np.uint64(fields[pair])] = ABSENT
+    for i in range(np.uint64(events.starts[event]), np.uint64(events.starts[event + 1])):
+        attribute = bound.attributes[events.attributes[i]]
+        if attribute >= 0:
+            memory.present[attribute] = 0
+            memory.boxes[attribute] = ABSENT
+
+
+@inner
+def take_compounds(
+    index: Index, memory: Scratch, walk: Walk, stamp: int, lanes: int, event: int, lane: int, is_sure: bool
+) -> None:
+    """Append the owners of what an event leads to and passes: to the hits, or to the candidates.
+
+    `memory.taken` says how many there are, and counts the postings that are looked at, and those that are tested. Each
+    step asks for the memory of the next.
+    """
+    compounds = index.lists.sure if is_sure else index.lists.likely
+    hashing = index.sure if is_sure else index.likely
+    out = memory.hits if is_sure else memory.candidates
+    place = Place(stamp, lanes, event, lane)
+    first, stop = np.uint64(memory.pair_ends[lane]), np.uint64(memory.pair_ends[lane + 1])
+    show_event(memory, walk.events, walk.bound, event, first, stop)
+    asked = _ask(compounds, hashing, index.lists.fields, memory, first, stop)
+    found = _find_groups(compounds, hashing, memory.asked, asked)
+    _find_postings(compounds, hashing, memory.asked, found)
+    written, looked_at, tested = np.uint64(memory.taken[0]), _ZERO, _ZERO
+    for i in range(found):
+        written, entries, asking = _take_group(compounds, hashing, memory, walk, place, i, out, written)
+        looked_at += entries
+        tested += asking
+    hide_event(memory, walk.events, walk.bound, event, first, stop)
+    memory.taken[0] = written
+    memory.taken[1] += looked_at
+    memory.taken[2] += tested
+
+
+TAKING: Final = (view_of(Index), view_of(Scratch), WALK, int64, uint64, int64, int64, boolean)
+"""The types that `take_compounds` takes: called by its address, it is compiled where something is under schemas."""
+
+
+@inlined
+def _ask(compounds: Compounds, hashing: Hashing, fields: Fields, memory: Scratch, first: int, stop: int) -> int:
+    """Write which schemas the event asks, with which keys; how many."""
+    starts, equalities, sorted_by = compounds.starts, compounds.fields, compounds.sorted_by
+    kinds, values, pair_fields, pair_codes = fields.kinds, memory.values, memory.fields, memory.codes
+    count = np.uint64(0)
+    for schema in range(np.uint64(len(sorted_by))):
+        last = np.int32(0) if sorted_by[schema] == NO_FIELD else values[np.uint64(sorted_by[schema])]
+        if last < 0:
+            continue
+        lead = np.uint64(equalities[np.uint64(starts[schema])])
+        if has_one_value(kinds[lead]):
+            count = _ask_one(compounds, hashing, fields, memory, schema, values[lead], last, count)
+            continue
+        for pair in range(first, stop):  # an event may have many of its values
+            if np.uint64(pair_fields[pair]) == lead:
+                count = _ask_one(compounds, hashing, fields, memory, schema, pair_codes[pair], last, count)
+    return count
+
+
+@inlined
+def _ask_one(
+    compounds: Compounds,
+    hashing: Hashing,
+    fields: Fields,
+    memory: Scratch,
+    schema: int,
+    code: int,
+    last: int,
+    count: int,
+) -> int:
+    """Ask a schema for the event's values, the first of which is given, if it has them all; how many are asked then."""
+    values, asked = memory.values, memory.asked
+    key = np.int64(0)
+    first = np.uint64(compounds.starts[schema])
+    for e in range(first, np.uint64(compounds.starts[schema + _ONE])):
+        field = np.uint64(compounds.fields[e])
+        if e > first:
+            code = values[field]
+        if code < 0 or code & 1 == 0:
+            return count
+        key = next_key(key, fields, field, code)
+    slot = slot_of(key, hashing.shifts[schema])
+    prefetch(hashing.slots, SLOT * (np.uint64(hashing.starts[schema]) + slot))
+    asked.schemas[count], asked.codes[count], asked.keys[count], asked.slots[count] = schema, last, key, slot
+    return count + _ONE
+
+
+@inlined
+def _find_groups(compounds: Compounds, hashing: Hashing, asked: Asked, count: int) -> int:
+    """Find the groups that are asked for, and move them to the front; how many there are."""
+    slots, lows, found = hashing.slots, compounds.postings.lows, _ZERO
+    for i in range(count):
+        schema = np.uint64(asked.schemas[i])
+        begin = np.uint64(hashing.starts[schema])
+        mask = np.uint64(hashing.starts[schema + _ONE]) - begin - _ONE
+        slot, key = np.uint64(asked.slots[i]), asked.keys[i]
+        while True:
+            row = SLOT * (begin + slot)
+            entries = np.uint64(slots[row + ENTRIES])
+            if entries == _ZERO or slots[row + KEY] == key:
+                break
+            slot = (slot + _ONE) & mask
+        if entries != _ZERO:
+            start, stop = entries & _LOW_HALF, entries >> _HALF
+            prefetch(lows, start)
+            prefetch(lows, (start + stop) >> _ONE)
+            prefetch(lows, (start + _THREE * stop) >> _TWO)
+            asked.slots[found], asked.codes[found] = row, asked.codes[i]
+            found += _ONE
+    return found
+
+
+@inlined
+def _find_postings(compounds: Compounds, hashing: Hashing, asked: Asked, found: int) -> None:
+    """Search the first run of each found group."""
+    lows, highs, owners = compounds.postings.lows, compounds.postings.highs, compounds.postings.owners
+    slots, test_starts = hashing.slots, compounds.test_starts
+    for i in range(found):
+        row = np.uint64(asked.slots[i])
+        start, stop = np.uint64(slots[row + ENTRIES]) & _LOW_HALF, np.uint64(slots[row + ENTRIES]) >> _HALF
+        run, last_run = np.uint64(slots[row + RUNS]) & _LOW_HALF, np.uint64(slots[row + RUNS]) >> _HALF
+        if run + _ONE < last_run:
+            stop = np.uint64(compounds.runs.run_stops[run])
+        width = np.int32(slots[row + RUN_WIDTH])
+        first, last = run_range(highs if width == AT_MOST else lows, width, start, stop, asked.codes[i])
+        prefetch(owners, first)
+        prefetch(test_starts, first)
+        asked.firsts[i], asked.lasts[i] = first, last
+
+
+@inlined
+def _take_group(
+    compounds: Compounds,
+    hashing: Hashing,
+    memory: Scratch,
+    walk: Walk,
+    place: Place,
+    number: int,
+    out: NDArray[np.int32],
+    to: int,
+) -> tuple[int, int, int]:
+    """Append the owners of a found group's postings that hold its code, and whose tests hold.
+
+    Returns how many there are then, how many postings were looked at, and of how many tests were asked.
+    """
+    slots, asked = hashing.slots, memory.asked
+    run_widths, run_stops = compounds.runs.run_widths, compounds.runs.run_stops
+    lows, highs, owners = compounds.postings.lows, compounds.postings.highs, compounds.postings.owners
+    test_starts = compounds.test_starts
+    row, code = np.uint64(asked.slots[number]), asked.codes[number]
+    first, last = np.uint64(asked.firsts[number]), np.uint64(asked.lasts[number])
+    run, last_run = np.uint64(slots[row + RUNS]) & _LOW_HALF, np.uint64(slots[row + RUNS]) >> _HALF
+    width = np.int32(slots[row + RUN_WIDTH])
+    looked_at, tested = _ZERO, _ZERO
+    while True:
+        looked_at += last - first
+        for q in range(first, last):
+            out[to] = owners[q]
+            holds = np.uint64(width <= 0 or highs[q] >= code)
+            if test_starts[q] < test_starts[q + _ONE]:
+                tested += _ONE
+                holds &= _tests_hold(compounds, memory, walk, place, test_starts[q], test_starts[q + _ONE])
+            to += holds
+        run += _ONE
+        if run >= last_run:
+            return to, looked_at, tested
+        width = run_widths[run]
+        start, stop = np.uint64(run_stops[run - _ONE]), np.uint64(run_stops[run])
+        first, last = run_range(highs if width == AT_MOST else lows, width, start, stop, code)
+
+
+@inlined
+def _tests_hold(compounds: Compounds, memory: Scratch, walk: Walk, place: Place, first: int, stop: int) -> int:
+    """1 where tests [first, stop) hold of the event that is shown, else 0."""
+    tests, values = compounds.tests, memory.values
+    for t in range(np.uint64(first), np.uint64(stop)):
+        at = _THREE * t
+        about, low, high = tests[at], tests[at + _ONE], tests[at + _TWO]
+        mark, number = about & MARK_MASK, np.uint64(about >> MARK_BITS)
+        if mark <= OUTSIDE:
+            value = values[number]
+            inside = value >= low and value <= high
+            if value < 0 or inside != (mark == WITHIN):
+                return _ZERO
+        elif mark == MISSING:
+            if memory.present[number]:
+                return _ZERO
+        elif mark == MEETS:
+            box = memory.boxes[number]
+            if box < 0 or not _meet(walk.events.boxes, box, compounds.boxes, low):
+                return _ZERO
+        elif not _literal_holds(walk, place, low):
+            return _ZERO
+    return _ONE
+
+
+@inlined
+def _literal_holds(walk: Walk, place: Place, literal: int) -> bool:
+    """Whether a literal holds of an event of the block: computed for all of them when one asks first."""
+    leaf = literal >> 1
+    if walk.memo.stamps[leaf] < place.stamp:
+        compute_leaf(walk, leaf, place.lanes)
+        walk.memo.stamps[leaf] = place.stamp
+    return (walk.memo.masks[literal] >> np.uint64(place.lane)) & _ONE != _ZERO
+
+
+@inlined
+def _meet(boxes: NDArray[np.float64], one: int, others: NDArray[np.float64], other: int) -> bool:
+    """Whether two boxes with closed edges share a point; the others lie flat."""
+    at = np.uint64(4 * np.int64(other))
+    return (
+        boxes[one, 0] <= others[at + _TWO]
+        and others[at] <= boxes[one, 2]
+        and boxes[one, 1] <= others[at + _THREE]
+        and others[at + _ONE] <= boxes[one, 3]
+    )

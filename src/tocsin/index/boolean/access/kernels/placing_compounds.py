@@ -1,0 +1,143 @@
+"""What does each clause cost under a schema, and what remains of it there? Keys, groups and tests are written."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.boolean.access.kernels.clauses import MARK_BITS, WITHIN, Clauses, has_one_value
+from tocsin.index.boolean.access.kernels.layouts import Runs
+from tocsin.index.fields.kernels.layouts import CELL, HIGHEST_CODE, LOWEST_CODE, Fields
+from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.packing import viewed
+
+NO_FIELD: Final = -1
+
+# A slot's numbers, 32 bytes. Ranges are `first | behind the last << 32`.
+SLOT: Final = np.uint64(4)
+KEY: Final = np.uint64(0)
+ENTRIES: Final = np.uint64(1)  # the group's postings; 0 for a slot without a group
+RUNS: Final = np.uint64(2)  # the runs that they make
+RUN_WIDTH: Final = np.uint64(3)  # of the first of them, by which nearly all groups do
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_ONE = np.uint64(1)
+
+
+@kernel
+def fit_schema(
+    clauses: Clauses,
+    fields: Fields,
+    equalities: NDArray[np.int32],
+    sorted_by: int,
+    shares: NDArray[np.float64],
+    remaining: NDArray[np.int32],
+) -> None:
+    """Write the share of events that lead to each clause under a schema, infinity where it does not fit.
+
+    And how many tests remain of it: -1 where they would not be all. `equalities` ascend.
+    """
+    clauses, fields = viewed(clauses), viewed(fields)
+    kinds = fields.kinds
+    for c in range(len(shares)):
+        share, used, is_sorted = 1.0, np.int64(0), sorted_by == NO_FIELD
+        left = np.int64(0)
+        whole = clauses.whole[c] != 0
+        for t in range(clauses.starts[c], clauses.starts[c + 1]):
+            field = clauses.fields[t]
+            if clauses.marks[t] != WITHIN:
+                left += 1
+            elif used < len(equalities) and field == equalities[used] and clauses.lows[t] == clauses.highs[t]:
+                used += 1
+                share *= clauses.costs[t]
+            elif field == sorted_by:
+                is_sorted = True
+                share *= clauses.costs[t]
+            elif has_one_value(kinds[field]):
+                left += 1
+            elif kinds[field] != CELL:  # a box is tested itself
+                whole = False
+        fits = used == len(equalities) and is_sorted
+        shares[c] = share if fits else np.inf
+        remaining[c] = left if whole else -1
+
+
+@kernel
+def write_entries(
+    clauses: Clauses,
+    chosen: NDArray[np.int64],
+    equalities: NDArray[np.int32],
+    sorted_by: int,
+    fields: Fields,
+    keys: NDArray[np.int64],
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    test_ends: NDArray[np.int64],
+    tests: NDArray[np.int32],
+) -> None:
+    """Write key, lowest and highest code, and the remaining tests of the chosen clauses under a schema.
+
+    `equalities` are in the schema's order; of `tests` there is room for all.
+    """
+    clauses, fields = viewed(clauses), viewed(fields)
+    kinds = fields.kinds
+    written = np.int64(0)
+    for i in range(len(chosen)):
+        first, stop = clauses.starts[chosen[i]], clauses.starts[chosen[i] + 1]
+        lows[i], highs[i] = LOWEST_CODE, HIGHEST_CODE
+        key = np.int64(0)
+        for e in range(len(equalities)):
+            for t in range(first, stop):
+                if clauses.marks[t] == WITHIN and clauses.fields[t] == equalities[e]:
+                    key = next_key(key, fields, equalities[e], clauses.lows[t])
+        keys[i] = key
+        for t in range(first, stop):
+            field, mark = clauses.fields[t], clauses.marks[t]
+            if mark == WITHIN and field == sorted_by:
+                lows[i], highs[i] = clauses.lows[t], clauses.highs[t]
+            elif mark != WITHIN or (has_one_value(kinds[field]) and not _is_among(equalities, field)):
+                tests[3 * written] = (field << MARK_BITS) | mark
+                tests[3 * written + 1], tests[3 * written + 2] = clauses.lows[t], clauses.highs[t]
+                written += 1
+        test_ends[i] = written
+
+
+@inlined
+def _is_among(numbers: NDArray[np.int32], number: int) -> bool:
+    for i in range(len(numbers)):
+        if numbers[i] == number:
+            return True
+    return False
+
+
+@inlined
+def next_key(key: int, fields: Fields, field: int, code: int) -> int:
+    """A key with the code of one field more: an operand's own."""
+    at = np.uint64(field)
+    operands = fields.operand_starts[at + _ONE] - fields.operand_starts[at]
+    return key * operands + (np.int64(code) >> 1)
+
+
+@inlined
+def slot_of(key: int, shift: int) -> int:
+    """Where the search for a key begins."""
+    return (np.uint64(key) * _SPREAD) >> np.uint64(shift)
+
+
+@kernel
+def write_slots(keys: NDArray[np.int64], runs: Runs, first: int, shift: int, slots: NDArray[np.int64]) -> None:
+    """Hash the groups from `first` on, of these keys, into slots that are all 0 before."""
+    runs = viewed(runs)
+    mask = np.uint64(len(slots) // SLOT) - _ONE
+    for g in range(len(keys)):
+        slot = slot_of(keys[g], shift)
+        while slots[SLOT * slot + ENTRIES] != 0:
+            slot = (slot + _ONE) & mask
+        row = SLOT * slot
+        start, stop = runs.starts[first + g], runs.starts[first + g + 1]
+        run, behind = np.int64(runs.run_starts[first + g]), np.int64(runs.run_starts[first + g + 1])
+        slots[row + KEY] = keys[g]
+        slots[row + ENTRIES] = np.int64(start) | (np.int64(stop) << 32)
+        slots[row + RUNS] = run | (behind << 32)
+        slots[row + RUN_WIDTH] = runs.run_widths[run]

@@ -1,0 +1,85 @@
+"""In which cells of a grid does a box lie? Access keys for what is asked of places.
+
+A grid of squares for each power of two: a box lies in that whose side is from half to a whole of its longer one, in 9
+cells at most; a point in one cell of each. Multiples of powers of two are exact, so no point on an edge is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels.jit import inlined
+
+BIAS: Final = 64
+"""What is added to the exponent of a cell's side, to be a field's number."""
+
+GRIDS: Final = 2 * BIAS
+"""Beyond all of a field's numbers."""
+
+NO_LEVEL: Final = -1
+_FINEST: Final = -20
+_COARSEST: Final = 60
+_MOST: Final = 2.0**30
+"""Cells are numbered up to here, on both sides of 0."""
+
+
+@inlined
+def level_of_box(boxes: NDArray[np.float64], box: int) -> int:
+    """The grid that a box lies in; NO_LEVEL where it is turned round, or so large or far out that it lies in none."""
+    width, height = boxes[box, 2] - boxes[box, 0], boxes[box, 3] - boxes[box, 1]
+    if not (width >= 0.0 and height >= 0.0):
+        return np.int64(NO_LEVEL)
+    farthest = 0.0
+    for edge in range(4):
+        farthest = max(farthest, abs(boxes[box, edge]))
+    least = max(max(width, height) / 2.0, farthest / _MOST)
+    for exponent in range(_FINEST, _COARSEST):
+        if math.ldexp(1.0, exponent) >= least:
+            return np.int64(exponent + BIAS)
+    return np.int64(NO_LEVEL)
+
+
+@inlined
+def cell_of(coordinate: float, level: int) -> int:
+    """The number of the column or row that a coordinate lies in; far outside all cells where that is no number."""
+    scaled = np.floor(math.ldexp(coordinate, BIAS - level))  # a float: it may be beyond all integers
+    return np.int64(max(min(scaled, 2.0 * _MOST), -2.0 * _MOST))
+
+
+@inlined
+def count_cells(boxes: NDArray[np.float64], box: int) -> int:
+    """How many cells a box lies in; 0 where it lies in no grid."""
+    level = level_of_box(boxes, box)
+    if level == NO_LEVEL:
+        return np.int64(0)
+    columns = cell_of(boxes[box, 2], level) - cell_of(boxes[box, 0], level) + 1
+    return columns * (cell_of(boxes[box, 3], level) - cell_of(boxes[box, 1], level) + 1)
+
+
+@inlined
+def cell_key(boxes: NDArray[np.float64], box: int, level: int, number: int) -> int:
+    """The payload of one of the cells that a box lies in."""
+    rows = cell_of(boxes[box, 3], level) - cell_of(boxes[box, 1], level) + 1
+    return cell_payload(cell_of(boxes[box, 0], level) + number // rows, cell_of(boxes[box, 1], level) + number % rows)
+
+
+@inlined
+def cell_payload(column: int, row: int) -> int:
+    """A cell as one number."""
+    return (np.int64(column) << 32) | (np.int64(row) & 0xFFFFFFFF)
+
+
+@inlined
+def column_of(payload: int) -> int:
+    """The column of a cell."""
+    return payload >> 32
+
+
+@inlined
+def row_of_cell(payload: int) -> int:
+    """The row of a cell."""
+    return np.int64(np.int32(payload & 0xFFFFFFFF))
