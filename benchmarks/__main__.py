@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import b1, b1_ranked, bulk, changes, cold, ir_tree, patterns, public, ranked, threads
+from benchmarks import b1, b1_ranked, bulk, changes, cold, dense, ir_tree, patterns, public, ranked, threads
 from benchmarks.calibration import calibrate
 from benchmarks.rows import HEADER, Row
 
 PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "b1": lambda given: b1.rows(given.subscriptions, given.events),
+    "dense": lambda given: dense.rows(min(given.subscriptions, 200_000), given.events),
     "public": lambda given: public.rows(given.subscriptions, given.events),
     "threads": lambda given: threads.rows(given.subscriptions, given.events),
     "changes": lambda given: changes.rows(given.subscriptions),

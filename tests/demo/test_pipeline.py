@@ -51,7 +51,7 @@ def test_the_demo_leaves_what_it_promises(tmp_path: Path, capsys: pytest.Capture
     assert json.loads((tmp_path / "summary.json").read_text())["silent"] == summary.silent
     assert said.out.endswith(summary.text() + "\n")
     assert all(word in said.out for word in ("A match: ", "No match: ", str(tmp_path / "matches.parquet")))
-    assert "[6/8] Match the flights: done in" in said.err
+    assert "[6/9] Match the flights: done in" in said.err
 
 
 @pytest.mark.spark

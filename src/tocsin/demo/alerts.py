@@ -10,6 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict
 
@@ -67,16 +69,21 @@ class Route(NamedTuple):
     latitude: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Catalogue:
     """What there is to ask for: the routes, and the tail numbers of the planes that flew most."""
 
     routes: Sequence[Route]
     planes: Sequence[str]
 
+    @cached_property
+    def _flown(self) -> Sequence[int]:
+        """How often the routes up to each were flown."""
+        return list(accumulate(route.flights for route in self.routes))
+
     def route(self, rng: random.Random) -> Route:
         """A route, as likely as it was flown."""
-        return rng.choices(self.routes, [route.flights for route in self.routes])[0]
+        return rng.choices(self.routes, cum_weights=self._flown)[0]
 
     def carriers(self, rng: random.Random, count: int) -> str:
         """`count` different carriers as a list for IN: `'AA', 'UA'`."""

@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow.parquet as pq
+
 from tocsin.demo import alerts as travel
-from tocsin.demo import flights, pictures
+from tocsin.demo import flights, one_by_one, pictures
 from tocsin.demo import summary as results
 from tocsin.demo.progress import Steps
 from tocsin.demo.summary import Summary
@@ -88,7 +90,7 @@ def run(
             raise InvalidInput(f"{name} is {number}; it must be at least 1")
     output = Path(output)
     unfinished = output / ".unfinished"
-    steps = Steps(8, shown=progress)
+    steps = Steps(9, shown=progress)
     try:
         with _fresh(unfinished), _session(master, steps) as spark:
             summary = _Job(spark, unfinished, output, steps).run(subscriptions, seed, events, partitions)
@@ -144,10 +146,22 @@ class _Job:
             busiest, silent = results.busiest(counted), results.silent(counted)
             explained = _explained(matched, alerts)
             links, hours = results.links(matched), results.hours(matched)
+        compared = self._compare()
         with self.steps.step("paint", "Paint the pictures"):
             pictures.draw_map(links, flights.airfields(), self.folder / "map.png")
             pictures.draw_year(hours, self.folder / "year.png")
-        return Summary(self.output, counts, accepted, rejected, silent, busiest, self.steps.seconds, explained)
+        return Summary(
+            self.output, counts, accepted, rejected, silent, busiest, self.steps.seconds, explained, compared
+        )
+
+    def _compare(self) -> str:
+        """What a user would do today, beside it."""
+        with self.steps.step(
+            "compare", f"Ask DuckDB {one_by_one.SAMPLED} of the alerts, and tocsin all, in one process"
+        ):
+            flown = pq.read_table(self.folder / "events.parquet", columns=ATTRIBUTES)
+            asked = pq.read_table(self.folder / "alerts.parquet").to_pylist()
+            return one_by_one.compare(flown, asked).text()
 
     def _read(self, name: str) -> DataFrame:
         return self.spark.read.parquet(str(self.folder / name))

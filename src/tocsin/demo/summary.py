@@ -75,6 +75,7 @@ class Summary:
     busiest: list[Busy]
     seconds: dict[str, float]
     explained: list[str] = field(default_factory=list)
+    compared: str = ""  # with a query for each alert
 
     @property
     def events_per_s(self) -> float:
@@ -110,6 +111,7 @@ class Summary:
             f"  silent         {self.silent:>12,}   subscriptions that no flight rang",
             f"  throughput     {self.events_per_s:>12,.0f}   flights a second, "
             f"{alerts_per_s:,.0f} alerts a second, Parquet to Parquet",
+            *([f"  one by one       {self.compared}"] if self.compared else []),
             "  time             " + ", ".join(f"{name} {took:.1f} s" for name, took in self.seconds.items()),
         ]
 

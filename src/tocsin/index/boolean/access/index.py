@@ -2,13 +2,15 @@
 
 Every expression is placed under the cheapest cover of access keys: ranges of an attribute, members of a set, keywords,
 or an attribute's presence. A conjunction of ranges lies in a list of its key's field, sorted by operand, with its
-predicates beside it; anything else is verified by walking its program.
+predicates beside it; anything else is verified by walking its program. Where events have most of the attributes that
+are asked for, keys of several attributes lead to less (`compounds`).
 
 Cost: O(sum over the event's attributes of log(list) + candidates), plus sorting what is found. About 55 bytes for a
 conjunction of four ranges. `candidates_examined` counts what the keys (and the filter of a conjunction) leave.
 
-Source: access predicates as in Fabret et al. 2001; lists by attribute, operator and operand as in OpIndex (Zhang et al.
-2014, section 4). Departs: any expression, by covers; keys are chosen by share times selectivity.
+Source: access predicates and multi-attribute hashing as in Fabret et al. 2001; lists by attribute, operator and operand
+as in OpIndex (Zhang et al. 2014, section 4). Departs: any expression, by covers; keys are chosen by share times
+selectivity.
 """
 
 from __future__ import annotations

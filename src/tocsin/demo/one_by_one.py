@@ -1,0 +1,90 @@
+"""What would it take to ask a database each alert? DuckDB over the same table, a query an alert, on a sample of them.
+
+Beside it all alerts at once in this process: `Engine.subscribe_many`, then one `match_batch`. For the sampled ones both
+must count the same flights.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tocsin.demo.alerts import Alert
+from tocsin.engine import Engine, sample
+from tocsin.errors import MissingExtra
+
+SAMPLED: Final = 100
+_SEED: Final = 7
+_BOX: Final = re.compile(r"S_INTERSECTS\(dest_location, BBOX\((\S+), (\S+), (\S+), (\S+)\)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class OneByOne:
+    """All alerts at once, and a sample of them one by one. Seconds of wall time."""
+
+    alerts: int
+    flights: int
+    together_s: float  # taking the alerts in, and matching all flights
+    matching_s: float  # of these, matching
+    sampled: int
+    sampled_s: float
+    differ: int  # sampled alerts that the database counts other flights for
+
+    @property
+    def all_s(self) -> float:
+        """What a query for each alert would take."""
+        return self.sampled_s / max(self.sampled, 1) * self.alerts
+
+    def text(self) -> str:
+        """One line for people."""
+        same = "the same counts" if self.differ == 0 else f"{self.differ} COUNTS DIFFER"
+        return (
+            f"{self.all_s:,.0f} s by a query an alert in DuckDB ({self.sampled:,} sampled, {same}); "
+            f"{self.together_s:.1f} s by tocsin in one process, {self.matching_s:.1f} s of them matching"
+        )
+
+
+def condition(where: str) -> str:
+    """The CQL2 text of an alert as a condition of DuckDB's SQL."""
+    inside = r"(dest_location[1] BETWEEN \1 AND \3 AND dest_location[2] BETWEEN \2 AND \4)"
+    return _BOX.sub(inside, where)
+
+
+def compare(flights: pa.Table, alerts: Sequence[Alert], sampled: int = SAMPLED) -> OneByOne:
+    """Ask for all alerts at once, then for some one by one. Raises `MissingExtra` where DuckDB is missing."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingExtra(f"{error}. The demo's packages come with: pip install 'tocsin[demo]'") from None
+    begun = time.perf_counter()
+    with Engine(statistics=sample(flights.slice(0, 10_000))) as engine:
+        engine.subscribe_many(alerts)
+        taken_in = time.perf_counter()
+        found = engine.match_batch(flights).table["subscription"]
+        done = time.perf_counter()
+    counted = pc.value_counts(found.combine_chunks())
+    counts = dict(zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True))
+    chosen = random.Random(_SEED).sample(list(alerts), min(sampled, len(alerts)))
+    with duckdb.connect() as database:
+        seconds, asked = _ask(database, flights, chosen)
+    differ = sum(asked[one["id"]] != counts.get(one["id"], 0) for one in chosen)
+    return OneByOne(len(alerts), len(flights), done - begun, done - taken_in, len(chosen), seconds, differ)
+
+
+def _ask(database: Any, flights: pa.Table, alerts: Sequence[Alert]) -> tuple[float, dict[str, int]]:
+    """Count each alert's flights in a table of the database's own; the seconds that the queries took."""
+    database.register("arriving", flights)
+    database.execute("CREATE TABLE flights AS SELECT * FROM arriving")
+    begun = time.perf_counter()
+    counts = {
+        one["id"]: database.execute(f"SELECT count(*) FROM flights WHERE {condition(one['where'])}").fetchone()[0]
+        for one in alerts
+    }
+    return time.perf_counter() - begun, counts
