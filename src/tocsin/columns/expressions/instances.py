@@ -20,6 +20,7 @@ from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, le
 from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.payloads import string_payload
 from tocsin.columns.expressions.pools import Pool
+from tocsin.columns.expressions.predicates import like_tokens
 from tocsin.columns.expressions.recipes import Operand, Recipe, RecipeBook, Row
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.columns.numbers import keys_of
@@ -59,7 +60,8 @@ def _compile(given: Sequence[tuple[Recipe, Instance]]) -> CompiledExpressions:
     starts = starts_of([len(recipe.rows) for recipe in numbers.items], len(numbers.items))
     which, owners = gathered(starts, kinds)
     transforms: Pool[str] = Pool()
-    for name in ["", *(row.transform for row in rows)]:
+    of_terms = [step.transform for row in rows for term in row.terms for step in term]
+    for name in ["", *(row.transform for row in rows), *of_terms]:
         transforms.number(name)
     names = slots.names.to_pylist()
     arrays = NOTHING.arrays._replace(
@@ -125,21 +127,32 @@ def _leaves(
     kinds, types, operations, of_transforms, attributes = _gathered(table, 5, which)
     with_box = np.flatnonzero(kinds == codes.INTERSECTS)
     with_set = np.flatnonzero((kinds == codes.IN_SET) | (kinds == codes.ARRAY_SET))
+    with_terms, with_pattern = np.flatnonzero(kinds == codes.COMPARE), np.flatnonzero(kinds == codes.LIKE)
+    numbers = slots.places[slots.starts[owners] + attributes]
     others = np.zeros(len(which), np.int64)
     others[with_box], others[with_set] = np.arange(len(with_box)), np.arange(len(with_set))
+    numbers[with_terms], others[with_terms] = 2 * np.arange(len(with_terms)), 2 * np.arange(len(with_terms)) + 1
+    patterns, others[with_pattern] = _patterns(rows, which[with_pattern], owners[with_pattern], slots)
     leaves = leaf_arrays(
         len(which),
         kinds=kinds,
         types=types,
         operations=operations,
         transforms=of_transforms,
-        attributes=slots.places[slots.starts[owners] + attributes],
+        attributes=numbers,
         others=others,
         lows=slots.payloads(owners, [row.low for row in rows], which),
         highs=slots.payloads(owners, [row.high for row in rows], which),
     )
     boxes = _boxes(rows, which[with_box], owners[with_box], slots)
-    return {**leaves, **boxes, **_sets(rows, which[with_set], owners[with_set], slots)}
+    sets = _sets(rows, which[with_set], owners[with_set], slots)
+    return {
+        **leaves,
+        **boxes,
+        **sets,
+        **patterns,
+        **_terms(rows, transforms, which[with_terms], owners[with_terms], slots),
+    }
 
 
 def _gathered(rows: Sequence[Sequence[int]], width: int, which: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -173,4 +186,46 @@ def _sets(
         "set_starts": starts_of(np.bincount(sets[keep], minlength=len(which)), len(which)),
         "set_types": frozen(types[keep], np.uint8),
         "set_payloads": frozen(payloads[keep], np.int64),
+    }
+
+
+def _patterns(
+    rows: Sequence[Row], which: NDArray[np.int64], owners: NDArray[np.int64], slots: _Slots
+) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+    """The distinct patterns in CSR form, and which of them each leaf asks for."""
+    places = slots.places[slots.starts[owners] + np.array([row.pattern for row in rows], np.int64)[which]]
+    distinct, numbers = np.unique(places, return_inverse=True)
+    tokens = [like_tokens(slots.vocabulary.text(place)) for place in distinct.tolist()]
+    flat = np.array([token for one in tokens for token in one], np.int16)
+    starts = starts_of([len(one) for one in tokens], len(tokens))
+    return {"pattern_starts": starts, "pattern_tokens": frozen(flat, np.int16)}, numbers
+
+
+def _terms(
+    rows: Sequence[Row],
+    transforms: Pool[str],
+    which: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    slots: _Slots,
+) -> dict[str, NDArray[Any]]:
+    """The two terms of each comparison, one after the other, and their constants."""
+    terms = [term for row in rows for term in (row.terms or ((), ()))]
+    starts = starts_of([len(term) for term in terms], len(terms))
+    steps = [(s.code, *s.operand[:2], transforms.numbers[s.transform]) for term in terms for s in term]
+    chosen = (2 * which[:, None] + np.arange(2)).ravel()
+    members, terms_of = gathered(starts, chosen)
+    kinds, sources, values, of_transforms = _gathered(steps, 4, members)
+    places = slots.starts[np.repeat(owners, 2)[terms_of]] + values
+    arguments = np.zeros(len(members), np.int64)
+    named, is_number = kinds == codes.TERM_ATTRIBUTE, kinds == codes.TERM_NUMBER
+    arguments[named] = slots.places[places[named]]
+    arguments[is_number] = np.arange(int(is_number.sum()))
+    numbers = slots.numbers[places[is_number]]
+    constants = np.where(sources[is_number] == recipes.NEGATED_SLOT, 0.0 - numbers, numbers)
+    return {
+        "term_starts": starts_of(np.diff(starts)[chosen], len(chosen)),
+        "term_codes": frozen(kinds, np.uint8),
+        "term_arguments": frozen(arguments, np.int32),
+        "term_transforms": frozen(of_transforms, np.uint16),
+        "constants": frozen(constants, np.float64),
     }

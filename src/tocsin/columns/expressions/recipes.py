@@ -17,6 +17,7 @@ from tocsin.columns.expressions import payloads
 from tocsin.columns.expressions.leaf_order import leaf_places
 from tocsin.columns.expressions.payloads import string_of, string_payload
 from tocsin.columns.expressions.pools import Leaf, Pools
+from tocsin.columns.expressions.predicates import like_text, like_tokens
 from tocsin.columns.expressions.programs import ProgramCompiler
 from tocsin.columns.numbers import key_of, numbers_of
 from tocsin.kernels import codes
@@ -39,6 +40,14 @@ class Operand(NamedTuple):
     side: int = payloads.AT  # or JUST_BELOW, JUST_ABOVE
 
 
+class Step(NamedTuple):
+    """An instruction of a term."""
+
+    code: int  # TERM_ATTRIBUTE ..
+    operand: Operand  # of TERM_ATTRIBUTE the slot of its name
+    transform: str
+
+
 class Row(NamedTuple):
     """A leaf of a recipe."""
 
@@ -46,11 +55,13 @@ class Row(NamedTuple):
     type: int
     operation: int
     transform: str
-    attribute: int  # slot
+    attribute: int  # slot; of a comparison of terms the first
     low: Operand
     high: Operand
     elements: tuple[tuple[int, Operand], ...]  # of a set: types and payloads
     edges: tuple[Operand, ...]  # of a box
+    pattern: int  # slot
+    terms: tuple[tuple[Step, ...], ...]  # the two that are compared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +87,7 @@ def recipe_of(template: Template) -> Recipe | None:
     pools = Pools()
     program = np.array(ProgramCompiler(pools).program(template.tree), np.int32)
     try:
-        rows = tuple(_row(leaf, pools) for leaf in pools.leaves.items)
+        rows = tuple(_row(leaf, pools, len(template.kinds)) for leaf in pools.leaves.items)
     except _NoSlotError:
         return None
     return Recipe(program, leaf_places(program), rows)
@@ -86,24 +97,65 @@ class _NoSlotError(Exception):
     """A leaf depends on its values in another way than by comparing them."""
 
 
-def _row(leaf: Leaf, pools: Pools) -> Row:
-    if leaf.kind not in (codes.RANGE, codes.IN_SET, codes.ARRAY_SET, codes.INTERSECTS):
-        raise _NoSlotError
-    attribute = slot_of(pools.attributes.items[leaf.attribute])
-    if attribute is None:
+_WITH_RECIPE: Final = (
+    codes.RANGE,
+    codes.IN_SET,
+    codes.INTERSECTS,
+    codes.IS_NULL,
+    codes.LIKE,
+    codes.ARRAY_SET,
+    codes.COMPARE,
+)
+
+
+def _row(leaf: Leaf, pools: Pools, slots: int) -> Row:
+    if leaf.kind not in _WITH_RECIPE:
         raise _NoSlotError
     low = high = _NOTHING
     elements: tuple[tuple[int, Operand], ...] = ()
     edges: tuple[Operand, ...] = ()
+    pattern = 0
+    terms: tuple[tuple[Step, ...], ...] = ()
+    if leaf.kind == codes.COMPARE:
+        terms = tuple(_term(pools.terms.items[term], pools, slots) for term in (leaf.attribute, leaf.other))
+        attribute = next(
+            (step.operand.value for term in terms for step in term if step.code == codes.TERM_ATTRIBUTE), 0
+        )
+    else:
+        attribute = _slot(pools.attributes.items[leaf.attribute])
     if leaf.kind == codes.RANGE:
         low = _operand(leaf.low, leaf.type, pools, at_low_end=True)
         high = _operand(leaf.high, leaf.type, pools)
     elif leaf.kind == codes.INTERSECTS:
         edges = tuple(_number(edge) for edge in pools.boxes.items[leaf.other])
-    else:
+    elif leaf.kind == codes.LIKE:
+        pattern = _slot(like_text(pools.patterns.items[leaf.other]))
+    elif leaf.kind in (codes.IN_SET, codes.ARRAY_SET):
         elements = tuple((kind, _operand(payload, kind, pools)) for kind, payload in pools.sets.items[leaf.other])
     transform = pools.transforms.items[leaf.transform]
-    return Row(leaf.kind, leaf.type, leaf.operation, transform, attribute, low, high, elements, edges)
+    return Row(leaf.kind, leaf.type, leaf.operation, transform, attribute, low, high, elements, edges, pattern, terms)
+
+
+def _slot(placeholder: str) -> int:
+    slot = slot_of(placeholder)
+    if slot is None:
+        raise _NoSlotError
+    return slot
+
+
+def _term(steps: tuple[tuple[int, int, int], ...], pools: Pools, slots: int) -> tuple[Step, ...]:
+    """A term whose attributes and numbers are slots."""
+    made = []
+    for code, argument, transform in steps:
+        operand = _NOTHING
+        if code == codes.TERM_ATTRIBUTE:
+            operand = Operand(STRING_SLOT, _slot(pools.attributes.items[argument]))
+        elif code == codes.TERM_NUMBER:
+            operand = _number(pools.constants.items[argument])
+            if operand.value >= slots:  # two placeholders, added
+                raise _NoSlotError
+        made.append(Step(code, operand, pools.transforms.items[transform]))
+    return tuple(made)
 
 
 def _operand(payload: int, kind: int, pools: Pools, *, at_low_end: bool = False) -> Operand:
@@ -167,6 +219,11 @@ def _leaf(row: Row, values: Any, pools: Pools) -> Leaf:
     elif row.kind == codes.INTERSECTS:
         edges = [values[e.value] if e.source != NEGATED_SLOT else -values[e.value] for e in row.edges]
         other = pools.boxes.number((edges[0] + 0.0, edges[1] + 0.0, edges[2] + 0.0, edges[3] + 0.0))
+    elif row.kind == codes.LIKE:
+        other = pools.patterns.number(like_tokens(values[row.pattern]))
+    elif row.kind == codes.COMPARE:
+        left, right = (_number_of_term(term, values, pools) for term in row.terms)
+        return Leaf(codes.COMPARE, left, row.type, row.operation, pools.transforms.number(row.transform), right)
     return Leaf(
         row.kind,
         pools.attributes.number(values[row.attribute]),
@@ -177,6 +234,19 @@ def _leaf(row: Row, values: Any, pools: Pools) -> Leaf:
         _payload(row.low, values, pools),
         _payload(row.high, values, pools),
     )
+
+
+def _number_of_term(term: tuple[Step, ...], values: Any, pools: Pools) -> int:
+    steps = []
+    for code, operand, transform in term:
+        argument = 0
+        if code == codes.TERM_ATTRIBUTE:
+            argument = pools.attributes.number(values[operand.value])
+        elif code == codes.TERM_NUMBER:
+            value = values[operand.value]
+            argument = pools.constants.number(0.0 - value if operand.source == NEGATED_SLOT else value)
+        steps.append((code, argument, pools.transforms.number(transform)))
+    return pools.terms.number(tuple(steps))
 
 
 def _payload(operand: Operand, values: Any, pools: Pools) -> int:
