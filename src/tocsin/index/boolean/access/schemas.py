@@ -56,16 +56,15 @@ def choose_schemas(
     considered = [schema for schema in _candidates(clauses, prices, fields) if _fits(schema, fields)]
     if not considered:
         return []
-    table = np.empty((len(considered), len(prices)))
+    table = np.empty((len(considered), len(prices)), np.float32)
     for row, schema in zip(table, considered, strict=True):
-        row[:] = price_under(clauses, fields, schema)[0]
-    np.multiply(table, weight, out=table)
-    left = prices * weight
+        np.multiply(price_under(clauses, fields, schema)[0], weight, out=row, casting="same_kind")
+    left = (prices * weight).astype(np.float32)
     look_ups = np.array([_look_up(schema, shares) for schema in considered])
     before, spent = left.sum(), 0.0
     chosen: list[Schema] = []
     while len(chosen) < MOST_SCHEMAS:
-        gains = np.maximum(left - table, 0.0).sum(axis=1) - look_ups
+        gains = np.array([np.maximum(left - row, 0.0).sum() for row in table]) - look_ups
         best = int(gains.argmax())
         if gains[best] <= 0.0:
             break
