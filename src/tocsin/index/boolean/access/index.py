@@ -74,6 +74,7 @@ class Access:
         self._index = Packed(Index(layout.lists, self._directory, *hashed), INDEX)
         self._expressions = Packed(layout.programs_of.arrays, EXPRESSIONS) if layout.has_programs else None
         self._best_first: BestFirst | None = None
+        self._address: Taking | None = None
         self._ordering = threading.Lock() if mean_length(layout.lists) > LONG else None
         self._nulls = len(self._directory.nulls) // 2
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
@@ -162,10 +163,12 @@ class Access:
 
     def _taking(self) -> Taking:
         """Where the code for what lies under schemas is, if something does; 0 for none."""
-        lists = self._layout.lists
-        held = [len(lists.sure.sorted_by) > 0, len(lists.likely.sorted_by) > 0]
-        address = address_of(take_compounds, TAKING) if any(held) else 0
-        return Taking(*(address if one else 0 for one in held))
+        if self._address is None:
+            lists = self._layout.lists
+            held = [len(lists.sure.sorted_by) > 0, len(lists.likely.sorted_by) > 0]
+            address = address_of(take_compounds, TAKING) if any(held) else 0
+            self._address = Taking(*(address if one else 0 for one in held))
+        return self._address
 
     def _in_order(self, best: Best) -> BestFirst | None:
         """The singles in the order of the base of the scores, where that pays; made anew when there is another base."""
