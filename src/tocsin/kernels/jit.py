@@ -114,6 +114,19 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
+def load_word(typing_context: Any, array: Any, index: Any) -> Any:
+    """Eight bytes of an array from an index on, as a little-endian uint64; they must be there."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        word = ir.IntType(64)
+        address = builder.bitcast(builder.gep(view.data, [arguments[1]]), word.as_pointer())
+        return builder.load(address, align=1)
+
+    return numba.types.uint64(array, index), generate
+
+
+@intrinsic
 def lowest_bit(typing_context: Any, mask: Any) -> Any:
     """The number of the lowest set bit of a uint64; 64 when none is."""
 

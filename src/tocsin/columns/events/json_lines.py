@@ -16,6 +16,7 @@ from tocsin.columns.events.batch import EventBatch, ValueStore, Wanted, build_ev
 from tocsin.columns.events.vectors import add_lists
 from tocsin.columns.numbers import key_of
 from tocsin.kernels.reading.json_lines import ELEMENTS, LISTS, PENDING, STRINGS, Entries, Names, read_lines
+from tocsin.kernels.reading.json_tokens import string_end
 
 
 def encode_lines(
@@ -65,18 +66,17 @@ def _power_of_two(least: int) -> int:
 
 
 def _hash(name: bytes) -> int:
-    """The hash that the kernel computes while it looks for a closing quote (FNV-1a, folded)."""
-    value = 0xCBF29CE484222325
-    for byte in name:
-        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    """The hash that the kernel computes while it looks for a closing quote, folded."""
+    quoted = np.frombuffer(name + b'"', np.uint8)
+    value = int(string_end(quoted, 0, len(quoted))[1])
     return value ^ (value >> 32)
 
 
 def _room(text: bytes, lines: int) -> Entries:
     """Room for whatever the text can hold, by counting its punctuation."""
-    values, lists = text.count(b":"), text.count(b"[")
-    elements = text.count(b",") + lists
-    strings = text.count(b'"') // 2
+    data = np.frombuffer(text, np.uint8)
+    values, lists, commas, quotes = (int(np.count_nonzero(data == ord(mark))) for mark in ':[,"')
+    elements, strings = commas + lists, quotes // 2
     return Entries(
         np.empty((values + 1, 3), np.int64),
         np.empty(lines, np.int64),

@@ -21,8 +21,8 @@ from tocsin.kernels.reading.json_tokens import (
     LATER,
     SLOW,
     blanks,
-    has_dot,
     read_scalar,
+    same_bytes,
     skip_value,
     string_end,
 )
@@ -108,11 +108,11 @@ def read_object(
     while True:
         if i >= stop or text[i] != 34:  # "
             return False
-        end, key_hash = string_end(text, i + 1, stop)
+        end, key_hash, with_dot = string_end(text, i + 1, stop)
         if end < 0:
             return False
         name = find_name(text, i + 1, end, key_hash, name_places, name_starts, name_data)
-        dotted |= has_dot(text, i + 1, end)
+        dotted |= with_dot
         i = blanks(text, end + 1, stop)
         if i >= stop or text[i] != 58:  # :
             return False
@@ -156,14 +156,6 @@ def read_object(
 
 
 @kernel
-def _same(text: NDArray[np.uint8], i: int, other: NDArray[np.uint8], j: int, length: int) -> bool:
-    for k in range(length):
-        if text[i + k] != other[j + k]:
-            return False
-    return True
-
-
-@kernel
 def find_name(
     text: NDArray[np.uint8],
     i: int,
@@ -179,7 +171,7 @@ def find_name(
     while places[place] >= 0:
         name = np.int64(places[place])
         length = starts[name + 1] - starts[name]
-        if length == end - i and _same(text, i, data, starts[name], length):
+        if length == end - i and same_bytes(text, i, data, starts[name], length):
             return name
         place = (place + np.uint64(1)) & mask
     return np.int64(-1)
@@ -201,7 +193,7 @@ def string_number(
     while places[place] >= 0:
         number = np.int64(places[place])
         start = strings[number, 0]
-        if strings[number, 1] - start == end - i and _same(text, i, text, start, end - i):
+        if strings[number, 1] - start == end - i and same_bytes(text, i, text, start, end - i):
             return number
         place = (place + np.uint64(1)) & mask
     number = counts[STRINGS]

@@ -9,15 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel, load_word, lowest_bit, pasted
 from tocsin.kernels.numbers import key_of_number
 
 SLOW = np.int64(-1)
 KNOWN, ABSENT, LATER = 0, 1, 2
 """What is known of a scalar: its payload; that it is null; or only where it stands, for Python to convert."""
 
-_PRIME = np.uint64(0x100000001B3)
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
 _BASIS = np.uint64(0xCBF29CE484222325)
+
+_LOW = np.uint64(0x0101010101010101)
+_HIGH = np.uint64(0x8080808080808080)
+_QUOTES = np.uint64(0x2222222222222222)
+_ESCAPES = np.uint64(0x5C5C5C5C5C5C5C5C)
+_BLANKS = np.uint64(0x2020202020202020)
+_DOTS = np.uint64(0x2E2E2E2E2E2E2E2E)
+_ALL = ~np.uint64(0)
+_NONE = np.uint64(0)
+_ONE = np.uint64(1)
+_THREE = np.uint64(3)
+_WORD = np.uint64(8)
 _EXACT = np.int64(2**53)
 _POWERS = np.array([float(f"1e{k}") for k in range(23)])
 _LONGEST_NUMBER = 64  # bytes; a longer one is left to the standard parser
@@ -33,27 +45,71 @@ def blanks(text: NDArray[np.uint8], i: int, stop: int) -> int:
 
 
 @kernel
-def string_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int]:
-    """The place of the closing quote and a hash of what stands before it; SLOW at an escape or control character."""
+def string_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, bool]:
+    """The place of the closing quote, a hash of what stands before it, and whether a dot is in that.
+
+    SLOW at an escape or control character. Eight bytes at a time: of those that a subtraction marks, the lowest is
+    marked rightly.
+    """
     value = _BASIS
-    while i < stop:
-        byte = text[i]
-        if byte == 34:
-            return i, value
-        if byte == 92 or byte < 32:
-            break
-        value = (value ^ np.uint64(byte)) * _PRIME
-        i += 1
-    return SLOW, value
+    dots = _NONE
+    at = np.uint64(i)
+    end = np.uint64(stop)
+    room = np.uint64(len(text))
+    while at < end:
+        word = load_word(text, at) if at + _WORD <= room else last_word(text, at, room)
+        marked = _zeros(word ^ _QUOTES) | _zeros(word ^ _ESCAPES) | ((word - _BLANKS) & ~word & _HIGH)
+        if marked != _NONE:
+            bits = lowest_bit(marked) - np.uint64(7)
+            at += bits >> _THREE
+            if at >= end or text[at] != 34:
+                break
+            kept = word & ((_ONE << bits) - _ONE)
+            dots |= _zeros((kept | (_ALL << bits)) ^ _DOTS)
+            return np.int64(at), _hashed(value, kept), dots != _NONE
+        dots |= _zeros(word ^ _DOTS)
+        value = _hashed(value, word)
+        at += _WORD
+    return SLOW, value, False
+
+
+@pasted
+def _zeros(word: int) -> int:
+    """The highest bit of bytes that are 0, at least of the lowest such."""
+    return (word - _LOW) & ~word & _HIGH
+
+
+@pasted
+def _hashed(value: int, word: int) -> int:
+    return ((value ^ word) * _PRIME) ^ ((value ^ word) * _PRIME >> np.uint64(29))
+
+
+@inlined
+def last_word(text: NDArray[np.uint8], at: int, room: int) -> int:
+    """Like `load_word` near the end of a text, as if white space followed."""
+    word = _BLANKS
+    for k in range(room - at):
+        shift = np.uint64(k) << _THREE
+        word = (word & ~(np.uint64(255) << shift)) | (np.uint64(text[at + np.uint64(k)]) << shift)
+    return word
 
 
 @kernel
-def has_dot(text: NDArray[np.uint8], i: int, end: int) -> bool:
-    """Whether a name has a dot in it."""
-    for at in range(i, end):
-        if text[at] == 46:
-            return True
-    return False
+def same_bytes(text: NDArray[np.uint8], i: int, other: NDArray[np.uint8], j: int, length: int) -> bool:
+    """Whether text[i:i + length] is other[j:j + length]."""
+    one, two = np.uint64(i), np.uint64(j)
+    left = np.uint64(length)
+    while left >= _WORD:
+        if load_word(text, one) != load_word(other, two):
+            return False
+        one, two, left = one + _WORD, two + _WORD, left - _WORD
+    if one + _WORD <= np.uint64(len(text)) and two + _WORD <= np.uint64(len(other)):
+        kept = (_ONE << (left << _THREE)) - _ONE
+        return (load_word(text, one) ^ load_word(other, two)) & kept == _NONE
+    for k in range(left):
+        if text[one + k] != other[two + k]:
+            return False
+    return True
 
 
 @kernel
@@ -67,7 +123,7 @@ def read_scalar(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, i
         return SLOW, zero, zero, zero
     byte = text[i]
     if byte == 34:  # "
-        end, key_hash = string_end(text, i + 1, stop)
+        end, key_hash, _ = string_end(text, i + 1, stop)
         return (end + 1 if end >= 0 else SLOW), np.int64(codes.STRING), np.int64(key_hash), np.int64(KNOWN)
     if byte == 45 or 48 <= byte <= 57:  # - or a digit
         end, key, exact = read_number(text, i, stop)
@@ -133,10 +189,13 @@ def read_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, in
     Other fractions are left to Python; an integer beyond 2**53, or what may overflow, makes the line SLOW.
     """
     zero = np.int64(0)
+    whole = start + np.int64(text[start] == 45)
+    short, end = _short_integer(text, whole, stop)
+    if end > 0:
+        return end, key_of_number(-np.float64(short) if whole > start else np.float64(short)), True
     end, point, last = number_end(text, start, stop)
     if end < 0:
         return SLOW, zero, False
-    whole = start + np.int64(text[start] == 45)
     mantissa = np.int64(0)
     for k in range(whole, last):
         if k != point and mantissa <= _EXACT:
@@ -149,6 +208,20 @@ def read_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, in
     number = np.float64(mantissa)
     number = number / _POWERS[-exponent] if exponent < 0 else number * _POWERS[exponent]
     return end, key_of_number(-number if text[start] == 45 else number), True
+
+
+@inlined
+def _short_integer(text: NDArray[np.uint8], whole: int, stop: int) -> tuple[int, int]:
+    """An integer of up to 15 digits and the place behind it, which is 0 for any other number."""
+    value = np.int64(0)
+    at = whole
+    while at < stop and at - whole < 16 and 48 <= text[at] <= 57:
+        value = value * 10 + np.int64(text[at]) - 48
+        at += 1
+    goes_on = at < stop and (text[at] == 46 or text[at] == 101 or text[at] == 69)
+    if goes_on or at == whole or at - whole > 15 or (text[whole] == 48 and at > whole + 1):
+        return value, np.int64(0)
+    return value, np.int64(at)
 
 
 @kernel
@@ -223,8 +296,8 @@ def _skip_key(text: NDArray[np.uint8], i: int, stop: int) -> int:
     """The place of the value behind a key and its colon, or SLOW."""
     if i >= stop or text[i] != 34:
         return SLOW
-    end = string_end(text, i + 1, stop)[0]
-    if end < 0 or has_dot(text, i + 1, end):  # a dot in a nested name may give an attribute twice
+    end, _, dotted = string_end(text, i + 1, stop)
+    if end < 0 or dotted:  # a dot in a nested name may give an attribute twice
         return SLOW
     i = blanks(text, end + 1, stop)
     if i >= stop or text[i] != 58:
