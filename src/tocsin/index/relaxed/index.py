@@ -70,7 +70,7 @@ class RelaxedIndex:
         weights = dimensions.weights
         self._is_exact = bool((weights <= _GRAIN).all()) and bool((weights * _GRAIN % 1 == 0).all())
         self._tables = RelaxedTables.of(dimensions, parts, ranker)
-        self._limits = (most, 0.0) if most is not None else _worth(dimensions, self._tables.tiles is not None)
+        self._limits = (most, 0.0, 0.0) if most is not None else _worth(dimensions, self._tables.tiles is not None)
 
     @property
     def attributes(self) -> list[str]:
@@ -193,17 +193,21 @@ _CACHED: Final = 1 << 20
 """Beyond so many dimensions each that is looked up misses the processor's cache."""
 
 
-def _worth(dimensions: Dimensions, has_tiles: bool) -> tuple[int, float]:
-    """How many intervals cursors may give, and how many more for each of the event's fields: `Asked.most` and `.share`.
+_PASSED: Final = 3.0
+"""Nanoseconds that a cursor takes for an interval that it looks at, and does not give."""
 
-    Scoring what they lead to takes about as long as a look at everything, by what both were measured to take: ns a
-    subscription, a dimension, a range of a list, and a sum.
+
+def _worth(dimensions: Dimensions, has_tiles: bool) -> tuple[int, float, float]:
+    """How many intervals cursors may give: `Asked.most`, `.share` and `.passed`.
+
+    Finding and scoring what they lead to takes about as long as a look at everything, by what both were measured to
+    take: ns a subscription, a dimension, a range of a list, and a sum.
     """
     subscriptions, count = max(dimensions.subscriptions, 1), len(dimensions)
-    one = 30 + 8 * count / subscriptions + 70 * min(1.0, count / _CACHED)
+    one = 60 + 16 * count / subscriptions + 140 * min(1.0, count / _CACHED)
     if has_tiles:
-        return 64 + int((0.3 * subscriptions + 0.2 * count) / one), 0.0
-    return 64, 1.5 / one
+        return 64 + int((0.3 * subscriptions + 0.25 * count) / one), 0.0, _PASSED / one
+    return 64, 1.5 / one, _PASSED / one
 
 
 def _combined(ranking: Relaxed, weights: NDArray[np.float64]) -> float:

@@ -57,6 +57,7 @@ class Asked(NamedTuple):
     is_exact: bool  # whether sums of weights are never rounded
     most: int  # intervals that cursors may give an event, below 0 for none,
     share: float  # and so many more for each interval of its fields
+    passed: float  # how many of these an interval costs that a cursor looks at
 
 
 class Values(NamedTuple):

@@ -24,7 +24,8 @@ LEFT: Final = -1
 
 _FIRST: Final = 8
 _AGAIN: Final = 64
-"""Where three in four of a batch's events have been left, all others are, at once; but one in so many is tried."""
+"""Where cursors, and a look at everything after those that gave up, took longer than that look would have taken for all
+events that were tried, no further one is tried; but for one in so many."""
 
 
 class Cursors(NamedTuple):
@@ -41,21 +42,18 @@ def best_by_cursors(structure: Any, work: Work, cursors: Cursors) -> None:
     """Find the best of each event, best first; LEFT for an event that is left."""
     structure, work, cursors = viewed(structure), viewed(work), viewed(cursors)
     found = work.heaps.found
-    left = 0
+    spent = 0.0  # beyond a look at everything, counted in intervals that are given
     for event in range(len(found)):
-        if work.asked.most < 0 or (event > _FIRST and 4 * left > 3 * event and event % _AGAIN):
-            found[event] = LEFT
-            left += 1
-        elif _has_ranges(work.asked, event):
+        if work.asked.most < 0 or (event > _FIRST and spent > 0.0 and event % _AGAIN) or _has_ranges(work.asked, event):
             found[event] = LEFT
         else:
             enter_event(work, event)
             _open_cursors(structure, work, cursors, event)
-            found[event] = _search(structure, work, cursors, event)
+            limit = _limit(work, event)
+            found[event], took = _search(structure, work, cursors, event, limit)
             leave_event(work, event)
-            if found[event] == LEFT:
-                left += 1
-            else:
+            spent += took - (0.0 if found[event] == LEFT else limit)
+            if found[event] != LEFT:
                 sort_best(work.heaps, event, found[event])
 
 
@@ -92,19 +90,21 @@ def _limit(work: Work, event: int) -> int:
 
 
 @inlined
-def _search(structure: Any, work: Work, cursors: Cursors, event: int) -> int:
-    """Move the cursors in turns until nothing better can come up; returns how many are found."""
+def _search(structure: Any, work: Work, cursors: Cursors, event: int, limit: int) -> tuple[int, float]:
+    """Move the cursors in turns until nothing better can come up: how many are found, and what it took."""
     asked, lists, heaps = work.asked, work.lists, work.heaps
     first, size = asked.starts[event], asked.starts[event + 1] - asked.starts[event]
-    limit = _limit(work, event)
     given = asked.held_starts[event + 1] - asked.held_starts[event]
     kept = np.int64(0)
+    examined = np.int64(0)
     for i in range(asked.held_starts[event], asked.held_starts[event + 1]):  # they may hold for whom no list has
         kept = _come_up(work, cursors, event, np.int64(lists.generals[asked.held[i]]), kept)
     going = True
-    while going and given <= limit:
+    while going and given + asked.passed * examined <= limit:
         going = False
+        examined = np.int64(0)
         for i in range(size):
+            examined += cursors.states[i, EXAMINED]
             if cursors.weights[i] == NOTHING:
                 continue
             place = next_place(structure, asked.codes[first + i], cursors.states[i])
@@ -117,10 +117,10 @@ def _search(structure: Any, work: Work, cursors: Cursors, event: int) -> int:
             cursors.weights[i], cursors.owners[i] = lists.weights[place], number
             kept = _come_up(work, cursors, event, number, kept)
         if kept == heaps.scores.shape[1] and _is_above(work, cursors, event):
-            break
+            going = False
     for i in range(size):
         heaps.counts[0] += cursors.states[i, EXAMINED]
-    return kept if given <= limit else np.int64(LEFT)
+    return (np.int64(LEFT) if going else kept), given + asked.passed * examined
 
 
 @inner
