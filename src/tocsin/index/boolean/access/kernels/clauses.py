@@ -74,7 +74,7 @@ class Parsing(NamedTuple):
 @pasted
 def has_one_value(kind: int) -> bool:
     """Whether an event has one code of a field of this kind at most."""
-    return kind <= codes.INSTANT or kind == NULL
+    return (kind <= codes.INSTANT) | (kind == NULL)
 
 
 @kernel

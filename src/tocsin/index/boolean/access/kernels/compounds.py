@@ -23,8 +23,8 @@ from tocsin.index.boolean.access.kernels.clauses import (
     has_one_value,
 )
 from tocsin.index.boolean.access.kernels.directory import Index
-from tocsin.index.boolean.access.kernels.layouts import AT_MOST, Asked, Compounds, Hashing, Scratch
-from tocsin.index.boolean.access.kernels.lists import run_range
+from tocsin.index.boolean.access.kernels.layouts import AT_MOST, Asked, Compounds, Hashing, Scratch, Wants
+from tocsin.index.boolean.access.kernels.lists import NO_FLOOR, run_range
 from tocsin.index.boolean.access.kernels.placing_compounds import (
     ENTRIES,
     KEY,
@@ -57,6 +57,7 @@ class Place(NamedTuple):
     lanes: np.uint64  # the events that are in it
     event: int
     lane: int
+    floor: float  # of scores
 
 
 @inlined
@@ -87,9 +88,19 @@ def hide_event(memory: Scratch, events: Events, bound: Bound, event: int, first:
 
 @inner
 def take_compounds(
-    index: Index, memory: Scratch, walk: Walk, stamp: int, lanes: int, event: int, lane: int, is_sure: bool
+    index: Index,
+    memory: Scratch,
+    walk: Walk,
+    wants: Wants,
+    stamp: int,
+    lanes: int,
+    event: int,
+    lane: int,
+    is_sure: bool,
 ) -> None:
     """Append the owners of what an event leads to and passes: to the hits, or to the candidates.
+
+    Where there are floors, hits that would have to be tested and whose score is below the event's are left out.
 
     `memory.taken` says how many there are, and counts the postings that are looked at, and those that are tested. Each
     step asks for the memory of the next.
@@ -97,7 +108,8 @@ def take_compounds(
     compounds = index.lists.sure if is_sure else index.lists.likely
     hashing = index.sure if is_sure else index.likely
     out = memory.hits if is_sure else memory.candidates
-    place = Place(stamp, lanes, event, lane)
+    floor = wants.floors[event] if is_sure and len(wants.floors) > 0 else NO_FLOOR
+    place = Place(stamp, lanes, event, lane, floor)
     first, stop = np.uint64(memory.pair_ends[lane]), np.uint64(memory.pair_ends[lane + 1])
     show_event(memory, walk.events, walk.bound, event, first, stop)
     asked = _ask(compounds, hashing, index.lists.fields, memory, first, stop)
@@ -105,7 +117,7 @@ def take_compounds(
     _find_postings(compounds, hashing, memory.asked, found)
     written, looked_at, tested = np.uint64(memory.taken[0]), _ZERO, _ZERO
     for i in range(found):
-        written, entries, asking = _take_group(compounds, hashing, memory, walk, place, i, out, written)
+        written, entries, asking = _take_group(compounds, hashing, memory, walk, wants.scores, place, i, out, written)
         looked_at += entries
         tested += asking
     hide_event(memory, walk.events, walk.bound, event, first, stop)
@@ -114,7 +126,7 @@ def take_compounds(
     memory.taken[2] += tested
 
 
-TAKING: Final = (view_of(Index), view_of(Scratch), WALK, int64, uint64, int64, int64, boolean)
+TAKING: Final = (view_of(Index), view_of(Scratch), WALK, view_of(Wants), int64, uint64, int64, int64, boolean)
 """The types that `take_compounds` takes: called by its address, it is compiled where something is under schemas."""
 
 
@@ -215,6 +227,7 @@ def _take_group(
     hashing: Hashing,
     memory: Scratch,
     walk: Walk,
+    scores: NDArray[np.float64],
     place: Place,
     number: int,
     out: NDArray[np.int32],
@@ -239,6 +252,8 @@ def _take_group(
             out[to] = owners[q]
             holds = np.uint64(width <= 0 or highs[q] >= code)
             if test_starts[q] < test_starts[q + _ONE]:
+                if place.floor != NO_FLOOR and scores[np.uint64(owners[q])] < place.floor:
+                    continue
                 tested += _ONE
                 holds &= _tests_hold(compounds, memory, walk, place, test_starts[q], test_starts[q + _ONE])
             to += holds

@@ -83,7 +83,8 @@ def match_access(
                 room.taken[0], room.taken[1], room.taken[2] = found, 0, 0
                 lanes = all_lanes(stop - first)
                 call_address(
-                    np.int64(taking.sure), (held, room, walk, clock[0], lanes, np.int64(event), np.int64(lane), True)
+                    np.int64(taking.sure),
+                    (held, room, walk, wanted, clock[0], lanes, np.int64(event), np.int64(lane), True),
                 )
                 found, verified = room.taken[0], verified + room.taken[2]
                 singles += room.taken[1] - room.taken[2]

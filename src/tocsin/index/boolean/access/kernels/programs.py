@@ -76,7 +76,7 @@ def find_candidates(
             lanes_of = all_lanes(stop - first)
             call_address(
                 np.int64(taking.likely),
-                (index, memory, walk, np.int64(stamp), lanes_of, np.int64(first + lane), np.int64(lane), False),
+                (index, memory, walk, wants, np.int64(stamp), lanes_of, np.int64(first + lane), np.int64(lane), False),
             )
             taken = memory.taken[0]
         if len(floors) > 0:
