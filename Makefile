@@ -1,7 +1,7 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both set up all they need in .venv by themselves.
 #   make demo     the pipeline on local Spark over a year of real flights (about two minutes)
 #   make test     every test; the slowest are named at the end
-#   make unit     few examples of the tests that are quick and need no Spark: a minute, once kernels are compiled
+#   make unit     the first case of each test that was quick the last time: a minute, once kernels are compiled
 #   make thorough every test, a hundred times as many examples (hours)
 #   make check    format, lint, types, imports, doctests, links
 #   make bench    benchmarks          make format  let ruff rewrite files
@@ -30,7 +30,7 @@ test: $(DEV)
 
 unit: $(DEV)
 	$(BIN)/tocsin warm
-	HYPOTHESIS_PROFILE=unit $(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not spark and not slow" $(ARGS)
+	HYPOTHESIS_PROFILE=unit $(BIN)/python -m pytest -n 2 --dist worksteal -q --quick -m "not spark and not slow" $(ARGS)
 
 thorough: $(DEV)
 	$(BIN)/tocsin warm

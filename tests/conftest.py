@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,20 +15,44 @@ settings.register_profile("thorough", deadline=None, max_examples=5000, suppress
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+_QUICK_SECONDS: Final = 0.4
+_TOOK: Final = "tocsin/took"
+"""Where the seconds of each test's last run are kept, in pytest's cache."""
+
+_took: dict[str, float] = {}
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--first", action="store_true", help="of each test the first of its parameters alone")
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="of each test the first of its parameters, and none that took longer than 0.4 s the last time",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--first`, what is quick to run between two edits."""
-    if not config.getoption("--first"):
+    """With `--quick`, what can be run between two edits."""
+    if not config.getoption("--quick") or config.cache is None:
         return
+    took = config.cache.get(_TOOK, {})
     first: dict[str, pytest.Item] = {}
     for item in items:
         first.setdefault(item.nodeid.partition("[")[0], item)
-    kept = set(map(id, first.values()))
-    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
-    items[:] = first.values()
+    kept = [item for item in first.values() if took.get(item.nodeid, 0.0) <= _QUICK_SECONDS]
+    chosen = set(map(id, kept))
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
+    items[:] = kept
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _took[report.nodeid] = _took.get(report.nodeid, 0.0) + report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The process that hears of all tests remembers what they took."""
+    cache = session.config.cache
+    if cache is not None and not hasattr(session.config, "workerinput"):
+        cache.set(_TOOK, cache.get(_TOOK, {}) | _took)
 
 
 @pytest.fixture(scope="session")
