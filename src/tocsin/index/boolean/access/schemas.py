@@ -7,7 +7,7 @@ were independent. A sample of the clauses tells which schemas pay.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -21,6 +21,7 @@ from tocsin.index.fields.kernels.layouts import ONE_VALUED, Fields
 
 MOST_SCHEMAS: Final = 32
 _MOST_SHAPES: Final = 64
+_MOST_CANDIDATES: Final = 512
 _MOST_EQUALITIES: Final = 4
 _MOST_CONSIDERED: Final = 6
 """Of so many equalities of a clause, the rarest, sets are formed."""
@@ -96,21 +97,23 @@ def _fits(schema: Schema, fields: Fields) -> bool:
 
 
 def _candidates(clauses: Clauses, prices: NDArray[np.float64], fields: Fields) -> list[Schema]:
-    """The schemas for the shapes of clauses that cost most: subsets of their equalities, with a range or without."""
-    found: dict[Schema, None] = {}
-    for equalities, ranges in _dearest_shapes(clauses, prices):
+    """Schemas that fit clauses most is spent on: subsets of their equalities, with a range or without."""
+    spent: defaultdict[Schema, float] = defaultdict(float)
+    for (equalities, ranges), price in _dearest_shapes(clauses, prices):
         many = [f for f in equalities if fields.kinds[f] not in ONE_VALUED]
         plain = [f for f in equalities if fields.kinds[f] in ONE_VALUED]
         for leads in [(), *((lead,) for lead in many)]:
             for size in range(1 - len(leads), _MOST_EQUALITIES + 1 - len(leads)):
                 for rest in combinations(plain, size):
                     for last in (NO_FIELD, *ranges):
-                        found[Schema((*leads, *rest), last)] = None
-    return list(found)
+                        spent[Schema((*leads, *rest), last)] += price
+    return sorted(spent, key=spent.__getitem__, reverse=True)[:_MOST_CANDIDATES]
 
 
-def _dearest_shapes(clauses: Clauses, prices: NDArray[np.float64]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """What clauses ask for equality, and what for ranges: the shapes that most is spent on."""
+def _dearest_shapes(
+    clauses: Clauses, prices: NDArray[np.float64]
+) -> Iterator[tuple[tuple[Sequence[int], Sequence[int]], float]]:
+    """What clauses ask for equality, and what for ranges: the shapes that most is spent on, and how much."""
     spent: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     is_equality = ((clauses.lows == clauses.highs) & (clauses.marks == WITHIN)).tolist()
     is_range = ((clauses.lows != clauses.highs) & (clauses.marks == WITHIN)).tolist()
@@ -121,6 +124,6 @@ def _dearest_shapes(clauses: Clauses, prices: NDArray[np.float64]) -> Iterator[t
         if len(equal) > _MOST_CONSIDERED:
             equal = sorted(sorted(equal, key=costs.__getitem__)[:_MOST_CONSIDERED])
         spent[tuple(fields[t] for t in equal), tuple(fields[t] for t in tests if is_range[t])] += price
-    for (equal_fields, range_fields), _ in spent.most_common(_MOST_SHAPES):
+    for (equal_fields, range_fields), price in spent.most_common(_MOST_SHAPES):
         if equal_fields:
-            yield equal_fields, range_fields[:_MOST_EQUALITIES]
+            yield (equal_fields, range_fields[:_MOST_EQUALITIES]), price
