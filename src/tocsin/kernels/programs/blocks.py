@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inner, kernel
+from tocsin.kernels import codes
+from tocsin.kernels.jit import inner, kernel, pasted
 from tocsin.kernels.programs.layouts import Block, Events
 
 
@@ -17,6 +18,12 @@ def widest_block(starts: NDArray[np.int64], lanes: int) -> int:
     for first in range(0, events, lanes):
         widest = max(widest, starts[min(first + lanes, events)] - starts[first])
     return widest
+
+
+@pasted
+def all_lanes(count: int) -> int:
+    """The mask of a block of so many events."""
+    return ~np.uint64(0) >> np.uint64(codes.LANES - count)
 
 
 @inner

@@ -43,6 +43,12 @@ def parts_of(leaf_kinds: NDArray[np.uint8]) -> int:
 def load(parts: int) -> None:
     """Compile parts that are not yet there. Cost: a second each, once in an environment; after that nothing."""
     for kind, function in _FUNCTIONS.items() if parts else ():
-        if parts >> kind & 1 and not PARTS[kind]:
-            with _LOCK:
-                PARTS[kind] = address_of(function, signature(WALK))
+        if parts >> kind & 1:
+            load_part(kind, function, signature(WALK))
+
+
+def load_part(number: int, function: Any, given: tuple[Any, ...]) -> None:
+    """Compile a part for arguments of these types, unless it is there."""
+    if not PARTS[number]:
+        with _LOCK:
+            PARTS[number] = address_of(function, given)

@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 RANGED: Final = 15
 """The part for events that have ranges, beside one for each kind of leaf."""
 
-PARTS: Final[NDArray[np.int64]] = np.zeros(RANGED + 1, np.int64)
+OWN: Final = RANGED + 1
+"""The part of an index's own: `access` takes by it what lies under several attributes."""
+
+PARTS: Final[NDArray[np.int64]] = np.zeros(OWN + 1, np.int64)
 """Addresses, 0 for what nothing has asked for yet: the same for all of a process."""
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner, kernel, lowest_bit
 from tocsin.kernels.packing import viewed
-from tocsin.kernels.programs.blocks import clear_block, fill_block
+from tocsin.kernels.programs.blocks import all_lanes, clear_block, fill_block
 from tocsin.kernels.programs.eager import clear_eager, compute_eager
 from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk
 from tocsin.kernels.programs.lazy import compute_leaf
@@ -123,7 +123,7 @@ def match_all(
     begun = first
     while first < total:
         stop = min(first + codes.LANES, total)
-        lanes = ~NONE >> np.uint64(codes.LANES - (stop - first))
+        lanes = all_lanes(stop - first)
         clock[0] += 1
         touched = fill_block(block, walk.events, bound.attributes, first, stop)
         compute_eager(walk, touched)

@@ -58,10 +58,11 @@ def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -
     known = _costs(compiled, statistics)
     lists = placing.place_all(leaves, known.literals)
     keyed = _program_keys(leaves, lists, known)
-    compounds = _compounds(leaves, lists, keyed, known)
+    cheapest = _cheapest_literals(leaves, lists, known)
+    compounds = _compounds(leaves, lists, cheapest, keyed, known)
     lists[compounds.owners] = placing.COMPOUND
     keyed = keyed[lists[keyed[:, 0]] != placing.COMPOUND]
-    singles, conjunctions = _singles(leaves, lists, known), _conjunctions(leaves, lists, known)
+    singles, conjunctions = _singles(leaves, lists, known), _conjunctions(leaves, lists, cheapest, known)
     runs, postings, programs = _programs(lists, keyed, len(known.fields.kinds))
     written = eager_first(subset(compiled, programs.owners))
     under = _with_programs(compounds, programs, written.arrays)
@@ -102,11 +103,20 @@ def _singles(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tu
     return frozen_table(runs), Postings(*(frozen(a[order], np.int32) for a in (lows, highs, owners)))
 
 
-def _conjunctions(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tuple[Runs, Conjunctions]:
+def _cheapest_literals(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> NDArray[np.int32]:
+    """The access predicate of each expression that is a conjunction; 0 of all others."""
     owners = np.flatnonzero(lists == placing.CONJUNCTION).astype(np.int32)
-    literals = np.empty(len(owners), np.int32)
+    literals, cheapest = np.empty(len(owners), np.int32), np.zeros(len(lists), np.int32)
     placing.cheapest_literals(leaves.program, leaves.program_starts, owners, known.literals, literals)
-    fields, lows, highs = _ranges(known.keys, literals)
+    cheapest[owners] = literals
+    return cheapest
+
+
+def _conjunctions(
+    leaves: Expressions, lists: NDArray[np.uint8], cheapest: NDArray[np.int32], known: _Costs
+) -> tuple[Runs, Conjunctions]:
+    owners = np.flatnonzero(lists == placing.CONJUNCTION).astype(np.int32)
+    fields, lows, highs = _ranges(known.keys, cheapest[owners])
     order, runs = cluster(len(known.fields.kinds), fields, lows, highs)
     owners = owners[order]
     lengths = leaves.program_starts[owners + 1] - leaves.program_starts[owners]
@@ -137,13 +147,15 @@ def _program_keys(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) 
         room = count
 
 
-def _compounds(leaves: Expressions, lists: NDArray[np.uint8], keyed: NDArray[np.int32], known: _Costs) -> Compounded:
+def _compounds(
+    leaves: Expressions,
+    lists: NDArray[np.uint8],
+    cheapest: NDArray[np.int32],
+    keyed: NDArray[np.int32],
+    known: _Costs,
+) -> Compounded:
     """Those that cost less under several attributes at once than by what they are placed under."""
-    prices = np.zeros(len(lists))
-    owners = np.flatnonzero(lists == placing.CONJUNCTION).astype(np.int32)
-    literals = np.empty(len(owners), np.int32)
-    placing.cheapest_literals(leaves.program, leaves.program_starts, owners, known.literals, literals)
-    prices[owners] = FILTER * known.literals[literals]
+    prices = np.where(lists == placing.CONJUNCTION, FILTER * known.literals[cheapest], 0.0)
     owner, field, low, high = keyed.T
     np.add.at(prices, owner, VERIFY * key_costs(field, low, high, known.shares))
     owners = np.flatnonzero((lists == placing.CONJUNCTION) | (lists == placing.PROGRAM)).astype(np.int32)

@@ -195,7 +195,7 @@ def _check_groups(name: str, fields: Fields, compounds: Compounds) -> None:
 def _check_tests(name: str, layout: AccessLayout, compounds: Compounds) -> None:
     """Every test is of a field, attribute, box or literal that there is."""
     fields, programs = layout.lists.fields, layout.programs_of
-    require(len(compounds.tests) % 3 == 0 == len(compounds.boxes) % 4, f"the tests of {name} are cut short")
+    require(len(compounds.tests) % 3 == 0 and compounds.boxes.shape[1] == 4, f"the tests of {name} are cut short")
     tests = compounds.tests.reshape(-1, 3)
     check_starts(f"tests of {name}", compounds.test_starts, len(tests))
     require(len(compounds.test_starts) == len(compounds.postings.owners) + 1, f"the tests of {name} differ in length")
@@ -205,5 +205,5 @@ def _check_tests(name: str, layout: AccessLayout, compounds: Compounds) -> None:
     check_below(f"field of a test of {name}", numbers[of_field], len(fields.kinds))
     require(np.isin(fields.kinds[numbers[of_field]], ONE_VALUED).all(), f"a test of {name} is of many values")
     check_below(f"attribute of a test of {name}", numbers[~of_field & (marks != HOLDS)], len(programs.attributes))
-    check_below(f"box of a test of {name}", tests[marks == MEETS, 1], len(compounds.boxes) // 4)
+    check_below(f"box of a test of {name}", tests[marks == MEETS, 1], len(compounds.boxes))
     check_below(f"literal of a test of {name}", tests[marks == HOLDS, 1], 2 * len(programs.arrays.leaf_kinds))

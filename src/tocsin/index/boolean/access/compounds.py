@@ -227,7 +227,7 @@ def _with_own_boxes(
     asked = (tests[:, 0] & MARK_MASK) == MEETS
     numbers = tests[asked, 1]
     tests[asked, 1] = np.arange(len(numbers))
-    return frozen(tests.ravel(), np.int32), frozen(boxes[numbers].ravel(), np.float64)
+    return frozen(tests.ravel(), np.int32), frozen(boxes[numbers], np.float64)
 
 
 def with_literals(compounds: Compounds, programs: NDArray[np.int64], written: Expressions) -> Compounds:

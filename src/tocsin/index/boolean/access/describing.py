@@ -13,7 +13,7 @@ from tocsin.columns.expressions.predicates import like_text
 from tocsin.columns.numbers import numbers_of
 from tocsin.index.boolean.access.kernels.layouts import Compounds, Runs
 from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
-from tocsin.index.fields.kernels.cells import BIAS
+from tocsin.index.fields.kernels.cells import cell_edges
 from tocsin.index.fields.kernels.layouts import (
     CELL,
     ELEMENT,
@@ -117,9 +117,8 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
 
 def _cell(name: str, grid: int, payload: int) -> str:
     """A cell as the place that it is."""
-    side = 2.0 ** (grid - BIAS)
-    left, lower = side * (payload >> 32), side * (((payload & 0xFFFFFFFF) ^ 2**31) - 2**31)
-    return f"{name} in [{left:g}, {left + side:g}] x [{lower:g}, {lower + side:g}]"
+    left, lower, right, upper = cell_edges(grid, payload)
+    return f"{name} in [{left:g}, {right:g}] x [{lower:g}, {upper:g}]"
 
 
 def _pattern(known: CompiledExpressions, name: str, payload: int) -> str:

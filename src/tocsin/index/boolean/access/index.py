@@ -37,7 +37,7 @@ from tocsin.index.boolean.access.kernels.activation import widest_activation
 from tocsin.index.boolean.access.kernels.compounds import TAKING, take_compounds
 from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.events import match_access
-from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Taking, Wants
+from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.layout import AccessLayout, named_arrays
 from tocsin.index.fields.kernels.layouts import ABSENT
 from tocsin.index.found import Found, collect
@@ -48,8 +48,9 @@ from tocsin.kernels.codes import LANES
 from tocsin.kernels.packing import Packed
 from tocsin.kernels.programs.blocks import widest_block
 from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Verifier
+from tocsin.kernels.programs.loading import load_part
 from tocsin.kernels.programs.memory import new_block, new_verifier
-from tocsin.kernels.programs.parts import address_of
+from tocsin.kernels.programs.parts import OWN
 
 _NONE = frozen(np.empty(0), np.float64)
 _UNCHOSEN = (frozen(np.zeros(1), np.int64), frozen(np.empty(0), np.int32), _NONE, _NONE)
@@ -74,7 +75,7 @@ class Access:
         self._index = Packed(Index(layout.lists, self._directory, *hashed), INDEX)
         self._expressions = Packed(layout.programs_of.arrays, EXPRESSIONS) if layout.has_programs else None
         self._best_first: BestFirst | None = None
-        self._address: Taking | None = None
+        self._has_compounds = len(layout.lists.sure.sorted_by) + len(layout.lists.likely.sorted_by) > 0
         self._ordering = threading.Lock() if mean_length(layout.lists) > LONG else None
         self._nulls = len(self._directory.nulls) // 2
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
@@ -132,17 +133,19 @@ class Access:
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         bound = self._binder.bind_to_walk(batch)
+        if self._has_compounds:
+            load_part(OWN, take_compounds, TAKING)
         scratch, verifier = self._memory(batch, bound)
         expressions = walking = None
         if self._expressions is not None:
             expressions, walking = self._expressions.places, verifier.places
         wants, examined = self._wants(batch, bound, alive, best)
         counts = np.zeros(2, np.int64)
-        index, memory, events, taking = self._index.places, scratch.places, batch.arrays, self._taking()
+        index, memory, events = self._index.places, scratch.places, batch.arrays
         starts, found = collect(
             len(batch),
             lambda first, ends, out: match_access(
-                index, memory, expressions, walking, events, bound, wants, taking, first, ends, out, counts
+                index, memory, expressions, walking, events, bound, wants, first, ends, out, counts
             ),
         )
         return Found(starts, found, int(counts[0]) + examined, int(counts[1]))
@@ -160,15 +163,6 @@ class Access:
         floors = frozen(chosen.floors, np.float64), frozen(chosen.list_maxima, np.float64)
         found = frozen(chosen.starts, np.int64), frozen(chosen.subscriptions, np.int32)
         return Wants(living, *ranked, *found, *floors), chosen.examined
-
-    def _taking(self) -> Taking:
-        """Where the code for what lies under schemas is, if something does; 0 for none."""
-        if self._address is None:
-            lists = self._layout.lists
-            held = [len(lists.sure.sorted_by) > 0, len(lists.likely.sorted_by) > 0]
-            address = address_of(take_compounds, TAKING) if any(held) else 0
-            self._address = Taking(*(address if one else 0 for one in held))
-        return self._address
 
     def _in_order(self, best: Best) -> BestFirst | None:
         """The singles in the order of the base of the scores, where that pays; made anew when there is another base."""
@@ -242,7 +236,7 @@ class Access:
             np.empty(BUCKETS, np.int32),
             np.zeros(LANES + 1, np.int64),
             np.zeros(LANES, np.int64),
-            np.full(len(self.attributes), ABSENT, np.int32),
+            np.empty(len(self.attributes), np.int32),
             np.zeros(len(self.attributes), np.uint8),
             np.zeros(3, np.int64),
             new_asked((lists.sure, lists.likely), lists.fields, pairs),

@@ -92,7 +92,7 @@ def no_compounds() -> Compounds:
     runs = Runs(start, frozen(start, np.int32), frozen(none, np.int64), none)
     return Compounds(
         *(start, none, none, start, frozen(none, np.int64)),
-        *(runs, Postings(none, none, none), frozen(start, np.int32), none, frozen(none, np.float64)),
+        *(runs, Postings(none, none, none), frozen(start, np.int32), none, frozen(np.empty((0, 4)), np.float64)),
     )
 
 
@@ -114,6 +114,6 @@ def _table(name: str, kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
             parts[field] = _table(f"{name}.{field}", hint, arrays)
             continue
         expected = np.int32 if name == "fields" and field == "starts" else _TYPES.get(field, np.int32)
-        require_type(f"{name}.{field}", arrays[f"{name}.{field}"], expected, 1)
+        require_type(f"{name}.{field}", arrays[f"{name}.{field}"], expected, 2 if field == "boxes" else 1)
         parts[field] = arrays[f"{name}.{field}"]
     return kind(**parts)

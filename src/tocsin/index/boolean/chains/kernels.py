@@ -16,7 +16,7 @@ from tocsin.index.fields.kernels.keys import NEVER
 from tocsin.kernels import codes
 from tocsin.kernels.jit import count_bits, inlined, inner, kernel
 from tocsin.kernels.packing import viewed
-from tocsin.kernels.programs.blocks import clear_block, fill_block
+from tocsin.kernels.programs.blocks import all_lanes, clear_block, fill_block
 from tocsin.kernels.programs.covers import choose_cover, cover_literals
 from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk
 from tocsin.kernels.programs.lazy import compute_leaf
@@ -100,7 +100,7 @@ def match_chains(
     begun = first
     while first < total:
         stop = min(first + codes.LANES, total)
-        lanes = ~_NONE >> np.uint64(codes.LANES - (stop - first))
+        lanes = all_lanes(stop - first)
         clock[0] += 1
         touched = fill_block(block, walk.events, bound.attributes, first, stop)
         number = walk_chains(walk, hung, clock[0], touched, alive, lanes, candidates, lanes_of)

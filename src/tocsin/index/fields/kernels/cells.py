@@ -73,6 +73,13 @@ def cell_payload(column: int, row: int) -> int:
     return (np.int64(column) << 32) | (np.int64(row) & 0xFFFFFFFF)
 
 
+def cell_edges(level: int, payload: int) -> tuple[float, float, float, float]:
+    """Where a cell lies, for people: xmin, ymin, xmax, ymax."""
+    side = math.ldexp(1.0, level - BIAS)
+    column, row = payload >> 32, ((payload & 0xFFFFFFFF) ^ 2**31) - 2**31
+    return column * side, row * side, (column + 1) * side, (row + 1) * side
+
+
 @inlined
 def column_of(payload: int) -> int:
     """The column of a cell."""

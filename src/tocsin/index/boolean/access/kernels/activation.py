@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +40,10 @@ from tocsin.kernels.programs.layouts import Bound, Events
 
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
+
+# Typed, so that what takes either is not compiled for each.
+HERE: Final = np.uint8(1)
+GONE: Final = np.uint8(0)
 
 
 @kernel
@@ -155,20 +161,24 @@ def _prefetch_rows(
 
 
 @inlined
+def mark_present(memory: Scratch, events: Events, bound: Bound, event: int, mark: int) -> None:
+    """Set the mark of each attribute that the event has."""
+    present, numbers, attributes = memory.present, bound.attributes, events.attributes
+    for i in range(np.uint64(events.starts[event]), np.uint64(events.starts[event + 1])):
+        attribute = numbers[attributes[i]]
+        if attribute >= 0:
+            present[attribute] = mark
+
+
+@inlined
 def _activate_nulls(index: Index, memory: Scratch, events: Events, bound: Bound, event: int, count: int) -> int:
     """Write the fields of attributes that the event does not have."""
-    nulls, present, numbers = index.directory.nulls, memory.present, bound.attributes
-    for i in range(np.uint64(events.starts[event]), np.uint64(events.starts[event + 1])):
-        attribute = numbers[events.attributes[i]]
-        if attribute >= 0:
-            present[attribute] = 1
+    nulls, present = index.directory.nulls, memory.present
+    mark_present(memory, events, bound, event, HERE)
     for n in range(np.uint64(0), np.uint64(len(nulls)), _TWO):
         memory.fields[count], memory.codes[count] = nulls[n], NULL_CODE
         count += 1 - np.int64(present[nulls[n + _ONE]])
-    for i in range(np.uint64(events.starts[event]), np.uint64(events.starts[event + 1])):
-        attribute = numbers[events.attributes[i]]
-        if attribute >= 0:
-            present[attribute] = 0
+    mark_present(memory, events, bound, event, GONE)
     return count
 
 

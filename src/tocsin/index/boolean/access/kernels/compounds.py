@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import boolean, int64, uint64
+from numba import boolean
 from numpy.typing import NDArray
 
+from tocsin.index.boolean.access.kernels.activation import GONE, HERE, hide, mark_present
 from tocsin.index.boolean.access.kernels.clauses import (
     MARK_BITS,
     MARK_MASK,
@@ -22,7 +23,7 @@ from tocsin.index.boolean.access.kernels.clauses import (
     WITHIN,
     has_one_value,
 )
-from tocsin.index.boolean.access.kernels.directory import Index
+from tocsin.index.boolean.access.kernels.directory import Index, entries
 from tocsin.index.boolean.access.kernels.layouts import AT_MOST, Asked, Compounds, Hashing, Scratch, Wants
 from tocsin.index.boolean.access.kernels.lists import NO_FLOOR, run_range
 from tocsin.index.boolean.access.kernels.placing_compounds import (
@@ -35,29 +36,32 @@ from tocsin.index.boolean.access.kernels.placing_compounds import (
     next_key,
     slot_of,
 )
-from tocsin.index.fields.kernels.layouts import ABSENT, Fields
+from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels.jit import inlined, inner, prefetch
-from tocsin.kernels.packing import view_of
-from tocsin.kernels.programs.boxes import box_number
+from tocsin.kernels.packing import kind_of, view_of
+from tocsin.kernels.programs.blocks import all_lanes
+from tocsin.kernels.programs.boxes import box_number, boxes_meet
 from tocsin.kernels.programs.layouts import WALK, Bound, Events, Walk
 from tocsin.kernels.programs.lazy import compute_leaf
+from tocsin.kernels.programs.parts import OWN, call_address
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _THREE = np.uint64(3)
-_HALF = np.uint64(32)
-_LOW_HALF = np.uint64(0xFFFFFFFF)
+
+# Typed, so that what takes either is not compiled for each.
+SURE: Final = np.bool_(True)
+LIKELY: Final = np.bool_(False)
 
 
 class Place(NamedTuple):
     """An event in a block."""
 
     stamp: int  # leaves that are known of the block have this
-    lanes: np.uint64  # the events that are in it
-    event: int
+    first: int  # the block's first event
+    count: int  # how many there are
     lane: int
-    floor: float  # of scores
 
 
 @inlined
@@ -66,68 +70,57 @@ def show_event(memory: Scratch, events: Events, bound: Bound, event: int, first:
     values, fields, pair_codes = memory.values, memory.fields, memory.codes
     for pair in range(np.uint64(first), np.uint64(stop)):
         values[np.uint64(fields[pair])] = pair_codes[pair]
+    mark_present(memory, events, bound, event, HERE)
     for i in range(np.uint64(events.starts[event]), np.uint64(events.starts[event + 1])):
         attribute = bound.attributes[events.attributes[i]]
         if attribute >= 0:
-            memory.present[attribute] = 1
             memory.boxes[attribute] = box_number(events.types[i], events.payloads[i], events.list_boxes)
 
 
-@inlined
-def hide_event(memory: Scratch, events: Events, bound: Bound, event: int, first: int, stop: int) -> None:
-    """Clear it again."""
-    values, fields = memory.values, memory.fields
-    for pair in range(np.uint64(first), np.uint64(stop)):
-        values[np.uint64(fields[pair])] = ABSENT
-    for i in range(np.uint64(events.starts[event]), np.uint64(events.starts[event + 1])):
-        attribute = bound.attributes[events.attributes[i]]
-        if attribute >= 0:
-            memory.present[attribute] = 0
-            memory.boxes[attribute] = ABSENT
-
-
 @inner
-def take_compounds(
-    index: Index,
-    memory: Scratch,
-    walk: Walk,
-    wants: Wants,
-    stamp: int,
-    lanes: int,
-    event: int,
-    lane: int,
-    is_sure: bool,
-) -> None:
+def take_compounds(index: Index, memory: Scratch, wants: Wants, walk: Walk, place: Place, is_sure: bool) -> None:
     """Append the owners of what an event leads to and passes: to the hits, or to the candidates.
 
     Where there are floors, hits that would have to be tested and whose score is below the event's are left out.
-
     `memory.taken` says how many there are, and counts the postings that are looked at, and those that are tested. Each
     step asks for the memory of the next.
     """
     compounds = index.lists.sure if is_sure else index.lists.likely
     hashing = index.sure if is_sure else index.likely
     out = memory.hits if is_sure else memory.candidates
+    event = place.first + place.lane
     floor = wants.floors[event] if is_sure and len(wants.floors) > 0 else NO_FLOOR
-    place = Place(stamp, lanes, event, lane, floor)
-    first, stop = np.uint64(memory.pair_ends[lane]), np.uint64(memory.pair_ends[lane + 1])
+    first, stop = np.uint64(memory.pair_ends[place.lane]), np.uint64(memory.pair_ends[place.lane + 1])
     show_event(memory, walk.events, walk.bound, event, first, stop)
     asked = _ask(compounds, hashing, index.lists.fields, memory, first, stop)
     found = _find_groups(compounds, hashing, memory.asked, asked)
     _find_postings(compounds, hashing, memory.asked, found)
     written, looked_at, tested = np.uint64(memory.taken[0]), _ZERO, _ZERO
     for i in range(found):
-        written, entries, asking = _take_group(compounds, hashing, memory, walk, wants.scores, place, i, out, written)
-        looked_at += entries
+        written, more, asking = _take_group(
+            compounds, hashing, memory, walk, place, wants.scores, floor, i, out, written
+        )
+        looked_at += more
         tested += asking
-    hide_event(memory, walk.events, walk.bound, event, first, stop)
+    hide(memory, first, stop)
+    mark_present(memory, walk.events, walk.bound, event, GONE)
     memory.taken[0] = written
     memory.taken[1] += looked_at
     memory.taken[2] += tested
 
 
-TAKING: Final = (view_of(Index), view_of(Scratch), WALK, view_of(Wants), int64, uint64, int64, int64, boolean)
+TAKING: Final = (view_of(Index), view_of(Scratch), view_of(Wants), WALK, kind_of(Place), boolean)
 """The types that `take_compounds` takes: called by its address, it is compiled where something is under schemas."""
+
+
+@inlined
+def add_compounds(
+    index: Index, memory: Scratch, wants: Wants, walk: Walk, place: Place, is_sure: bool, found: int
+) -> int:
+    """Let `take_compounds` append to what is found: how many there are then. `memory.taken` has the counts."""
+    memory.taken[0], memory.taken[1], memory.taken[2] = found, 0, 0
+    call_address(walk.parts[OWN], (index, memory, wants, walk, place, is_sure))
+    return memory.taken[0]
 
 
 @inlined
@@ -189,12 +182,11 @@ def _find_groups(compounds: Compounds, hashing: Hashing, asked: Asked, count: in
         slot, key = np.uint64(asked.slots[i]), asked.keys[i]
         while True:
             row = SLOT * (begin + slot)
-            entries = np.uint64(slots[row + ENTRIES])
-            if entries == _ZERO or slots[row + KEY] == key:
+            start, stop = entries(slots, row, ENTRIES)
+            if stop == _ZERO or slots[row + KEY] == key:
                 break
             slot = (slot + _ONE) & mask
-        if entries != _ZERO:
-            start, stop = entries & _LOW_HALF, entries >> _HALF
+        if stop != _ZERO:
             prefetch(lows, start)
             prefetch(lows, (start + stop) >> _ONE)
             prefetch(lows, (start + _THREE * stop) >> _TWO)
@@ -210,8 +202,8 @@ def _find_postings(compounds: Compounds, hashing: Hashing, asked: Asked, found: 
     slots, test_starts = hashing.slots, compounds.test_starts
     for i in range(found):
         row = np.uint64(asked.slots[i])
-        start, stop = np.uint64(slots[row + ENTRIES]) & _LOW_HALF, np.uint64(slots[row + ENTRIES]) >> _HALF
-        run, last_run = np.uint64(slots[row + RUNS]) & _LOW_HALF, np.uint64(slots[row + RUNS]) >> _HALF
+        start, stop = entries(slots, row, ENTRIES)
+        run, last_run = entries(slots, row, RUNS)
         if run + _ONE < last_run:
             stop = np.uint64(compounds.runs.run_stops[run])
         width = np.int32(slots[row + RUN_WIDTH])
@@ -227,8 +219,9 @@ def _take_group(
     hashing: Hashing,
     memory: Scratch,
     walk: Walk,
-    scores: NDArray[np.float64],
     place: Place,
+    scores: NDArray[np.float64],
+    floor: float,
     number: int,
     out: NDArray[np.int32],
     to: int,
@@ -243,7 +236,7 @@ def _take_group(
     test_starts = compounds.test_starts
     row, code = np.uint64(asked.slots[number]), asked.codes[number]
     first, last = np.uint64(asked.firsts[number]), np.uint64(asked.lasts[number])
-    run, last_run = np.uint64(slots[row + RUNS]) & _LOW_HALF, np.uint64(slots[row + RUNS]) >> _HALF
+    run, last_run = entries(slots, row, RUNS)
     width = np.int32(slots[row + RUN_WIDTH])
     looked_at, tested = _ZERO, _ZERO
     while True:
@@ -252,7 +245,7 @@ def _take_group(
             out[to] = owners[q]
             holds = np.uint64(width <= 0 or highs[q] >= code)
             if test_starts[q] < test_starts[q + _ONE]:
-                if place.floor != NO_FLOOR and scores[np.uint64(owners[q])] < place.floor:
+                if floor != NO_FLOOR and scores[np.uint64(owners[q])] < floor:
                     continue
                 tested += _ONE
                 holds &= _tests_hold(compounds, memory, walk, place, test_starts[q], test_starts[q + _ONE])
@@ -283,7 +276,7 @@ def _tests_hold(compounds: Compounds, memory: Scratch, walk: Walk, place: Place,
                 return _ZERO
         elif mark == MEETS:
             box = memory.boxes[number]
-            if box < 0 or not _meet(walk.events.boxes, box, compounds.boxes, low):
+            if not memory.present[number] or box < 0 or not boxes_meet(walk.events.boxes, box, compounds.boxes, low):
                 return _ZERO
         elif not _literal_holds(walk, place, low):
             return _ZERO
@@ -295,18 +288,6 @@ def _literal_holds(walk: Walk, place: Place, literal: int) -> bool:
     """Whether a literal holds of an event of the block: computed for all of them when one asks first."""
     leaf = literal >> 1
     if walk.memo.stamps[leaf] < place.stamp:
-        compute_leaf(walk, leaf, place.lanes)
+        compute_leaf(walk, leaf, all_lanes(place.count))
         walk.memo.stamps[leaf] = place.stamp
     return (walk.memo.masks[literal] >> np.uint64(place.lane)) & _ONE != _ZERO
-
-
-@inlined
-def _meet(boxes: NDArray[np.float64], one: int, others: NDArray[np.float64], other: int) -> bool:
-    """Whether two boxes with closed edges share a point; the others lie flat."""
-    at = np.uint64(4 * np.int64(other))
-    return (
-        boxes[one, 0] <= others[at + _TWO]
-        and others[at] <= boxes[one, 2]
-        and boxes[one, 1] <= others[at + _THREE]
-        and others[at + _ONE] <= boxes[one, 3]
-    )

@@ -90,6 +90,12 @@ def entries(rows: NDArray[np.int64], row: int, number: int) -> tuple[int, int]:
     return both & _LOW_HALF, both >> _HALF
 
 
+@pasted
+def packed_entries(first: int, stop: int) -> int:
+    """A range of entries as one number of a row."""
+    return np.int64(first) | (np.int64(stop) << 32)
+
+
 @inlined
 def field_code(index: Index, field: int, payload: int) -> int:
     """The rank code of a value of a field."""

@@ -25,6 +25,7 @@ from tocsin.index.boolean.access.kernels.directory import (
     WIDTH,
     WORD,
     bit_place,
+    packed_entries,
 )
 from tocsin.index.boolean.access.kernels.layouts import Compounds, Lists, Runs
 from tocsin.index.fields.kernels.layouts import Fields
@@ -63,10 +64,12 @@ def measure_rows(lists: Lists, short: int, rows: NDArray[np.int64]) -> tuple[int
     for field in range(len(fields.kinds)):
         row = rows[WIDTH * field : WIDTH * (field + 1)]
         row[ABOUT] = np.int64(fields.kinds[field]) | (np.int64(fields.transforms[field]) << TRANSFORM_SHIFT)
-        row[SINGLES] = _range(lists.single_runs.starts[field], lists.single_runs.starts[field + 1])
-        row[CONJUNCTIONS] = _range(lists.conjunction_runs.starts[field], lists.conjunction_runs.starts[field + 1])
+        row[SINGLES] = packed_entries(lists.single_runs.starts[field], lists.single_runs.starts[field + 1])
+        row[CONJUNCTIONS] = packed_entries(
+            lists.conjunction_runs.starts[field], lists.conjunction_runs.starts[field + 1]
+        )
         first, stop = _stepped(fields, lists.conjunction_runs, field)
-        row[EQUALITIES] = _range(first, stop)
+        row[EQUALITIES] = packed_entries(first, stop)
         row[STEPS] = -1
         if first < stop:
             row[STEPS] = steps
@@ -108,11 +111,6 @@ def write_tables(lists: Lists, rows: NDArray[np.int64], words: NDArray[np.uint64
             first, stop = row[EQUALITIES] & 0xFFFFFFFF, row[EQUALITIES] >> 32
             out = steps[row[STEPS] : row[STEPS] + len(operands) + 1]
             _write_steps(lists.conjunctions.bounds[first:stop], out)
-
-
-@pasted
-def _range(first: int, stop: int) -> int:
-    return np.int64(first) | (np.int64(stop) << 32)
 
 
 @pasted
@@ -164,7 +162,7 @@ def _measure_bits(fields: Fields, field: int, words: int, row: NDArray[np.int64]
             count = (last >> 6) + 1
             row[ABOUT] |= BITS | fine
             row[LOWEST] = low
-            row[SPAN] = _range(count, len(operands))
+            row[SPAN] = packed_entries(count, len(operands))
             row[WORD] = words
             return count if count > 1 else np.int64(0)
     return np.int64(0)

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.activation import activate
+from tocsin.index.boolean.access.kernels.compounds import SURE, Place, add_compounds
 from tocsin.index.boolean.access.kernels.directory import INDEX, Index
-from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Taking, Wants
+from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.kernels.lists import NO_FLOOR, prefetch_lists, take_conjunctions, take_postings
-from tocsin.index.boolean.access.kernels.programs import all_lanes, match_programs
+from tocsin.index.boolean.access.kernels.programs import match_programs
 from tocsin.kernels import codes
 from tocsin.kernels.answers.ordering import SPARE, put_best, put_in_order
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import view, viewed
 from tocsin.kernels.programs.blocks import clear_block, fill_block
 from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Events, Walk
-from tocsin.kernels.programs.parts import call_address
 
 CACHED: Final = 1 << 16
 """Lists of so many conjunctions lie in the processor's cache as they are, and are not asked for ahead."""
@@ -36,7 +36,6 @@ def match_access(
     events: Events,
     bound: Bound,
     wants: Wants,
-    taking: Taking,
     first: int,
     ends: NDArray[np.int64],
     out: NDArray[np.int32],
@@ -73,21 +72,17 @@ def match_access(
             walk = viewed(Walk(view(expressions, EXPRESSIONS), block, verifier.memo, batch, names, verifier.parts))
             clock[0] += 1
             touched = fill_block(block, batch, names.attributes, first, stop)
-            program_hits = match_programs(held, room, wanted, walk, taking, clock[0], touched, first, stop)
+            program_hits = match_programs(held, room, wanted, walk, clock[0], touched, first, stop - first)
         for event in range(first, stop):
             lane = event - first
             if is_large:
                 prefetch_lists(held, room, pair_ends[lane + 1], pair_ends[lane + 2])
             singles, found, verified = _take(held, room, wanted, event, pair_ends[lane], pair_ends[lane + 1])
-            if expressions is not None and taking.sure != 0:
-                room.taken[0], room.taken[1], room.taken[2] = found, 0, 0
-                lanes = all_lanes(stop - first)
-                call_address(
-                    np.int64(taking.sure),
-                    (held, room, walk, wanted, clock[0], lanes, np.int64(event), np.int64(lane), True),
-                )
-                found, verified = room.taken[0], verified + room.taken[2]
+            if expressions is not None and len(held.lists.sure.sorted_by) > 0:
+                place = Place(clock[0], np.int64(first), np.int64(stop - first), np.int64(lane))
+                found = add_compounds(held, room, wanted, walk, place, SURE, found)
                 singles += room.taken[1] - room.taken[2]
+                verified += room.taken[2]
             for i in range(program_ends[lane], program_ends[lane + 1]):
                 hits[found] = program_hits[i]
                 found += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class Compounds(NamedTuple):
     postings: Postings
     test_starts: NDArray[np.int32]  # (E + 1,) what else is to be tested of each posting
     tests: NDArray[np.int32]  # (3 T,) field or attribute * 8 + mark, lowest code, box or literal, highest code
-    boxes: NDArray[np.float64]  # (4 B,) xmin, ymin, xmax, ymax
+    boxes: Annotated[NDArray[np.float64], 2]  # (B, 4) xmin, ymin, xmax, ymax
 
 
 class Lists(NamedTuple):
@@ -120,13 +120,6 @@ class Wants(NamedTuple):
     list_maxima: NDArray[np.float64]  # the best score of each block of the lists of conjunctions tells
 
 
-class Taking(NamedTuple):
-    """Where `take_compounds` lies, for each kind of compounds; 0 where there are none."""
-
-    sure: int
-    likely: int
-
-
 class Scratch(NamedTuple):
     """A thread's memory between calls.
 
@@ -152,7 +145,7 @@ class Scratch(NamedTuple):
     buckets: NDArray[np.int32]  # (BUCKETS,) to sort few hits by
     program_ends: NDArray[np.int64]  # (LANES + 1,) like `pair_ends`, of the programs that hold
     program_counts: NDArray[np.int64]  # (LANES,) how many each event's keys lead to
-    boxes: NDArray[np.int32]  # (A,) the event's box of each attribute; ABSENT between events
+    boxes: NDArray[np.int32]  # (A,) of an attribute that the event has its box, or -1
     present: NDArray[np.uint8]  # (A,) 1 for an attribute that the event has; 0 between events
     taken: NDArray[np.int64]  # (3,) owners that are taken; postings looked at, and tested
     asked: Asked

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.clauses import MARK_BITS, WITHIN, Clauses, has_one_value
+from tocsin.index.boolean.access.kernels.directory import packed_entries
 from tocsin.index.boolean.access.kernels.layouts import Runs
 from tocsin.index.fields.kernels.layouts import CELL, HIGHEST_CODE, LOWEST_CODE, Fields
 from tocsin.kernels.jit import inlined, kernel
@@ -136,8 +137,8 @@ def write_slots(keys: NDArray[np.int64], runs: Runs, first: int, shift: int, slo
             slot = (slot + _ONE) & mask
         row = SLOT * slot
         start, stop = runs.starts[first + g], runs.starts[first + g + 1]
-        run, behind = np.int64(runs.run_starts[first + g]), np.int64(runs.run_starts[first + g + 1])
+        run, behind = runs.run_starts[first + g], runs.run_starts[first + g + 1]
         slots[row + KEY] = keys[g]
-        slots[row + ENTRIES] = np.int64(start) | (np.int64(stop) << 32)
-        slots[row + RUNS] = run | (behind << 32)
+        slots[row + ENTRIES] = packed_entries(start, stop)
+        slots[row + RUNS] = packed_entries(run, behind)
         slots[row + RUN_WIDTH] = runs.run_widths[run]

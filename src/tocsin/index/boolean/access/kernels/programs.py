@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.boolean.access.kernels.compounds import LIKELY, Place, add_compounds
 from tocsin.index.boolean.access.kernels.directory import Index
-from tocsin.index.boolean.access.kernels.layouts import Scratch, Taking, Wants
+from tocsin.index.boolean.access.kernels.layouts import Scratch, Wants
 from tocsin.index.boolean.access.kernels.lists import take_postings
-from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, pasted
+from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.programs.blocks import all_lanes
 from tocsin.kernels.programs.layouts import Walk
-from tocsin.kernels.programs.parts import call_address
 from tocsin.kernels.programs.verify import count_lanes, write_hits
 from tocsin.kernels.programs.walking import compute_ahead, verify_programs
 
@@ -22,32 +22,18 @@ _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 
 
-@pasted
-def all_lanes(count: int) -> int:
-    """The mask of a block of so many events."""
-    return ~_NONE >> np.uint64(codes.LANES - count)
-
-
 @inner
 def match_programs(
-    index: Index,
-    memory: Scratch,
-    wants: Wants,
-    walk: Walk,
-    taking: Taking,
-    stamp: int,
-    touched: int,
-    first: int,
-    stop: int,
+    index: Index, memory: Scratch, wants: Wants, walk: Walk, stamp: int, touched: int, first: int, count: int
 ) -> NDArray[np.int32]:
-    """The subscriptions that each of a block's events, [first, stop), satisfies.
+    """The subscriptions that each of a block's events, `first` and those behind it, satisfies.
 
     Those of lane l end at `program_ends[l + 1]`; where there are floors, those whose score is below their event's are
     left out. Writes to `program_counts` how many candidates each event had.
     """
     distinct, masks, ends = memory.distinct, memory.program_masks, memory.program_ends
     owners = index.lists.programs.owners
-    number = find_candidates(index, memory, wants, walk, taking, stamp, first, stop)
+    number = find_candidates(index, memory, wants, walk, stamp, first, count)
     compute_ahead(walk, stamp, number, touched)
     found = verify_programs(walk, stamp, distinct, number, memory.program_lanes, masks)
     ends[0] = 0
@@ -59,26 +45,19 @@ def match_programs(
 
 
 @inlined
-def find_candidates(
-    index: Index, memory: Scratch, wants: Wants, walk: Walk, taking: Taking, stamp: int, first: int, stop: int
-) -> int:
+def find_candidates(index: Index, memory: Scratch, wants: Wants, walk: Walk, stamp: int, first: int, count: int) -> int:
     """Write the programs that any event of a block leads to, and its lanes; returns how many."""
     owners, pair_ends, candidates = index.lists.programs.owners, memory.pair_ends, memory.candidates
     distinct, lanes, examined = memory.distinct, memory.program_lanes, memory.program_counts
     floors, scores = wants.floors, wants.scores
     runs, postings = index.lists.program_runs, index.lists.program_postings
     number = np.int64(0)
-    for lane in range(stop - first):
+    for lane in range(count):
         bit = _ONE << np.uint64(lane)
         taken = np.int64(take_postings(runs, postings, memory, pair_ends[lane], pair_ends[lane + 1], candidates))
-        if taking.likely != 0:
-            memory.taken[0] = taken
-            lanes_of = all_lanes(stop - first)
-            call_address(
-                np.int64(taking.likely),
-                (index, memory, walk, wants, np.int64(stamp), lanes_of, np.int64(first + lane), np.int64(lane), False),
-            )
-            taken = memory.taken[0]
+        if len(index.lists.likely.sorted_by) > 0:
+            place = Place(np.int64(stamp), np.int64(first), np.int64(count), np.int64(lane))
+            taken = add_compounds(index, memory, wants, walk, place, LIKELY, taken)
         if len(floors) > 0:
             taken = _at_least(floors[first + lane], scores, owners, candidates, taken)
         for c in range(taken):
@@ -87,7 +66,7 @@ def find_candidates(
             number += lanes[program] == _NONE
             lanes[program] |= bit
         examined[lane] = np.int64(taken)
-    return _add_uncovered(index, memory, wants, first, stop - first, number)
+    return _add_uncovered(index, memory, wants, first, count, number)
 
 
 @inlined
@@ -97,7 +76,7 @@ def _add_uncovered(index: Index, memory: Scratch, wants: Wants, first: int, coun
     distinct, lanes, examined = memory.distinct, memory.program_lanes, memory.program_counts
     floors, scores, has_floors = wants.floors, wants.scores, len(wants.floors) > 0
     for u in range(len(uncovered)):
-        mask = ~_NONE >> np.uint64(codes.LANES - count)
+        mask = all_lanes(count)
         for lane in range(count if has_floors else 0):
             if scores[owners[uncovered[u]]] < floors[first + lane]:
                 mask &= ~(_ONE << np.uint64(lane))
