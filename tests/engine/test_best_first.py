@@ -14,21 +14,17 @@ import pytest
 import tocsin
 from tests.naive.engine import Reference
 from tocsin.engine.store import Store
-from tocsin.index.boolean.access import index
 
-
-@pytest.fixture
-def always_ordered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lists of any length are left for cursors."""
-    monkeypatch.setattr(index, "LONG", -1)
+ALWAYS = "access(cursors_from=0)"
+"""Lists of any length are left for cursors."""
 
 
 @pytest.fixture(params=[1000, 3], ids=lambda most: f"{most} may change")
-def new_engine(always_ordered: None, request: pytest.FixtureRequest) -> Callable[..., tocsin.Engine]:
+def new_engine(request: pytest.FixtureRequest) -> Callable[..., tocsin.Engine]:
     """Makes engines of which so many scores may change before others become the base."""
 
     def new_engine(**options: int) -> tocsin.Engine:
-        engine = tocsin.Engine(**options)
+        engine = tocsin.Engine(ALWAYS, **options)
         engine._begin(Store(most_changed=request.param))
         return engine
 
@@ -77,7 +73,6 @@ def test_the_best_are_the_references_after_any_changes(seed: int, new_engine: Ca
     engine.close()
 
 
-@pytest.mark.usefixtures("always_ordered")
 def test_several_segments_in_one_call() -> None:
     """A folder of several parts, string ids, ties everywhere."""
     dice = random.Random(7)
@@ -88,7 +83,7 @@ def test_several_segments_in_one_call() -> None:
     reference = Reference()
     reference.subscribe_many(held)
 
-    answer = tocsin.match(held, events, ranking=tocsin.Top(5))
+    answer = tocsin.match(held, events, index=ALWAYS, ranking=tocsin.Top(5))
 
     rows = answer.table.to_pylist()
     for row, event in enumerate(events):

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, Final, cast
 
 from tocsin.errors import InvalidInput, UnknownIndex
-from tocsin.index.boolean.access import Access
+from tocsin.index.boolean.access import CURSORS_FROM, AccessBuilder
 from tocsin.index.boolean.be_tree import BETreeBuilder
 from tocsin.index.boolean.k_index import KIndexBuilder
 from tocsin.index.boolean.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder
@@ -41,7 +41,8 @@ _REGISTRATIONS = (
         ANY_EXPRESSION,
         "access predicates (Fabret et al. 2001) by covers",
         False,
-        lambda: Access,
+        AccessBuilder,
+        {"cursors_from": CURSORS_FROM},
     ),
     Registration(
         "opindex",

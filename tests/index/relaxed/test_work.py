@@ -28,8 +28,10 @@ from tocsin.columns.events.objects import encode_objects
 from tocsin.index import Chosen, Found, Part, Plan, build_structure, question_of, registrations
 from tocsin.index.alive import bitmap
 from tocsin.index.protocols import THE_BEST_FIRST
-from tocsin.index.relaxed import tables
-from tocsin.index.relaxed.index import RelaxedIndex
+from tocsin.index.registry import ranker_builder
+from tocsin.index.relaxed.index import RelaxedIndex, build_relaxed
+from tocsin.index.relaxed.question import RANKER, dimensions_of
+from tocsin.index.relaxed.tables import ROOM
 
 RANKERS: Final = [r.name for r in registrations() if r.question == "the best first"]
 NAMES: Final = ("a", "b", "c", "d", "e", "f")
@@ -44,15 +46,15 @@ def plan_of(index: str) -> Plan:
     return Plan("scan", "") if index == "scan" else Plan("access", "", others={THE_BEST_FIRST: Chosen(index)})
 
 
-def relaxed_of(subscriptions: Sequence[Sub], index: str, room: int = 4) -> RelaxedIndex:
+def relaxed_of(subscriptions: Sequence[Sub], index: str, room: int = ROOM) -> RelaxedIndex:
     """With no `room` in columns all is in lists; with any amount of it in tiles."""
     texts = [text for text, _ in subscriptions]
     weights = pa.array([json.dumps(own) if own else None for _, own in subscriptions], pa.large_string())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_MOST_ROOM", room)
-        numbers, sources = np.arange(len(texts)), pa.array(texts, pa.large_string())
-        part = Part(pa.array(numbers), compiled(texts), sources, np.ones(len(texts)), weights=weights)
+    numbers, sources = np.arange(len(texts)), pa.array(texts, pa.large_string())
+    part = Part(pa.array(numbers), compiled(texts), sources, np.ones(len(texts)), weights=weights)
+    if room == ROOM:
         return build_structure(question_of(tocsin.Relaxed(1)), part, plan_of(index))
+    return build_relaxed(dimensions_of(part), ranker_builder(RANKER, {}), is_scan=index == "scan", room=room)
 
 
 def ask(

@@ -38,13 +38,13 @@ from tocsin.index.relaxed.kernels.one_by_one import best_one_by_one, held_dimens
 from tocsin.index.relaxed.kernels.threshold import LEFT, Cursors, best_by_cursors
 from tocsin.index.relaxed.kernels.tiles import MOST_EVENTS, best_by_tiles
 from tocsin.index.relaxed.parts import RangeParts, intervals_of, range_parts
-from tocsin.index.relaxed.tables import RelaxedTables
+from tocsin.index.relaxed.tables import ROOM, RelaxedTables
 from tocsin.index.scored.ranker import Ranker, RankerBuilder
 from tocsin.index.statistics import Statistics
 from tocsin.model.ranking import Relaxed
 
 _COMBINATIONS: Final = {"sum": SUM, "max": MAX, "min": MIN}
-_ROOM: Final = 1 << 22
+_AT_ONCE: Final = 1 << 22
 """Places for answers that are asked for at once."""
 _GRAIN: Final = 2.0**20
 """Sums of weights up to this, in parts of one by this, are never rounded: 8,000 of them have fewer than 53 bits."""
@@ -54,11 +54,18 @@ class RelaxedIndex:
     """Answers `Relaxed`. Immutable; many threads may match.
 
     Cursors may give `most` intervals for an event before all dimensions are looked at, by default as many as take
-    about as long; below 0 none.
+    about as long; below 0 none. `room` is as in `RelaxedTables.of`.
     """
 
     def __init__(
-        self, dimensions: Dimensions, parts: RangeParts, ranker: Ranker, matcher: Matcher, *, most: int | None = None
+        self,
+        dimensions: Dimensions,
+        parts: RangeParts,
+        ranker: Ranker,
+        matcher: Matcher,
+        *,
+        most: int | None = None,
+        room: int = ROOM,
     ) -> None:
         self._dimensions = dimensions
         self._parts = parts
@@ -69,7 +76,7 @@ class RelaxedIndex:
         self._everyone = everyone(dimensions.subscriptions)
         weights = dimensions.weights
         self._is_exact = bool((weights <= _GRAIN).all()) and bool((weights * _GRAIN % 1 == 0).all())
-        self._tables = RelaxedTables.of(dimensions, parts, ranker)
+        self._tables = RelaxedTables.of(dimensions, parts, ranker, room)
         self._limits = (most, 0.0, 0.0) if most is not None else _worth(dimensions, self._tables.tiles is not None)
 
     @property
@@ -88,7 +95,7 @@ class RelaxedIndex:
         if callable(ranking.combine):
             return self._by_function(ranking, asked, general.candidates_examined)
         k = min(ranking.k, max(self._dimensions.subscriptions, 1))
-        found = list(self._in_steps(asked, k, max(1, _ROOM // k)))
+        found = list(self._in_steps(asked, k, max(1, _AT_ONCE // k)))
         counts = np.sum([np.zeros(2, np.int64), *(one[3] for one in found)], axis=0)
         return Found(
             starts_of(np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)]), len(batch)),
@@ -226,11 +233,12 @@ def build_relaxed(
     *,
     is_scan: bool = False,
     most: int | None = None,
+    room: int = ROOM,
 ) -> RelaxedIndex:
     """Under a ranker; where it is to be a scan every dimension is looked at instead.
 
     Cursors may give `most` intervals for an event before that is done all the same; as many as there are dimensions
-    make it the threshold algorithm alone. None leaves it to the index.
+    make it the threshold algorithm alone. None leaves it to the index. `room` is as in `RelaxedTables.of`.
 
     Cost: O(D log D) for D dimensions.
     """
@@ -238,4 +246,5 @@ def build_relaxed(
     intervals = intervals_of(dimensions, parts, none=is_scan)
     general = subset(dimensions.compiled, parts.general.astype(np.int32))
     matcher = (Scan if is_scan or not len(parts.general) else Access).build(general, statistics)
-    return RelaxedIndex(dimensions, parts, ranker.build(intervals), matcher, most=-1 if is_scan else most)
+    most = -1 if is_scan else most
+    return RelaxedIndex(dimensions, parts, ranker.build(intervals), matcher, most=most, room=room)

@@ -16,7 +16,7 @@ from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan
 from tocsin.index.protocols import THE_BEST_FIRST
 from tocsin.index.question import Part, Subscriptions, top
-from tocsin.index.relaxed.dimensions import compile_dimensions
+from tocsin.index.relaxed.dimensions import Dimensions, compile_dimensions
 from tocsin.index.relaxed.index import RelaxedIndex, build_relaxed
 from tocsin.language import parse_any
 from tocsin.model.ranking import Relaxed
@@ -39,18 +39,20 @@ class MostHolds:
 
     def structure(self, part: Part, builder: Any, plan: Plan) -> RelaxedIndex:
         """Cost: linear in the subscriptions, and some parsing where it is needed."""
-        odd = pc.match_substring_regex(part.sources, _MOVES_NOT).to_numpy(zero_copy_only=False).astype(bool)
-        weights = _parsed_weights(part.weights)
-        dimensions = compile_dimensions(
-            part.compiled, odd, lambda number: parse_any(part.sources[number].as_py()), weights
-        )
-        return build_relaxed(dimensions, builder, plan.statistics, is_scan=plan.index == "scan")
+        return build_relaxed(dimensions_of(part), builder, plan.statistics, is_scan=plan.index == "scan")
 
     def answer(self, subscriptions: Subscriptions, batch: EventBatch, ranking: Relaxed) -> Found:
         """The best of all sources' best."""
         found = subscriptions.answers(self, batch, ranking)
         assert found.scores is not None
         return top(found, found.scores, ranking.k)
+
+
+def dimensions_of(part: Part) -> Dimensions:
+    """The dimensions of a source's subscriptions, weighed as these say."""
+    odd = pc.match_substring_regex(part.sources, _MOVES_NOT).to_numpy(zero_copy_only=False).astype(bool)
+    weights = _parsed_weights(part.weights)
+    return compile_dimensions(part.compiled, odd, lambda number: parse_any(part.sources[number].as_py()), weights)
 
 
 def _parsed_weights(weights: pa.Array | None) -> dict[int, Mapping[str, float]]:

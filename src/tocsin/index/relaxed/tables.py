@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from tocsin.index.relaxed.kernels.tiles import TILE, Columns, Tiles, count_colum
 from tocsin.index.relaxed.parts import RangeParts
 from tocsin.index.scored.ranker import Ranker
 
-_MOST_ROOM = 4
+ROOM: Final = 4
 """Columns may have so many places for a dimension; where fields are rarer, each has lists."""
 
 
@@ -32,8 +33,11 @@ class RelaxedTables:
     ranks: NDArray[np.int32]  # (F,) the place of each field in the order that weights are added
 
     @classmethod
-    def of(cls, held: Dimensions, parts: RangeParts, ranker: Ranker) -> RelaxedTables:
-        """Cost: linear, but for sorting the fields; 24 bytes a dimension, and 16 a place of a column."""
+    def of(cls, held: Dimensions, parts: RangeParts, ranker: Ranker, room: int = ROOM) -> RelaxedTables:
+        """In tiles where their columns have at most `room` places for a dimension, else in lists by field.
+
+        Cost: linear, but for sorting the fields; 24 bytes a dimension, and 16 a place of a column.
+        """
         names = parts.compiled.attributes
         attributes = np.repeat(np.arange(len(names)), np.diff(parts.fields.starts)).tolist()
         order = np.array(sorted(range(len(attributes)), key=lambda field: names[attributes[field]]), np.int32)
@@ -42,7 +46,7 @@ class RelaxedTables:
         owners = frozen(held.owners[ranker.owners], np.int32)
         lists = layouts.Lists(ranker.starts, ranker.scores, owners, frozen(held.owners[parts.general], np.int32))
         alone = frozen(those_alone(dimensions), np.int32)
-        tiles = _tiles(dimensions, ranks, order)
+        tiles = _tiles(dimensions, ranks, order, room)
         field_lists = _field_lists(dimensions, len(order)) if tiles is None else None
         return cls(dimensions, lists, tiles, field_lists, alone, frozen(ranks, np.int32))
 
@@ -69,10 +73,12 @@ def _rows(held: Dimensions, parts: RangeParts) -> layouts.Dimensions:
     return layouts.Dimensions(frozen(starts, np.int64), flat, held.weights, listed)
 
 
-def _tiles(dimensions: layouts.Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32]) -> Tiles | None:
+def _tiles(
+    dimensions: layouts.Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32], room: int
+) -> Tiles | None:
     """The subscriptions in tiles; None where columns would be mostly empty."""
     starts = count_columns(dimensions, len(order))
-    if TILE * starts[-1] > _MOST_ROOM * len(dimensions.weights) + TILE * _MOST_ROOM * 16:
+    if TILE * starts[-1] > room * (len(dimensions.weights) + TILE * 16):
         return None
     columns = int(starts[-1])
     tiles = Tiles(

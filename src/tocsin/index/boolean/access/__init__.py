@@ -3,6 +3,7 @@
 `index` is the Matcher, `layout` what it holds, `building` makes that from compiled expressions, `decoding` goes back.
 """
 
-from tocsin.index.boolean.access.index import Access
+from tocsin.index.boolean.access.best_first import CURSORS_FROM
+from tocsin.index.boolean.access.index import Access, AccessBuilder
 
-__all__ = ["Access"]
+__all__ = ["CURSORS_FROM", "Access", "AccessBuilder"]

@@ -27,7 +27,7 @@ from tocsin.index.scored.tree import ScoredTree, TreeBuilder
 from tocsin.kernels.answers.scores import block_maxima
 from tocsin.kernels.programs.layouts import Bound
 
-LONG: Final = 1024
+CURSORS_FROM: Final = 1024
 """Singles of the list that an average one is in, from which on cursors pay."""
 
 _NOTHING: Final = frozen(np.empty(0), np.float64)
@@ -49,14 +49,14 @@ def mean_length(lists: Lists) -> float:
     return float((lengths**2).sum() / max(lengths.sum(), 1.0))
 
 
-def told_best(lists: Lists) -> str:
+def told_best(lists: Lists, cursors_from: int) -> str:
     """How the best are found, and why so, in words for the user."""
     if not len(lists.singles.owners):
         return f"{ALL_THEN_RANKED}: no subscription is one range"
     length = f"an average subscription of one range is in a list of {mean_length(lists):,.0f} such"
-    if mean_length(lists) > LONG:
+    if mean_length(lists) >= cursors_from:
         return f"those of one range in order of score (SOPT-R-tree), then what can beat them: {length}"
-    return f"{ALL_THEN_RANKED}: {length}, and cursors pay from {LONG:,} on"
+    return f"{ALL_THEN_RANKED}: {length}, and cursors pay from {cursors_from:,} on"
 
 
 class BestFirst:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.sizes import expression_sizes
 from tocsin.index.alive import Alive, everyone
-from tocsin.index.boolean.access.best_first import LONG, BestFirst, mean_length, told_best
+from tocsin.index.boolean.access.best_first import CURSORS_FROM, BestFirst, mean_length, told_best
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.compounds import count_compound, new_asked, new_hashing
@@ -61,11 +62,27 @@ _FEW = 1024
 """Room for the entries of a small batch, which is so made without counting them."""
 
 
+@dataclass(frozen=True, slots=True)
+class AccessBuilder:
+    """Builds an access index that gives the best by cursors where an average single's list has `cursors_from`."""
+
+    cursors_from: int = CURSORS_FROM
+
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Access:
+        """Under the keys that cost least by the statistics; by what the subscriptions tell where there are none."""
+        return Access.build(compiled, statistics, self.cursors_from)
+
+    def load(self, arrays: Arrays) -> Access:
+        """As it was saved; raises `CorruptIndex`."""
+        return Access.load(arrays, self.cursors_from)
+
+
 class Access:
     """The Matcher over access keys."""
 
-    def __init__(self, layout: AccessLayout) -> None:
+    def __init__(self, layout: AccessLayout, cursors_from: int = CURSORS_FROM) -> None:
         self._layout = layout
+        self._cursors_from = cursors_from
         self._binder = Binder(layout.programs_of)
         self._everyone = everyone(layout.subscriptions)
         self._everyone.flags.writeable = False
@@ -76,19 +93,21 @@ class Access:
         self._expressions = Packed(layout.programs_of.arrays, EXPRESSIONS) if layout.has_programs else None
         self._best_first: BestFirst | None = None
         self._has_compounds = len(layout.lists.sure.sorted_by) + len(layout.lists.likely.sorted_by) > 0
-        self._ordering = threading.Lock() if mean_length(layout.lists) > LONG else None
+        self._ordering = threading.Lock() if mean_length(layout.lists) >= cursors_from else None
         self._nulls = len(self._directory.nulls) // 2
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
 
     @classmethod
-    def build(cls, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Access:
-        return cls(build_layout(compiled, statistics))
+    def build(
+        cls, compiled: CompiledExpressions, statistics: Statistics | None = None, cursors_from: int = CURSORS_FROM
+    ) -> Access:
+        return cls(build_layout(compiled, statistics), cursors_from)
 
     @classmethod
-    def load(cls, arrays: Arrays) -> Access:
+    def load(cls, arrays: Arrays, cursors_from: int = CURSORS_FROM) -> Access:
         layout = AccessLayout.restored(arrays)
         check_layout(layout)
-        return cls(layout)
+        return cls(layout, cursors_from)
 
     @property
     def attributes(self) -> Sequence[str]:
@@ -123,7 +142,7 @@ class Access:
         return found | {"never satisfied": len(self) - sum(found.values())}
 
     def best_first(self) -> str:
-        return told_best(self._layout.lists)
+        return told_best(self._layout.lists, self._cursors_from)
 
     def place(self, number: int) -> str:
         return told(self._layout, number)
