@@ -98,7 +98,17 @@ def test_the_keywords_of_match() -> None:
     """The parameters of `match` are a contract; all but the two sources go by keyword."""
     parameters = inspect.signature(tocsin.match).parameters
 
-    assert list(parameters) == ["subscriptions", "events", "ranking", "index", "lists", "strict", "schema", "threads"]
+    assert list(parameters) == [
+        "subscriptions",
+        "events",
+        "ranking",
+        "index",
+        "lists",
+        "strict",
+        "schema",
+        "threads",
+        "progress",
+    ]
     kinds = [parameter.kind for parameter in parameters.values()]
     assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 6
 

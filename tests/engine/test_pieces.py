@@ -96,3 +96,20 @@ def test_a_source_is_read_no_further_than_a_few_pieces_ahead():
 
     assert len(taken) <= 2 * 16_384
     assert sum(part.stats.events for part in parts) == 100_000 - 256
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_is_told(threads):
+    """Of the subscriptions first, then of the events; shares grow, and end at 1."""
+    shares: list[float] = []
+    answer = tocsin.match(SUBSCRIPTIONS, FORMS["lines"], threads=threads, progress=shares.append)
+
+    assert len(answer.table) and shares.count(1.0) >= 2
+    of_events = shares[shares.index(1.0) + 1 :]
+    assert of_events == sorted(of_events) and len(of_events) > 1 and of_events[-1] == 1.0
+
+    with tocsin.Engine() as engine:
+        engine.subscribe_many(SUBSCRIPTIONS)
+        shares = []
+        engine.match_batch(iter(EVENTS), progress=shares.append)
+    assert shares and set(shares) == {None}

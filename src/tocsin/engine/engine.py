@@ -175,11 +175,15 @@ class Engine:
         strict: bool = False,
         schema: Mapping[str, Any] | None = None,
         threads: int | None = None,
+        progress: Callable[[float | None], None] | None = None,
     ) -> Answer:
-        """The matches of a source of events, as `tocsin.match` gives them. All see one state of the subscriptions."""
+        """The matches of a source of events, as `tocsin.match` gives them. All see one state of the subscriptions.
+
+        `progress` is called with the share of the events that is answered, None where their number is not known.
+        """
         request = Request(ranking, lists, strict, schema, threads)
         with self._store.reading() as snapshots:
-            return answer_of(snapshots, events, request, Stats(), [])
+            return answer_of(snapshots, events, request, Stats(), [], progress)
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any]) -> Explanation:
         """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`.

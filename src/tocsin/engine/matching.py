@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -63,13 +63,15 @@ def match(
     strict: bool = False,
     schema: Mapping[str, Any] | None = None,
     threads: int | None = None,
+    progress: Callable[[float | None], None] | None = None,
 ) -> Answer:
     """Match events against subscriptions in one call, nothing kept.
 
     Both come as dicts, JSON lines (bytes, or a path), Arrow tables, pandas or Polars frames, CSV or Parquet paths;
     subscriptions also as a folder that `compile` made. A bad record is reported in `.errors` and the rest served;
     `strict` raises `RecordError` at the first one. `schema` types the columns of a CSV of events. `threads` share the
-    events, by default one a core; the answer is the same.
+    events, by default one a core; the answer is the same. `progress` is called with the share of the subscriptions that
+    is read, then with the share of the events that is answered; with None where a size is not known.
 
     >>> answer = match([{"id": "cheap", "where": "price <= 580"}], [{"price": 550}, {"price": 600}])
     >>> answer.table.to_pylist()
@@ -77,15 +79,26 @@ def match(
     """
     request, stats = Request(ranking, lists, strict, schema, threads), Stats()
     begun = time.perf_counter()
-    snapshots, rejects = load_segments(subscriptions, index, strict=strict)
+    snapshots, rejects = load_segments(subscriptions, index, strict=strict, progress=progress)
     stats.seconds = time.perf_counter() - begun
     stats.add_time("compile", stats.seconds)
-    return answer_of(snapshots, events, request, stats, rejects)
+    return answer_of(snapshots, events, request, stats, rejects, progress)
 
 
-def answer_of(snapshots: Snapshots, events: Any, request: Request, stats: Stats, rejects: list[Reject]) -> Answer:
+def answer_of(
+    snapshots: Snapshots,
+    events: Any,
+    request: Request,
+    stats: Stats,
+    rejects: list[Reject],
+    progress: Callable[[float | None], None] | None = None,
+) -> Answer:
     """The whole answer to a source of events; `rejects` are the subscriptions'."""
-    parts = list(match_chunks(snapshots, events, request, stats))
+    parts = []
+    for part in match_chunks(snapshots, events, request, stats):
+        parts.append(part)
+        if progress is not None:
+            progress(part.done)
     table = pa.concat_tables([empty_table(snapshots, request), *(part.table for part in parts)])
     return Answer(table, [r for part in parts for r in part.rejects], rejects, stats)
 

@@ -31,13 +31,14 @@ def read_json_lines(stream: IO[bytes], size: int | None) -> Iterator[LinesChunk]
         if block and not end:
             rest += block
             continue
-        text = bytes(rest) + block[:end] if block else bytes(rest)
+        whole = block if end == len(block) else block[:end]
+        text = bytes(rest) + whole if rest else whole
         rest = bytearray(block[end:])
         if row == number == 0 and text.startswith(_BYTE_ORDER_MARK):
             text = b"   " + text[3:]
-        chunk = _split(text, row, number, min(taken / size, 1.0) if size else None)
-        row += len(chunk.rows)
-        number += text.count(b"\n")
+        chunk, breaks = _split(text, row, number, min(taken / size, 1.0) if size else None)
+        row += len(chunk)
+        number += breaks
         yield chunk
         if not block:
             return
@@ -62,8 +63,8 @@ def _has_more(stream: IO[bytes]) -> bool:
         return False
 
 
-def _split(text: bytes, row: int, number: int, done: float | None) -> LinesChunk:
-    """The lines of a text that are not blank."""
+def _split(text: bytes, row: int, number: int, done: float | None) -> tuple[LinesChunk, int]:
+    """The lines of a text that are not blank, and how many line breaks it has."""
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == ord("\n"))
     starts, stops = np.append(0, ends + 1), np.append(ends, len(data))
@@ -72,7 +73,8 @@ def _split(text: bytes, row: int, number: int, done: float | None) -> LinesChunk
     for line in begun[_MAY_BE_BLANK[data[starts[begun]]]].tolist():
         filled[line] = bool(text[starts[line] : stops[line]].strip())
     lines = np.flatnonzero(filled)
-    return LinesChunk(text, starts[lines], stops[lines], np.arange(row, row + len(lines)), lines + number + 1, done)
+    rows = np.arange(row, row + len(lines))
+    return LinesChunk(text, starts[lines], stops[lines], rows, lines + number + 1, done), len(ends)
 
 
 _MAY_BE_BLANK: Final = np.isin(np.arange(256), list(b" \t\n\v\f\r"))

@@ -11,9 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.columns.numbers import key_of
-from tocsin.kernels.reading.json_tokens import SLOW, read_number, same_bytes, string_end
+from tocsin.kernels.jit import kernel
+from tocsin.kernels.reading import json_tokens
+from tocsin.kernels.reading.json_tokens import SLOW
 
 SPECIAL = (0, 1, 31, 34, 92, 10)
+
+
+@kernel
+def string_end(text: np.ndarray, i: int, stop: int) -> tuple[int, int, bool]:
+    return json_tokens.string_end(text, i, stop)
+
+
+@kernel
+def same_bytes(text: np.ndarray, i: int, other: np.ndarray, j: int, length: int) -> bool:
+    return json_tokens.same_bytes(text, i, other, j, length)
+
+
+@kernel
+def read_number(text: np.ndarray, start: int, stop: int) -> tuple[int, int, bool]:
+    return json_tokens.read_number(text, start, stop)
 
 
 def quoted(content: bytes, behind: bytes) -> np.ndarray:

@@ -70,7 +70,7 @@ class Wanted:
         self.names: set[str] | None = None if names is None else set()
         self.ordered: list[str] = []  # the wanted names, in a numbering that only grows
         self.numbers: dict[str, int] = {}
-        self.numbered: Any = None  # what a reader keeps of names that come again and again
+        self.kept: dict[str, Any] = {}  # what readers keep of them, by reader, from chunk to chunk
         self._prefixes: set[str] = set()
         self.add(names or ())
 
@@ -91,6 +91,11 @@ class Wanted:
     def also(self, names: set[str]) -> Wanted:
         """These, and some further names."""
         return self if self.names is None or names <= self.names else Wanted(self.names | names)
+
+    def outer(self, count: int) -> set[str]:
+        """What one of the first `count` wanted names is nested in, unless that is wanted, too."""
+        ordered = self.ordered[:count]
+        return {name[:at] for name in ordered for at, letter in enumerate(name) if letter == "."} - set(ordered)
 
     def inside(self, name: str) -> bool:
         """Whether the attribute itself, or one nested in it, is wanted."""

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +13,18 @@ from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.events.batch import EventBatch, ValueStore, Wanted, build_events
 from tocsin.columns.events.vectors import add_lists
 from tocsin.columns.numbers import key_of
-from tocsin.kernels.reading.json_lines import ELEMENTS, LISTS, PENDING, STRINGS, Entries, Names, read_lines
-from tocsin.kernels.reading.json_tokens import string_end
+from tocsin.kernels.reading.json_lines import (
+    ELEMENTS,
+    LISTS,
+    PENDING,
+    STRINGS,
+    Entries,
+    Lines,
+    Names,
+    count_marks,
+    name_hashes,
+    read_lines,
+)
 
 
 def encode_lines(
@@ -29,11 +37,10 @@ def encode_lines(
     slow = np.zeros(len(starts), np.uint8)
     if wanted.names is None:
         return _empty(), np.arange(len(starts))
-    table, names = _names(frozenset(wanted.names))
-    entries = _room(text, len(starts))
-    seen = np.full(table.wanted, -1, np.int64)
+    table, names = _names(wanted)
     data = np.frombuffer(text, np.uint8)
-    read_lines(data, starts, stops, _is_utf8(text), table, entries, seen, slow)
+    entries = _room(data, len(starts), table.wanted)
+    read_lines(Lines(data, starts, stops), _is_utf8(text), table, entries, slow)
     _convert_pending(text, entries)
     return _batch(text, entries, slow, rows, names), np.flatnonzero(slow)
 
@@ -46,46 +53,49 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-@lru_cache(maxsize=8)
-def _names(wanted: frozenset[str]) -> tuple[Names, list[str]]:
+def _names(wanted: Wanted) -> tuple[Names, list[str]]:
     """The hash table of the wanted names and, behind them, of those within which wanted ones may lie; the wanted."""
-    prefixes = {name[:at] for name in wanted for at, letter in enumerate(name) if letter == "."} - wanted
-    ordered = sorted(wanted) + sorted(prefixes)
+    count = len(wanted.ordered)
+    known = wanted.kept.get("lines")
+    if known is None or known[0].wanted != count:
+        known = wanted.kept["lines"] = _hashed(wanted.ordered[:count], wanted.outer(count))
+    return known
+
+
+def _hashed(wanted: list[str], outer: set[str]) -> tuple[Names, list[str]]:
+    ordered = wanted + sorted(outer)
     places = np.full(_power_of_two(2 * len(ordered)), -1, np.int32)
-    for number, name in enumerate(ordered):
-        place = _hash(name.encode()) % len(places)
+    quoted = Texts.of([name + '"' for name in ordered])
+    for number, place in enumerate((name_hashes(quoted.starts, quoted.data) % np.uint64(len(places))).tolist()):
         while places[place] >= 0:
             place = (place + 1) % len(places)
         places[place] = number
     texts = Texts.of(ordered)
-    return Names(places, texts.starts, texts.data, len(wanted)), ordered[: len(wanted)]
+    return Names(places, texts.starts, texts.data, len(wanted)), wanted
 
 
 def _power_of_two(least: int) -> int:
     return 1 << max(3, (least - 1).bit_length())
 
 
-def _hash(name: bytes) -> int:
-    """The hash that the kernel computes while it looks for a closing quote, folded."""
-    quoted = np.frombuffer(name + b'"', np.uint8)
-    value = int(string_end(quoted, 0, len(quoted))[1])
-    return value ^ (value >> 32)
-
-
-def _room(text: bytes, lines: int) -> Entries:
+def _room(text: NDArray[np.uint8], lines: int, names: int) -> Entries:
     """Room for whatever the text can hold, by counting its punctuation."""
-    data = np.frombuffer(text, np.uint8)
-    values, lists, commas, quotes = (int(np.count_nonzero(data == ord(mark))) for mark in ':[,"')
+    values, lists, commas, quotes = count_marks(text)
     elements, strings = commas + lists, quotes // 2
     return Entries(
-        np.empty((values + 1, 3), np.int64),
+        np.empty(values + 1, np.int32),
+        np.empty(values + 1, np.uint8),
+        np.empty(values + 1, np.int64),
         np.empty(lines, np.int64),
         np.empty(lists + 1, np.int64),
-        np.empty((elements + 1, 2), np.int64),
+        np.empty(elements + 1, np.uint8),
+        np.empty(elements + 1, np.int64),
         np.full(_power_of_two(2 * strings), -1, np.int32),
-        np.empty((strings + 1, 2), np.int64),
+        np.empty(strings + 1, np.int64),
+        np.empty(strings + 1, np.int64),
         np.empty((values + elements + 1, 3), np.int64),
         np.zeros(5, np.int64),
+        np.full(names, -1, np.int32),
     )
 
 
@@ -94,9 +104,9 @@ def _convert_pending(text: bytes, entries: Entries) -> None:
     for where, start, stop in entries.pending[: entries.counts[PENDING]].tolist():
         key = key_of(float(text[start:stop]))
         if where >= 0:
-            entries.values[where, 2] = key
+            entries.payloads[where] = key
         else:
-            entries.elements[-1 - where, 1] = key
+            entries.element_payloads[-1 - where] = key
 
 
 def _batch(
@@ -104,22 +114,23 @@ def _batch(
 ) -> EventBatch:
     store = ValueStore()
     count = int(entries.ends[-1]) if len(entries.ends) else 0
-    strings = entries.strings[: entries.counts[STRINGS]].tolist()
+    held = int(entries.counts[STRINGS])
+    strings = zip(entries.string_starts[:held].tolist(), entries.string_stops[:held].tolist(), strict=True)
     lists, elements = int(entries.counts[LISTS]), int(entries.counts[ELEMENTS])
     lengths = np.diff(entries.list_ends[:lists], prepend=0)
     add_lists(
         np.ones(lists, bool),
         np.repeat(np.arange(lists), lengths),
-        entries.elements[:elements, 0].astype(np.uint8),
-        entries.elements[:elements, 1],
+        entries.element_types[:elements],
+        entries.element_payloads[:elements],
         store,
     )
     plain = slow == 0
     arrays = build_events(
         np.append(0, entries.ends[plain]),
-        entries.values[:count, 0],
-        entries.values[:count, 1],
-        entries.values[:count, 2],
+        entries.attributes[:count],
+        entries.types[:count],
+        entries.payloads[:count],
         store,
     )
     # A string of a line that was left aside may be no valid UTF-8; nothing refers to it.

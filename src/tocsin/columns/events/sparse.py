@@ -79,9 +79,9 @@ def _numbered(names: pa.Array, wanted: Wanted) -> tuple[NDArray[np.int64], list[
     """The number of each name among the wanted ones that come, and those. Chunks of one table share a dictionary."""
     if not pa.types.is_dictionary(names.type):
         names = names.dictionary_encode()
-    known = wanted.numbered
+    known = wanted.kept.get("sparse")
     if known is None or known.wanted != len(wanted.names or ()) or not known.dictionary.equals(names.dictionary):
-        known = wanted.numbered = _names(names.dictionary, wanted)
+        known = wanted.kept["sparse"] = _names(names.dictionary, wanted)
     places = pc.fill_null(names.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
     return known.table[places], known.texts
 

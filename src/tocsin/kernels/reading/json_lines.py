@@ -8,13 +8,14 @@ read nothing otherwise than it does.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.packing import viewed
 from tocsin.kernels.reading.json_tokens import (
     ABSENT,
     KNOWN,
@@ -37,49 +38,66 @@ class Names(NamedTuple):
     wanted: int
 
 
+class Lines(NamedTuple):
+    """Line i is text[starts[i]:stops[i]]. L lines."""
+
+    text: NDArray[np.uint8]
+    starts: NDArray[np.int64]  # (L,)
+    stops: NDArray[np.int64]  # (L,)
+
+
 class Entries(NamedTuple):
     """Room for what a block of lines holds. N entries, M list elements, S strings, H places (a power of two)."""
 
-    values: NDArray[np.int64]  # (N, 3) attribute, type, payload; a list's payload is its number
-    ends: NDArray[np.int64]  # (lines,) entries up to the end of each line
+    attributes: NDArray[np.int32]  # (N,)
+    types: NDArray[np.uint8]  # (N,)
+    payloads: NDArray[np.int64]  # (N,) a list's is its number
+    ends: NDArray[np.int64]  # (L,) entries up to the end of each line
     list_ends: NDArray[np.int64]  # (N,) elements up to the end of each list
-    elements: NDArray[np.int64]  # (M, 2) type, payload; in order, doubles included
+    element_types: NDArray[np.uint8]  # (M,) in order, doubles included
+    element_payloads: NDArray[np.int64]  # (M,)
     string_places: NDArray[np.int32]  # (H,) number of a string, -1 for none
-    strings: NDArray[np.int64]  # (S, 2) start and stop in the text
-    pending: NDArray[np.int64]  # (N + M, 3) numbers for Python: entry (or -1 - element), start, stop in the text
+    string_starts: NDArray[np.int64]  # (S,) in the text
+    string_stops: NDArray[np.int64]  # (S,)
+    pending: Annotated[NDArray[np.int64], 2]  # (N + M, 3) numbers for Python: entry (or -1 - element), start, stop
     counts: NDArray[np.int64]  # (5,) entries, lists, elements, strings, pending
+    seen: NDArray[np.int32]  # (A,) the line in which each attribute was seen last, -1 at first
 
 
 ENTRIES, LISTS, ELEMENTS, STRINGS, PENDING = 0, 1, 2, 3, 4
 
 
 @kernel
-def read_lines(
-    text: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    valid_utf8: bool,
-    names: Names,
-    entries: Entries,
-    seen: NDArray[np.int64],
-    slow: NDArray[np.uint8],
-) -> None:
-    """Read each plain line's entries; mark the others in `slow`. `seen` (-1 each) remembers attributes by line."""
-    counts = entries.counts
+def count_marks(text: NDArray[np.uint8]) -> tuple[int, int, int, int]:
+    """How many colons, opening brackets, commas and quotes a text has."""
+    colons, brackets, commas, quotes = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for i in range(len(text)):
+        colons += text[i] == 58
+        brackets += text[i] == 91
+        commas += text[i] == 44
+        quotes += text[i] == 34
+    return colons, brackets, commas, quotes
+
+
+@kernel
+def read_lines(lines: Lines, valid_utf8: bool, names: Names, entries: Entries, slow: NDArray[np.uint8]) -> None:
+    """Read each plain line's entries; mark the others in `slow`."""
+    lines, names, entries = viewed(lines), viewed(names), viewed(entries)
+    text, starts, stops, counts, ends = lines.text, lines.starts, lines.stops, entries.counts, entries.ends
     for line in range(len(starts)):
         before_entries, before_lists, before_elements = counts[ENTRIES], counts[LISTS], counts[ELEMENTS]
         before_pending = counts[PENDING]
         plain = valid_utf8 or _is_ascii(text, starts[line], stops[line])
-        if not plain or not read_object(text, starts[line], stops[line], line, names, entries, seen):
+        if not plain or not read_object(lines, line, names, entries):
             slow[line] = 1
             counts[ENTRIES] = before_entries
             counts[LISTS] = before_lists
             counts[ELEMENTS] = before_elements
             counts[PENDING] = before_pending
-        entries.ends[line] = counts[ENTRIES]
+        ends[line] = counts[ENTRIES]
 
 
-@kernel
+@inlined
 def _is_ascii(text: NDArray[np.uint8], i: int, stop: int) -> bool:
     for at in range(i, stop):
         if text[at] >= 128:
@@ -87,16 +105,12 @@ def _is_ascii(text: NDArray[np.uint8], i: int, stop: int) -> bool:
     return True
 
 
-@kernel
-def read_object(
-    text: NDArray[np.uint8], i: int, stop: int, line: int, names: Names, entries: Entries, seen: NDArray[np.int64]
-) -> bool:
+@inner
+def read_object(lines: Lines, line: int, names: Names, entries: Entries) -> bool:
     """Read the object of one line; False where it is not plain."""
-    values, counts, pending = entries.values, entries.counts, entries.pending
-    places, strings = entries.string_places, entries.strings
-    elements, list_ends = entries.elements, entries.list_ends
-    name_places, name_starts, name_data = names.places, names.starts, names.data
-    wanted = names.wanted
+    text, i, stop = lines.text, lines.starts[line], lines.stops[line]
+    attributes, types, payloads = entries.attributes, entries.types, entries.payloads
+    counts, seen, wanted = entries.counts, entries.seen, names.wanted
     dotted = False  # a name with a dot beside an object may give one attribute twice: not plain
     nested = False
     i = blanks(text, i, stop)
@@ -111,7 +125,7 @@ def read_object(
         end, key_hash, with_dot = string_end(text, i + 1, stop)
         if end < 0:
             return False
-        name = find_name(text, i + 1, end, key_hash, name_places, name_starts, name_data)
+        name = find_name(text, i + 1, end, key_hash, names)
         dotted |= with_dot
         i = blanks(text, end + 1, stop)
         if i >= stop or text[i] != 58:  # :
@@ -123,22 +137,20 @@ def read_object(
             seen[name] = line
             number = counts[ENTRIES]
             if i < stop and text[i] == 91:  # [
-                i = read_list(text, i + 1, stop, elements, pending, places, strings, counts)
-                values[number, 1] = codes.LIST
-                values[number, 2] = counts[LISTS]
-                list_ends[counts[LISTS]] = counts[ELEMENTS]
+                i = read_list(lines, i + 1, stop, entries)
+                types[number], payloads[number] = codes.LIST, counts[LISTS]
+                entries.list_ends[counts[LISTS]] = counts[ELEMENTS]
                 counts[LISTS] += 1
                 state = KNOWN
             else:
                 start = i
                 i, kind, payload, state = read_scalar(text, i, stop)
                 if kind == codes.STRING and i > 0:
-                    payload = string_number(text, start + 1, i - 1, np.uint64(payload), places, strings, counts)
+                    payload = string_number(text, start + 1, i - 1, np.uint64(payload), entries)
                 if state == LATER:
-                    _put_off(pending, counts, number, start, i)
-                values[number, 1] = kind
-                values[number, 2] = payload
-            values[number, 0] = name
+                    _put_off(entries, number, start, i)
+                types[number], payloads[number] = kind, payload
+            attributes[number] = name
             counts[ENTRIES] = number + (state != ABSENT)
         else:
             nested |= i < stop and (text[i] == 123 or text[i] == 91)
@@ -155,67 +167,45 @@ def read_object(
         i = blanks(text, i + 1, stop)
 
 
-@kernel
-def find_name(
-    text: NDArray[np.uint8],
-    i: int,
-    end: int,
-    key_hash: int,
-    places: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    data: NDArray[np.uint8],
-) -> int:
+@inlined
+def find_name(text: NDArray[np.uint8], i: int, end: int, key_hash: int, names: Names) -> int:
     """The number of the name text[i:end], or -1."""
+    places, starts, data = names.places, names.starts, names.data
     mask = np.uint64(len(places) - 1)
     place = (key_hash ^ (key_hash >> np.uint64(32))) & mask
     while places[place] >= 0:
         name = np.int64(places[place])
-        length = starts[name + 1] - starts[name]
-        if length == end - i and same_bytes(text, i, data, starts[name], length):
+        start, length = starts[np.uint64(name)], starts[np.uint64(name + 1)]
+        length -= start
+        if length == end - i and same_bytes(text, i, data, start, length):
             return name
         place = (place + np.uint64(1)) & mask
     return np.int64(-1)
 
 
-@kernel
-def string_number(
-    text: NDArray[np.uint8],
-    i: int,
-    end: int,
-    key_hash: int,
-    places: NDArray[np.int32],
-    strings: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> int:
+@inner
+def string_number(text: NDArray[np.uint8], i: int, end: int, key_hash: int, entries: Entries) -> int:
     """The number of the string text[i:end] in the block's dictionary, a new one if need be."""
+    places, starts, stops, counts = entries.string_places, entries.string_starts, entries.string_stops, entries.counts
     mask = np.uint64(len(places) - 1)
     place = (key_hash ^ (key_hash >> np.uint64(32))) & mask
     while places[place] >= 0:
         number = np.int64(places[place])
-        start = strings[number, 0]
-        if strings[number, 1] - start == end - i and same_bytes(text, i, text, start, end - i):
+        start = starts[number]
+        if stops[number] - start == end - i and same_bytes(text, i, text, start, end - i):
             return number
         place = (place + np.uint64(1)) & mask
     number = counts[STRINGS]
     places[place] = number
-    strings[number, 0] = i
-    strings[number, 1] = end
+    starts[number], stops[number] = i, end
     counts[STRINGS] = number + 1
     return number
 
 
-@kernel
-def read_list(
-    text: NDArray[np.uint8],
-    i: int,
-    stop: int,
-    elements: NDArray[np.int64],
-    pending: NDArray[np.int64],
-    places: NDArray[np.int32],
-    strings: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> int:
+@inner
+def read_list(lines: Lines, i: int, stop: int, entries: Entries) -> int:
     """Append the elements of a flat list of scalars; returns the place behind it, or SLOW."""
+    text, types, payloads, counts = lines.text, entries.element_types, entries.element_payloads, entries.counts
     i = blanks(text, i, stop)
     if i < stop and text[i] == 93:  # ]
         return i + 1
@@ -225,11 +215,10 @@ def read_list(
         if end < 0:
             return SLOW
         if kind == codes.STRING:
-            payload = string_number(text, i + 1, end - 1, np.uint64(payload), places, strings, counts)
+            payload = string_number(text, i + 1, end - 1, np.uint64(payload), entries)
         if state == LATER:
-            _put_off(pending, counts, -1 - element, i, end)
-        elements[element, 0] = kind
-        elements[element, 1] = payload
+            _put_off(entries, -1 - element, i, end)
+        types[element], payloads[element] = kind, payload
         counts[ELEMENTS] = element + (state != ABSENT)
         i = blanks(text, end, stop)
         if i >= stop:
@@ -241,11 +230,20 @@ def read_list(
         i = blanks(text, i + 1, stop)
 
 
-@kernel
-def _put_off(pending: NDArray[np.int64], counts: NDArray[np.int64], where: int, start: int, stop: int) -> None:
+@inner
+def _put_off(entries: Entries, where: int, start: int, stop: int) -> None:
     """Leave a number to Python's own conversion."""
+    pending, counts = entries.pending, entries.counts
     number = counts[PENDING]
-    pending[number, 0] = where
-    pending[number, 1] = start
-    pending[number, 2] = stop
+    pending[number, 0], pending[number, 1], pending[number, 2] = where, start, stop
     counts[PENDING] = number + 1
+
+
+@kernel
+def name_hashes(starts: NDArray[np.int64], text: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """The hash of each name text[starts[n]:starts[n + 1] - 1], folded; behind each is a quote."""
+    hashes = np.empty(len(starts) - 1, np.uint64)
+    for n in range(len(hashes)):
+        _, value, _ = string_end(text, starts[n], starts[n + 1])
+        hashes[n] = value ^ (value >> np.uint64(32))
+    return hashes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel, load_word, lowest_bit, pasted
+from tocsin.kernels.jit import inlined, inner, load_word, lowest_bit, pasted
 from tocsin.kernels.numbers import key_of_number
 
 SLOW = np.int64(-1)
@@ -25,6 +25,10 @@ _QUOTES = np.uint64(0x2222222222222222)
 _ESCAPES = np.uint64(0x5C5C5C5C5C5C5C5C)
 _BLANKS = np.uint64(0x2020202020202020)
 _DOTS = np.uint64(0x2E2E2E2E2E2E2E2E)
+_ZEROS = np.uint64(0x3030303030303030)
+_NO_DIGIT = np.uint64(0x7676767676767676)
+"""Added to a byte that is a digit less 48, it leaves the highest bit alone."""
+_FIRST_HIGH = np.uint64(0x80)
 _ALL = ~np.uint64(0)
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
@@ -36,7 +40,7 @@ _LONGEST_NUMBER = 64  # bytes; a longer one is left to the standard parser
 _DEEPEST = 60  # levels of a value that nobody wants; deeper ones are left to the standard parser
 
 
-@kernel
+@inlined
 def blanks(text: NDArray[np.uint8], i: int, stop: int) -> int:
     """The first place from i on that is no white space of JSON."""
     while i < stop and (text[i] == 32 or text[i] == 9 or text[i] == 13 or text[i] == 10):
@@ -44,7 +48,7 @@ def blanks(text: NDArray[np.uint8], i: int, stop: int) -> int:
     return i
 
 
-@kernel
+@inlined
 def string_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, bool]:
     """The place of the closing quote, a hash of what stands before it, and whether a dot is in that.
 
@@ -60,7 +64,7 @@ def string_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, bo
         word = load_word(text, at) if at + _WORD <= room else last_word(text, at, room)
         marked = _zeros(word ^ _QUOTES) | _zeros(word ^ _ESCAPES) | ((word - _BLANKS) & ~word & _HIGH)
         if marked != _NONE:
-            bits = lowest_bit(marked) - np.uint64(7)
+            bits = np.uint64(lowest_bit(marked)) - np.uint64(7)
             at += bits >> _THREE
             if at >= end or text[at] != 34:
                 break
@@ -94,7 +98,7 @@ def last_word(text: NDArray[np.uint8], at: int, room: int) -> int:
     return word
 
 
-@kernel
+@inlined
 def same_bytes(text: NDArray[np.uint8], i: int, other: NDArray[np.uint8], j: int, length: int) -> bool:
     """Whether text[i:i + length] is other[j:j + length]."""
     one, two = np.uint64(i), np.uint64(j)
@@ -112,7 +116,7 @@ def same_bytes(text: NDArray[np.uint8], i: int, other: NDArray[np.uint8], j: int
     return True
 
 
-@kernel
+@inlined
 def read_scalar(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, int, int]:
     """The place behind a scalar (or SLOW), its type and payload, and whether these are known, absent or for later.
 
@@ -134,7 +138,7 @@ def read_scalar(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, i
     return end, np.int64(codes.BOOLEAN), np.int64(byte == 116), np.int64(KNOWN)
 
 
-@kernel
+@inner
 def literal_end(text: NDArray[np.uint8], i: int, stop: int) -> int:
     """The place behind `true`, `false` or `null`, or SLOW."""
     if i + 4 <= stop and text[i] == 116 and text[i + 1] == 114 and text[i + 2] == 117 and text[i + 3] == 101:
@@ -147,14 +151,14 @@ def literal_end(text: NDArray[np.uint8], i: int, stop: int) -> int:
     return SLOW
 
 
-@kernel
+@inlined
 def _digits(text: NDArray[np.uint8], i: int, stop: int) -> int:
     while i < stop and 48 <= text[i] <= 57:
         i += 1
     return i
 
 
-@kernel
+@inner
 def number_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, int]:
     """The place behind a number (or SLOW), the place behind its whole part, and that behind its fraction."""
     start = i
@@ -181,18 +185,42 @@ def number_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, in
     return (i if i - start <= _LONGEST_NUMBER else SLOW), point, last
 
 
-@kernel
+@inlined
 def read_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int, bool]:
-    """The place behind a number (or SLOW), its payload, and whether that is exact.
+    """The place behind a number (or SLOW), its payload, and whether that is exact."""
+    whole = np.uint64(start) + np.uint64(text[start] == 45)
+    if whole + _WORD <= np.uint64(len(text)):
+        value, digits = _few_digits(load_word(text, whole))
+        behind = text[whole + digits] if whole + digits < np.uint64(stop) else np.uint8(44)
+        goes_on = behind == 46 or behind == 101 or behind == 69 or np.int64(whole + digits) > stop
+        if digits != _NONE and not goes_on and (text[whole] != 48 or digits == _ONE):
+            number = np.float64(np.int64(value))
+            return np.int64(whole + digits), key_of_number(-number if np.uint64(start) < whole else number), True
+    return _any_number(text, start, stop)
 
-    A mantissa up to 2**53 times or over a power of ten up to 10**22 is one correctly rounded operation (Clinger 1990).
-    Other fractions are left to Python; an integer beyond 2**53, or what may overflow, makes the line SLOW.
+
+@inlined
+def _few_digits(word: int) -> tuple[int, int]:
+    """The integer that a word's bytes begin with, and its digits: 1 to 7 of them, else 0. Eight bytes at once."""
+    digits = word ^ _ZEROS
+    others = (((digits & ~_HIGH) + _NO_DIGIT) | digits) & _HIGH
+    if others == _NONE or others & _FIRST_HIGH != _NONE:
+        return _NONE, _NONE
+    bits = np.uint64(lowest_bit(others)) - np.uint64(7)
+    pairs = digits << (np.uint64(64) - bits)  # as if zeros stood before it
+    pairs = (pairs * np.uint64(10) + (pairs >> _WORD)) & np.uint64(0x00FF00FF00FF00FF)
+    fours = (pairs * np.uint64(100) + (pairs >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
+    return (fours * np.uint64(10_000) + (fours >> np.uint64(32))) & np.uint64(0xFFFFFFFF), bits >> _THREE
+
+
+@inner
+def _any_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int, bool]:
+    """A mantissa up to 2**53 times or over a power of ten up to 10**22 is one correctly rounded operation.
+
+    Clinger 1990. Other fractions are left to Python; an integer beyond 2**53, or what may overflow, is SLOW.
     """
     zero = np.int64(0)
     whole = start + np.int64(text[start] == 45)
-    short, end = _short_integer(text, whole, stop)
-    if end > 0:
-        return end, key_of_number(-np.float64(short) if whole > start else np.float64(short)), True
     end, point, last = number_end(text, start, stop)
     if end < 0:
         return SLOW, zero, False
@@ -211,20 +239,6 @@ def read_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, in
 
 
 @inlined
-def _short_integer(text: NDArray[np.uint8], whole: int, stop: int) -> tuple[int, int]:
-    """An integer of up to 15 digits and the place behind it, which is 0 for any other number."""
-    value = np.int64(0)
-    at = whole
-    while at < stop and at - whole < 16 and 48 <= text[at] <= 57:
-        value = value * 10 + np.int64(text[at]) - 48
-        at += 1
-    goes_on = at < stop and (text[at] == 46 or text[at] == 101 or text[at] == 69)
-    if goes_on or at == whole or at - whole > 15 or (text[whole] == 48 and at > whole + 1):
-        return value, np.int64(0)
-    return value, np.int64(at)
-
-
-@kernel
 def _exponent(text: NDArray[np.uint8], last: int, end: int) -> int:
     """The exponent written at text[last:end], capped; 0 for none."""
     value = np.int64(0)
@@ -234,7 +248,7 @@ def _exponent(text: NDArray[np.uint8], last: int, end: int) -> int:
     return -value if end > last and text[last + 1] == 45 else value
 
 
-@kernel
+@inner
 def skip_value(text: NDArray[np.uint8], i: int, stop: int, any_value: bool) -> int:
     """The place behind a value that nobody wants, or SLOW where it is not plainly valid.
 
@@ -254,7 +268,7 @@ def skip_value(text: NDArray[np.uint8], i: int, stop: int, any_value: bool) -> i
             if i < stop and text[i] == byte + 2:  # closed at once
                 i += 1
             else:
-                opened = (opened << np.uint64(1)) | np.uint64(is_object)
+                opened = (opened << _ONE) | np.uint64(is_object)
                 depth += 1
                 if is_object:
                     i = _skip_key(text, i, stop)
@@ -273,9 +287,9 @@ def skip_value(text: NDArray[np.uint8], i: int, stop: int, any_value: bool) -> i
             i = blanks(text, i, stop)
             if i >= stop:
                 return SLOW
-            in_object = opened & np.uint64(1) != 0
+            in_object = opened & _ONE != _NONE
             if text[i] == (125 if in_object else 93):
-                opened >>= np.uint64(1)
+                opened >>= _ONE
                 depth -= 1
                 i += 1
             elif text[i] == 44:
@@ -291,7 +305,7 @@ def skip_value(text: NDArray[np.uint8], i: int, stop: int, any_value: bool) -> i
             return i
 
 
-@kernel
+@inner
 def _skip_key(text: NDArray[np.uint8], i: int, stop: int) -> int:
     """The place of the value behind a key and its colon, or SLOW."""
     if i >= stop or text[i] != 34:
