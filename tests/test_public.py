@@ -110,7 +110,7 @@ def test_the_keywords_of_match() -> None:
         "progress",
     ]
     kinds = [parameter.kind for parameter in parameters.values()]
-    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 6
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 7
 
 
 def test_the_tree_of_errors() -> None:
