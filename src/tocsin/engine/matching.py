@@ -155,11 +155,14 @@ def _piece_size(request: Request, stats: Stats) -> int:
     """Events in the next piece: as many as give the matches that a piece may have, going by those so far."""
     if not stats.events:
         return _FIRST_PIECE
-    return max(_SMALLEST_PIECE, min(int(request.piece_matches / (stats.matches / stats.events + 1)), CHUNK_ROWS))
+    most = CHUNK_ROWS if workers(request.threads) == 1 else _SHARED_PIECE
+    return max(_SMALLEST_PIECE, min(int(request.piece_matches / (stats.matches / stats.events + 1)), most))
 
 
 _FIRST_PIECE: Final = 256
 _SMALLEST_PIECE: Final = 64
+_SHARED_PIECE: Final = 4096
+"""Where threads share the events: so few that a short source keeps them all busy."""
 
 
 def encode_chunk(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
