@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
@@ -156,8 +157,7 @@ class SegmentSnapshot(Snapshot):
         return self.arrow_ids
 
     def ids_of(self, numbers: NDArray[Any]) -> pa.Array:
-        ids = self.segment.ids
-        return self.arrow_ids.take(pa.array(numbers)) if isinstance(ids, Texts) else pa.array(ids.take(numbers))
+        return pc.take(self.arrow_ids, pa.array(numbers), boundscheck=False)
 
     def as_segment(self, plan: Plan) -> Segment:
         """The same one with these scores, under its own plan."""
