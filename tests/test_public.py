@@ -108,9 +108,10 @@ def test_the_keywords_of_match() -> None:
         "schema",
         "threads",
         "progress",
+        "delimiter",
     ]
     kinds = [parameter.kind for parameter in parameters.values()]
-    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 7
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 8
 
 
 def test_the_tree_of_errors() -> None:

@@ -29,7 +29,7 @@ def test_the_parameters_are_a_contract() -> None:
         "unsubscribe": "id",
         "rescore": "id score",
         "match": "event * ranking",
-        "match_batch": "events * ranking lists strict schema threads progress",
+        "match_batch": "events * ranking lists strict schema threads progress delimiter",
         "explain": "id event",
         "payload": "id",
         "save": "folder",

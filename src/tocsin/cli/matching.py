@@ -38,6 +38,9 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="COLUMN:TYPE,...",
         help=f"types of columns of a CSV of events: {', '.join(COLUMN_TYPES)}",
     )
+    parser.add_argument(
+        "--delimiter", metavar="CHARACTER", help="what parts the fields of a CSV of events (default: recognised)"
+    )
     parser.set_defaults(run=run)
 
 
@@ -63,9 +66,9 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog) -> None:
-    request = Request(_ranking(given), given.lists, given.strict, _schema(given.schema), given.threads)
+    request = Request(_ranking(given), given.lists, given.strict, _schema(given.schema), given.threads, given.delimiter)
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
-        list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None), Stats()))
+        list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
     parts = match_chunks(subscriptions, given.events, request, stats)
     with open_writer(given.out) as writer, ShareBar("matching") as bar:
         writer.write(empty_table(subscriptions, request))

@@ -176,12 +176,13 @@ class Engine:
         schema: Mapping[str, Any] | None = None,
         threads: int | None = None,
         progress: Callable[[float | None], None] | None = None,
+        delimiter: str | None = None,
     ) -> Answer:
         """The matches of a source of events, as `tocsin.match` gives them. All see one state of the subscriptions.
 
         `progress` is called with the share of the events that is answered, None where their number is not known.
         """
-        request = Request(ranking, lists, strict, schema, threads)
+        request = Request(ranking, lists, strict, schema, threads, delimiter)
         with self._store.reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [], progress)
 

@@ -36,6 +36,7 @@ class Request:
     strict: bool = False
     schema: Mapping[str, Any] | None = None  # types of the columns of a CSV
     threads: int | None = None  # None: as many as there are cores
+    delimiter: str | None = None  # what parts the fields of a CSV; recognised where None
     piece_matches: int = 2_000_000
 
     def __post_init__(self) -> None:
@@ -64,12 +65,14 @@ def match(
     schema: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Callable[[float | None], None] | None = None,
+    delimiter: str | None = None,
 ) -> Answer:
     """Match events against subscriptions in one call, nothing kept.
 
     Both come as dicts, JSON lines (bytes, or a path), Arrow tables, pandas or Polars frames, CSV or Parquet paths;
     subscriptions also as a folder that `compile` made. A bad record is reported in `.errors` and the rest served;
-    `strict` raises `RecordError` at the first one. `schema` types the columns of a CSV of events. `threads` share the
+    `strict` raises `RecordError` at the first one. `schema` types the columns of a CSV of events, and `delimiter` parts
+    its fields (recognised where None). `threads` share the
     events, by default one a core; the answer is the same. `progress` is called with the share of the subscriptions that
     is read, then with the share of the events that is answered; with None where a size is not known.
 
@@ -77,7 +80,7 @@ def match(
     >>> answer.table.to_pylist()
     [{'event': 0, 'subscription': 'cheap'}]
     """
-    request, stats = Request(ranking, lists, strict, schema, threads), Stats()
+    request, stats = Request(ranking, lists, strict, schema, threads, delimiter), Stats()
     begun = time.perf_counter()
     snapshots, rejects = load_segments(subscriptions, index, strict=strict, progress=progress)
     stats.seconds = time.perf_counter() - begun
@@ -107,7 +110,7 @@ def match_chunks(snapshots: Snapshots, events: Any, request: Request, stats: Sta
     """Match a source piece by piece, adding to `stats` as it goes."""
     stats.subscriptions = len(snapshots)
     begun = time.perf_counter()
-    chunks = read_events(events, snapshots.wanted.inside, request.schema)
+    chunks = read_events(events, snapshots.wanted.inside, request.schema, delimiter=request.delimiter)
     cut = _timed(pieces(chunks, lambda: _piece_size(request, stats)), stats)
 
     def answered(chunk: Chunk) -> Matched:

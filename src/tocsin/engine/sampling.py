@@ -14,7 +14,9 @@ from tocsin.records import read_events
 _FEW: Final = 10_000
 
 
-def sample(events: Any, *, limit: int = _FEW, schema: Mapping[str, Any] | None = None) -> Statistics:
+def sample(
+    events: Any, *, limit: int = _FEW, schema: Mapping[str, Any] | None = None, delimiter: str | None = None
+) -> Statistics:
     """Statistics of the first events of a source, some `limit` of them; whatever `tocsin.match` takes.
 
     >>> sample([{"a": 1, "b": 2}, {"a": 3}]).shares
@@ -23,7 +25,7 @@ def sample(events: Any, *, limit: int = _FEW, schema: Mapping[str, Any] | None =
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidInput(f"limit is {limit!r}; it must be an integer of at least 1")
     batches: list[EventBatch] = []
-    for chunk in read_events(events, schema=schema):
+    for chunk in read_events(events, schema=schema, delimiter=delimiter):
         left = limit - sum(len(batch) for batch in batches)
         if left <= 0:
             break

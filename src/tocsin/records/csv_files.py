@@ -1,12 +1,14 @@
-"""How is CSV read? Column types come from the schema, else from the first block; later misfits are of no type.
+"""How is CSV read? Column types come from the schema, else from the first values; later misfits are of no type.
 
-An empty field is absence, `""` an empty string. A row with the wrong number of fields is a reject. A kernel finds the
-records, so that each keeps its row and line whatever the others hold; Arrow splits and converts the good ones.
+An empty field is absence, `""` an empty string; where a column is no text, `NA`, `null` and the like are absence, too.
+Fields are parted by what is given, or recognised. A row with the wrong number of fields is a reject. A kernel finds
+the records, so that each keeps its row and line whatever the others hold; Arrow splits and converts the good ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import IO, Final, Literal, NamedTuple, TypeAlias
 
@@ -19,6 +21,7 @@ from tocsin.errors import InvalidInput
 from tocsin.kernels.reading.csv_records import split_records
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import TableChunk
+from tocsin.records.csv_types import checked_delimiter, inferred, recognised_delimiter, undecided
 from tocsin.records.csv_values import ARROW_TYPES, convert_column
 from tocsin.records.files import readable
 
@@ -35,37 +38,53 @@ class _Block(NamedTuple):
     text: bytes
     places: NDArray[np.int64]  # (R, 4) start, stop, fields, line from 0
     done: float
+    delimiter: str
 
 
 def read_csv(
-    path: str | Path, schema: Mapping[str, ColumnType] | None = None, *, as_text: bool = False
+    path: str | Path,
+    schema: Mapping[str, ColumnType] | None = None,
+    *,
+    delimiter: str | None = None,
+    as_text: bool = False,
 ) -> Iterator[TableChunk]:
     """The rows of a CSV file with a header, in blocks of about a megabyte; `as_text` leaves every column text."""
+    delimiter = checked_delimiter(delimiter)
     with readable(path).open("rb") as stream:
-        blocks = _blocks(stream, Path(path).stat().st_size)
+        blocks = _blocks(stream, Path(path).stat().st_size, delimiter)
         first = next(blocks, None)
         if first is None:
             return
         names = _header(path, first)
         schema = _checked_schema(path, names, schema or {})
-        kinds: dict[str, str] | None = dict.fromkeys(names, "string") if as_text else None
-        block = first._replace(places=first.places[1:])
+        kinds: dict[str, str] = dict.fromkeys(names, "string") if as_text else dict(schema)
+        if undecided(names, kinds) and Path(path).is_file():
+            kinds |= _foreseen(path, names, kinds, delimiter)
         row = 0
-        while True:
+        for block in chain([first._replace(places=first.places[1:])], blocks):
             good, rejects = _without_bad_rows(block, row, len(names))
-            rows = row + good
-            raw = _split(path, block.text, block.places[good], names)
-            if kinds is None:
-                kinds = {**_inferred(raw), **schema}
-            yield _converted(raw, kinds, rows, rejects, block.done)
+            raw = _split(path, block, good, names)
+            kinds |= inferred(raw, undecided(names, kinds))
+            yield _converted(raw, kinds, row + good, rejects, block.done)
             row += len(block.places)
-            following = next(blocks, None)
-            if following is None:
-                return
-            block = following
 
 
-def _blocks(stream: IO[bytes], size: int) -> Iterator[_Block]:
+def _foreseen(path: str | Path, names: list[str], kinds: Mapping[str, str], delimiter: str | None) -> dict[str, str]:
+    """The types of columns by the first block that has values of them, wherever it is; text where none has."""
+    found = dict(kinds)
+    with readable(path).open("rb") as stream:
+        blocks = _blocks(stream, Path(path).stat().st_size, delimiter)
+        for number, block in enumerate(blocks):
+            own = block._replace(places=block.places[1:]) if number == 0 else block
+            good, _ = _without_bad_rows(own, 0, len(names))
+            left = undecided(names, found)
+            found |= inferred(_split(path, own, good, names, left), left)
+            if not undecided(names, found):
+                break
+    return {**dict.fromkeys(names, "string"), **found}
+
+
+def _blocks(stream: IO[bytes], size: int, delimiter: str | None) -> Iterator[_Block]:
     """Complete records, some megabyte at a time; a longer record makes its block longer."""
     rest = bytearray()
     line = taken = 0
@@ -79,13 +98,14 @@ def _blocks(stream: IO[bytes], size: int) -> Iterator[_Block]:
         taken += len(part)
         rest += part
         text = bytes(rest)
+        delimiter = delimiter or recognised_delimiter(text)
         places = np.empty((text.count(b"\n") + text.count(b"\r") + 1, 4), np.int64)
-        count, end, lines = split_records(np.frombuffer(text, np.uint8), not part, places)
+        count, end, lines = split_records(np.frombuffer(text, np.uint8), not part, ord(delimiter), places)
         if count:
             places = places[:count]
             places[:, 3] += line
             line += lines
-            yield _Block(text, places, min(taken / size, 1.0) if size else 1.0)
+            yield _Block(text, places, min(taken / size, 1.0) if size else 1.0, delimiter)
             rest = bytearray(text[end:])
         if not part:
             return
@@ -100,7 +120,7 @@ def _header(path: str | Path, block: _Block) -> list[str]:
         raise InvalidInput(f"{path} is no CSV in UTF-8: its header cannot be decoded") from None
     if "\0" in line:
         raise InvalidInput(f"{path} is no CSV in UTF-8: its header holds zero bytes")
-    header = arrow_csv.read_csv(pa.BufferReader((line + "\n").encode()), parse_options=_PARSING)
+    header = arrow_csv.read_csv(pa.BufferReader((line + "\n").encode()), parse_options=_parsing(block.delimiter))
     names: list[str] = header.column_names
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:
@@ -108,7 +128,8 @@ def _header(path: str | Path, block: _Block) -> list[str]:
     return names
 
 
-_PARSING: Final = arrow_csv.ParseOptions(newlines_in_values=True)
+def _parsing(delimiter: str) -> arrow_csv.ParseOptions:
+    return arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
 
 
 def _checked_schema(path: str | Path, names: list[str], schema: Mapping[str, ColumnType]) -> Mapping[str, ColumnType]:
@@ -130,53 +151,30 @@ def _without_bad_rows(block: _Block, row: int, width: int) -> tuple[NDArray[np.i
     return np.flatnonzero(fits), rejects
 
 
-def _split(path: str | Path, text: bytes, places: NDArray[np.int64], names: list[str]) -> pa.Table:
-    """The fields of records as columns of bytes."""
+def _split(
+    path: str | Path, block: _Block, good: NDArray[np.int64], names: list[str], chosen: list[str] | None = None
+) -> pa.Table:
+    """The fields of a block's good records as columns of bytes: all of them, or the chosen ones."""
+    text, places = block.text, block.places[good]
     records = b"".join(text[start:stop] + b"\n" for start, stop in places[:, :2].tolist())
     if not records:
-        return pa.table({name: pa.array([], pa.binary()) for name in names})
+        return pa.table({name: pa.array([], pa.binary()) for name in chosen or names})
     options = arrow_csv.ReadOptions(use_threads=False, block_size=len(records) + 1, column_names=names)
     converting = arrow_csv.ConvertOptions(
         check_utf8=False,
         column_types=dict.fromkeys(names, pa.binary()),
+        include_columns=chosen,
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
     try:
-        table = arrow_csv.read_csv(pa.BufferReader(records), options, _PARSING, converting)
+        table = arrow_csv.read_csv(pa.BufferReader(records), options, _parsing(block.delimiter), converting)
     except pa.ArrowInvalid as error:
         raise InvalidInput(f"{path} cannot be read as CSV: {error}") from None
     if table.num_rows != len(places):
         raise InvalidInput(f"{path} cannot be read as CSV: {len(places)} records gave {table.num_rows} rows")
     return table.combine_chunks()
-
-
-def _inferred(raw: pa.Table) -> dict[str, str]:
-    """What Arrow reads the columns of the first block as."""
-    kinds: dict[str, str] = {}
-    options = arrow_csv.ConvertOptions(check_utf8=False, null_values=[""], strings_can_be_null=True)
-    for name, column in zip(raw.column_names, raw.columns, strict=True):
-        lines = b"".join(_quoted(value) + b"\n" for value in column.drop_null().to_pylist())
-        if not lines:
-            kinds[name] = "string"
-            continue
-        reading = arrow_csv.ReadOptions(use_threads=False, block_size=len(lines) + 1, column_names=["value"])
-        found = arrow_csv.read_csv(pa.BufferReader(lines), reading, _PARSING, options).schema[0].type
-        kinds[name] = _kind(found)
-    return kinds
-
-
-def _quoted(value: bytes) -> bytes:
-    return b'"' + value.replace(b'"', b'""') + b'"'
-
-
-def _kind(found: pa.DataType) -> str:
-    if pa.types.is_integer(found) or pa.types.is_floating(found):
-        return "number"
-    if pa.types.is_boolean(found):
-        return "boolean"
-    return "instant" if pa.types.is_timestamp(found) or pa.types.is_date(found) else "string"
 
 
 def _converted(
@@ -187,7 +185,7 @@ def _converted(
     misfits: dict[str, NDArray[np.bool_]] = {}
     rejects = list(rejects)
     for name, column in zip(raw.column_names, raw.columns, strict=True):
-        array, problems = convert_column(column.combine_chunks(), kinds[name])
+        array, problems = convert_column(column.combine_chunks(), kinds.get(name))
         columns.append(array)
         if problems:
             misfits[name] = np.zeros(len(rows), bool)

@@ -19,11 +19,21 @@ ARROW_TYPES: Final[dict[str, pa.DataType]] = {
 }
 _WORDS: Final = {"number": "number", "boolean": "boolean", "instant": "date or time"}
 
+_NULL_WORDS: Final = pa.array(
+    ["NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NULL", "Null", "null", "None", "NaN", "nan", "-nan"]
+)
+"""What stands for absence in a column that is no text, as pandas and Arrow have it."""
+
 Problems = list[tuple[int, str]]
 
 
-def convert_column(fields: pa.Array, kind: str) -> tuple[pa.Array, Problems]:
-    """Fields (bytes, null for an empty one) as values of a type, and the places of those that have no such value."""
+def convert_column(fields: pa.Array, kind: str | None) -> tuple[pa.Array, Problems]:
+    """Fields (bytes, null for an empty one) as values of a type, and the places of those that have no such value.
+
+    None is the type of a column of which there were only blanks and null words so far.
+    """
+    if kind is None:
+        return pa.nulls(len(fields), pa.string()), []
     try:
         return _whole(fields, kind)
     except pa.ArrowInvalid:
@@ -37,10 +47,16 @@ def _whole(fields: pa.Array, kind: str) -> tuple[pa.Array, Problems]:
     texts = fields.cast(pa.string())
     if kind == "string":
         return texts, []
-    trimmed = pc.utf8_trim_whitespace(texts)
+    trimmed = without_null_words(pc.utf8_trim_whitespace(texts))
     if kind == "number":
         return _numbers(trimmed)
     return (_instants(trimmed) if kind == "instant" else trimmed.cast(pa.bool_())), []
+
+
+def without_null_words(texts: pa.Array) -> pa.Array:
+    """Null where a word or a blank stands for absence; of text, or of bytes."""
+    words = pc.is_in(texts, _NULL_WORDS.cast(texts.type))
+    return pc.if_else(pc.or_(words, pc.equal(pc.binary_length(texts), 0)), None, texts)
 
 
 def _numbers(texts: pa.Array) -> tuple[pa.Array, Problems]:
@@ -82,7 +98,8 @@ def _single(field: pa.Scalar, kind: str) -> tuple[object, str | None]:
             text = data.decode()
         except UnicodeDecodeError:
             return None, "not valid UTF-8"
-        return None, f"{_short(text)!r} is no {_WORDS[kind]}, which this column's values are"
+        reason = f"{_short(text)!r} is no {_WORDS[kind]}, which this column's values are"
+        return None, f"{reason}; the schema can say that it is text: 'string'"
     return array[0].as_py(), problems[0][1] if problems else None
 
 

@@ -25,17 +25,17 @@ def read_events(
     choose: Callable[[str], bool] = lambda _: True,
     schema: Mapping[str, ColumnType] | None = None,
     what: str = "events",
+    delimiter: str | None = None,
 ) -> Iterator[Chunk]:
     """Read events from a dict, an iterable of dicts, JSON lines (bytes), a path, a table or a data frame.
 
-    `choose` says which top-level columns are needed; `schema` gives columns of a CSV their type; `what` is the word
-    for messages.
+    `choose` says which top-level columns are needed; `schema` gives columns of a CSV their type, `delimiter` says
+    what parts its fields (recognised where None); `what` is the word for messages.
     Raises `InvalidInput` when the source as a whole cannot be read.
     """
     if isinstance(source, str | Path):
-        return _read_path(source, choose, schema or {})
-    if schema:
-        raise InvalidInput("a schema is for CSV files; other sources carry the types of their values")
+        return _read_path(source, choose, schema or {}, delimiter)
+    _require_csv("", schema, delimiter)
     if isinstance(source, SparseEvents):
         return source.chunks()
     if isinstance(source, bytes | bytearray | memoryview):
@@ -56,12 +56,21 @@ def read_events(
     )
 
 
-def _read_path(path: str | Path, choose: Callable[[str], bool], schema: Mapping[str, ColumnType]) -> Iterator[Chunk]:
+def _require_csv(path: str, schema: Mapping[str, ColumnType] | None, delimiter: str | None) -> None:
+    if schema:
+        raise InvalidInput(f"{path}a schema is for CSV files; other sources carry the types of their values")
+    if delimiter is not None:
+        raise InvalidInput(f"{path}a delimiter is for CSV files; other sources say themselves where a value ends")
+
+
+def _read_path(
+    path: str | Path, choose: Callable[[str], bool], schema: Mapping[str, ColumnType], delimiter: str | None
+) -> Iterator[Chunk]:
     kind = format_of(path)
-    if schema and kind != "csv":
-        raise InvalidInput(f"{path}: a schema is for CSV files; other formats carry the types of their values")
+    if kind != "csv":
+        _require_csv(f"{path}: ", schema, delimiter)
     if kind == "csv":
-        yield from read_csv(path, schema)
+        yield from read_csv(path, schema, delimiter=delimiter)
     elif kind == "parquet":
         yield from read_parquet(path, choose)
     elif kind == "arrow":

@@ -8,17 +8,18 @@ from numpy.typing import NDArray
 from tocsin.kernels.jit import kernel
 
 _QUOTE = 34
-_COMMA = 44
 _LINE_FEED = 10
 _CARRIAGE_RETURN = 13
 
 
 @kernel
-def split_records(text: NDArray[np.uint8], is_last: bool, records: NDArray[np.int64]) -> tuple[int, int, int]:
+def split_records(
+    text: NDArray[np.uint8], is_last: bool, delimiter: int, records: NDArray[np.int64]
+) -> tuple[int, int, int]:
     """Find the records that are complete; blank lines are none. Returns how many, where the rest begins, and its line.
 
     Writes a row of `records` for each: start, stop (the line break excluded), fields, and the number of line breaks
-    before it. With `is_last` the end of the text ends a record.
+    before it. With `is_last` the end of the text ends a record. `delimiter` is the byte that parts fields.
     """
     count = 0
     line = 0
@@ -38,7 +39,7 @@ def split_records(text: NDArray[np.uint8], is_last: bool, records: NDArray[np.in
             if not at_start and quoted:
                 i += 1  # a doubled quote
             at_start = False
-        elif byte == _COMMA and not quoted:
+        elif byte == delimiter and not quoted:
             fields += 1
             at_start = True
         elif (byte == _LINE_FEED or byte == _CARRIAGE_RETURN) and (not quoted or at_end):
