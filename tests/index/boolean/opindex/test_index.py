@@ -231,3 +231,18 @@ def test_sizes_of_a_large_build_are_linear():
     assert len(index.lists.entries.keys) == 4 * 2000
     assert len(index.lists.counted.owners) == 2000
     assert index.lists.counted.needed.tolist() == [3] * 2000
+
+
+@pytest.mark.parametrize("joined", [" OR ", " AND "])
+def test_what_is_long_is_stored_once(joined: str) -> None:
+    """An OR of thousands has as many clauses as terms, each under its own attribute; it answers like scan."""
+    count = 3000
+    texts = [joined.join(f"a{n} = {n % 3}" for n in range(count)), "a5 = 2 OR (a6 = 1 AND a7 = 0)"]
+    expressions = compiled(texts)
+    events = [{"a7": 1}, {"a7": 0}, {"a5": 2}, {f"a{n}": n % 3 for n in range(count)}]
+
+    index = OpIndexBuilder().build(expressions)
+    given = batch(expressions, events)
+
+    assert pairs(index.match(given)) == pairs(Scan.build(expressions).match(given))
+    assert index.sizes()["structure"] < 1000 * count  # quadratic it would be 27,000

@@ -159,20 +159,27 @@ class _Normal:
         return [frozenset()] if constant in self._one else [frozenset([code])]
 
     def _product(self, parts: list[list[Clause]]) -> list[Clause] | None:
-        whole: list[Clause] | None = [frozenset()]
-        for part in parts:
-            if whole is None or len(whole) * len(part) > self._most * self._most:
+        if len(parts) == 1:
+            return parts[0]
+        whole: list[Clause] | None = [frozenset().union(*(part[0] for part in parts if len(part) == 1))]
+        most = min(self._most, MOST_CLAUSES)  # what is multiplied out grows fast, what is laid side by side does not
+        for part in (part for part in parts if len(part) != 1):
+            if whole is None or len(whole) * len(part) > most * most:
                 return None
-            whole = _minimal(self._most, (left | right for left, right in product(whole, part)))
+            whole = _minimal(most, (left | right for left, right in product(whole, part)))
         return whole
 
 
 def _minimal(most: int, *parts: Iterable[Clause]) -> list[Clause] | None:
     """The clauses of which no other is a part, smallest first; None where they are too many."""
     kept: list[Clause] = []
+    by_first: dict[int, list[Clause]] = {}  # the first literal of a part of a clause is one of the clause's
     for clause in sorted({clause for part in parts for clause in part}, key=lambda one: (len(one), sorted(one))):
-        if not any(other <= clause for other in kept):
+        if not clause:
+            return [clause]
+        if not any(other <= clause for literal in clause for other in by_first.get(literal, ())):
             kept.append(clause)
+            by_first.setdefault(min(clause), []).append(clause)
             if len(kept) > most:
                 return None
     return kept

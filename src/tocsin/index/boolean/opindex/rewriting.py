@@ -164,7 +164,9 @@ class _Rewriter:
 
     def _forms(self, number: int) -> tuple[tuple[int, list[Clause]] | None, tuple[int, list[list[Entry]]] | None]:
         """Both normal forms, each with the number of predicates that the lists would get."""
-        disjunctive = clauses_of(self._compiled, number, MOST_CONJUNCTIONS, conjunctive=False)
+        length = int(np.diff(self._compiled.arrays.program_starts[number : number + 2])[0])
+        most = max(MOST_CONJUNCTIONS, length)  # a long OR has no more clauses than terms, and is stored once
+        disjunctive = clauses_of(self._compiled, number, most, conjunctive=False)
         conjunctive = clauses_of(self._compiled, number, MOST_CLAUSES, conjunctive=True)
         if disjunctive == [frozenset()] or conjunctive == []:
             _refuse_always(number)
