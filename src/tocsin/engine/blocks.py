@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
+from tocsin.forking import renewed
 from tocsin.index import Found, Part, Plan, Question, Structure, build_structure
 from tocsin.index.alive import Alive, are_alive, bitmap
 
@@ -43,8 +44,12 @@ class Blocks:
 
     def __init__(self, question: Question) -> None:
         self._question = question
-        self._lock = threading.Lock()
         self._blocks: dict[tuple[int, int], Block] = {}
+        self.renew_locks()
+        renewed(self)
+
+    def renew_locks(self) -> None:
+        self._lock = threading.Lock()
 
     def of(self, count: int, part: Callable[[], Part]) -> list[Block]:
         """The blocks of the first `count` subscriptions, which `part` gives in columns."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from tocsin.engine.sources import SegmentSource, Source
 from tocsin.engine.store import Store
+from tocsin.forking import renewed
 from tocsin.index import Plan
 from tocsin.segment import merged
 
@@ -30,9 +31,13 @@ class Merger:
         self._store = store
         self._plan = plan
         self._limit = delta_limit
+        self._closed = False
+        self.renew_locks()
+        renewed(self)
+
+    def renew_locks(self) -> None:
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._closed = False
 
     @property
     def is_running(self) -> bool:

@@ -21,6 +21,7 @@ from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.engine.delta import Delta
 from tocsin.engine.sources import SegmentSource, Source
 from tocsin.errors import DuplicateSubscription, RecordError, UnknownSubscription
+from tocsin.forking import awaited, renewed
 from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.records import Parsed
 from tocsin.segment import Segment, Snapshot, Snapshots
@@ -45,8 +46,7 @@ class Store:
     """
 
     def __init__(self, segments: Sequence[SegmentSource] = (), *, most_changed: int = MOST_CHANGED) -> None:
-        self.lock = threading.Lock()
-        self.structure = threading.RLock()  # held by who changes the list of segments, or reads it to do so
+        self.lock = awaited(threading.Lock())
         self.book = RecipeBook()
         self.wanted = Wanted(name for source in segments for name in source.segment.matcher.attributes)
         self.segments: list[SegmentSource] = list(segments)
@@ -56,6 +56,12 @@ class Store:
         self.kind: type | None = _kind_of(segments)  # of the ids: str or int, None where there are none yet
         self._put_ranks(_ranks(segments))
         self._now: _Moment | None = None
+        self.renew_locks()
+        renewed(self)
+
+    def renew_locks(self) -> None:
+        """None merges: not yet, or not in this process, whose parent does."""
+        self.structure = threading.RLock()  # held by who changes the list of segments, or reads it to do so
         self._journal: list[tuple[Source, int]] | None = None  # what changed since a merge began
 
     def __len__(self) -> int:

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from tocsin.forking import awaited, renewed
+
 Made = TypeVar("Made")
 
 
@@ -13,8 +15,12 @@ class Once(Generic[Made]):
     """A value that is made when it is first asked for, once, by whichever thread asks."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._made: Made | None = None
+        self.renew_locks()
+        renewed(self)
+
+    def renew_locks(self) -> None:
+        self._lock = threading.Lock()
 
     def get(self, make: Callable[[], Made]) -> Made:
         """The value."""
@@ -28,7 +34,7 @@ class OnceEach(Generic[Made]):
     """A value for each key, made as `Once` makes one; who waits for one does not wait for another."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = awaited(threading.Lock())
         self._by_key: dict[Any, Once[Made]] = {}
 
     def get(self, key: Any, make: Callable[[], Made]) -> Made:

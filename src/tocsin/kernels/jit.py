@@ -8,11 +8,15 @@ from typing import Any, Final, TypeVar, cast
 import numba
 from llvmlite import ir
 from numba.core import cgutils
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
+from tocsin.forking import awaited
 from tocsin.kernels.compiling.caching import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+awaited(global_compiler_lock, is_innermost=True)  # under any lock of ours something may be compiled
 
 # nogil: kernels run under thread pools and beside other Python threads. The "numpy" error model: no check for a
 # zero divisor, which the terms make themselves. No `parallel` (it aborts or kills under threads and forks) and no

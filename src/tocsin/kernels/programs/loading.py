@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.forking import awaited
 from tocsin.kernels import codes
 from tocsin.kernels.programs.arrays import array_pair_part, array_set_part
 from tocsin.kernels.programs.boxes import box_pair_part, box_part
@@ -32,7 +33,7 @@ _FUNCTIONS: Final[Mapping[int, Any]] = {
     RANGED: ranged_part,
 }
 _ALL: Final = sum(1 << kind for kind in _FUNCTIONS)
-_LOCK: Final = threading.Lock()
+_LOCK: Final = awaited(threading.Lock())
 
 
 def parts_of(leaf_kinds: NDArray[np.uint8]) -> int:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import EventBatch
+from tocsin.forking import awaited
 from tocsin.index.boolean.access.kernels import best_singles as kernels
 from tocsin.index.boolean.access.kernels.layouts import Lists
 from tocsin.index.boolean.access.kernels.lists import BLOCK
@@ -86,7 +87,7 @@ class BestFirst:
         self._list_maxima = block_maxima(frozen(base[conjunctions], np.float64), int(BLOCK))
         self._changes = _no_changes(count)
         self._told = 0
-        self._lock = threading.Lock()
+        self._lock = awaited(threading.Lock())
 
     def choose(self, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64], best: Best) -> Chosen:
         """For each event its k best among those whose scores are what they were, and all others that may be better."""

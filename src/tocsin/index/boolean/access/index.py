@@ -26,6 +26,7 @@ from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.forking import renewed
 from tocsin.index.alive import Alive, everyone
 from tocsin.index.boolean.access.best_first import CURSORS_FROM, BestFirst, mean_length, told_best
 from tocsin.index.boolean.access.building import build_layout
@@ -93,9 +94,14 @@ class Access:
         self._expressions = Packed(layout.programs_of.arrays, EXPRESSIONS) if layout.has_programs else None
         self._best_first: BestFirst | None = None
         self._has_compounds = len(layout.lists.sure.sorted_by) + len(layout.lists.likely.sorted_by) > 0
-        self._ordering = threading.Lock() if mean_length(layout.lists) >= cursors_from else None
+        self._is_ordered = mean_length(layout.lists) >= cursors_from
+        self.renew_locks()
+        renewed(self)
         self._nulls = len(self._directory.nulls) // 2
         self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
+
+    def renew_locks(self) -> None:
+        self._ordering = threading.Lock()
 
     @classmethod
     def build(
@@ -185,7 +191,7 @@ class Access:
 
     def _in_order(self, best: Best) -> BestFirst | None:
         """The singles in the order of the base of the scores, where that pays; made anew when there is another base."""
-        if self._ordering is None or best.base is None:
+        if not self._is_ordered or best.base is None:
             return None
         with self._ordering:
             if self._best_first is None or self._best_first.base is not best.base:
