@@ -131,7 +131,7 @@ def test_a_weight_that_is_not_named_is_said_to_be_so() -> None:
     lines = "".join(json.dumps(one) + "\n" for one in held).encode()
 
     for source in (held, lines):
-        errors = tocsin.match(source, [{}]).subscription_errors
+        errors = tocsin.Engine().subscribe_many(source).errors
         assert [(e.row, e.id, e.field) for e in errors] == [(n, n, "weights") for n in range(3)]
         assert all("'rate'" in e.reason for e in errors)
 

@@ -64,4 +64,4 @@ def test_weights_that_are_a_column_of_lists_are_rejects() -> None:
     """Weights map names to numbers; a list of numbers is a reject."""
     table = pa.table({"id": ["q"], "where": ["n = 1"], "weights": [[1.0, 2.0]]})
 
-    assert len(tocsin.match(table, [{"n": 1}]).errors) == 1
+    assert len(tocsin.Engine().subscribe_many(table).errors) == 1

@@ -33,4 +33,5 @@ def run(given: argparse.Namespace) -> int:
         written = write_index(given.folder, segment)
         print(f"{counted(len(segment), 'subscription')} compiled into {written.path}, {log.count:,} rejected")
         print(f"index: {plan.index} ({plan.reason})")
-        return 1 if log.count else 0
+    log.require("subscription", len(segment))
+    return 1 if log.count else 0

@@ -55,27 +55,33 @@ def run(given: argparse.Namespace) -> int:
                 given.subscriptions, given.index, strict=given.strict, progress=bar.update
             )
         log.add("subscription", rejects)
-        _match(given, subscriptions, stats, log)
+        served = _match(given, subscriptions, stats, log)
         rate = stats.events / stats.seconds if stats.seconds else 0.0
         print(
             f"{counted(stats.matches, 'match')} of {counted(stats.events, 'event')} and "
             f"{counted(stats.subscriptions, 'subscription')}, {log.count:,} rejected; {rate:,.0f} events/s",
             file=sys.stderr,
         )
-        return 1 if log.count else 0
+    log.require("subscription", len(subscriptions))
+    log.require("event", served)
+    return 1 if log.count else 0
 
 
-def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog) -> None:
+def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog) -> int:
+    """Write all matches; how many events were answered."""
     request = Request(_ranking(given), given.lists, given.strict, _schema(given.schema), given.threads, given.delimiter)
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
     parts = match_chunks(subscriptions, given.events, request, stats)
     with open_writer(given.out) as writer, ShareBar("matching") as bar:
         writer.write(empty_table(subscriptions, request))
+        served = 0
         for part in parts:
             writer.write(part.table)
             log.add("event", part.rejects)
+            served += part.served
             bar.update(part.done, f"{stats.events:,} events, {stats.matches:,} matches")
+    return served
 
 
 def _ranking(given: argparse.Namespace) -> Ranking | None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+from tocsin.engine.loading import require_some
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Reject
 from tocsin.records.files import STANDARD
@@ -26,16 +27,22 @@ class RejectLog:
     def __init__(self, stream: IO[str] | None) -> None:
         self._stream = stream
         self.count = 0
+        self._first: dict[str, Reject] = {}
 
     def add(self, what: str, rejects: Iterable[Reject]) -> None:
         """Log rejects of one kind of record ("event", "subscription")."""
         for reject in rejects:
             self.count += 1
+            self._first.setdefault(what, reject)
             if self._stream is not None:
                 record = {"record": what, **reject._asdict()}
                 self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             elif self.count <= SHOWN:
                 print(describe(what, reject), file=sys.stderr)
+
+    def require(self, what: str, read: int) -> None:
+        """Raise `RecordError` where there were records of a kind and none could be read."""
+        require_some(read, [self._first[what]] if what in self._first else [], what)
 
     def finish(self) -> None:
         if self._stream is None and self.count > SHOWN:

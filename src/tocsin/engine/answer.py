@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from tocsin.errors import MissingExtra
-from tocsin.model.subscription import Reject
+from tocsin.model.subscription import Reject, told
 
 
 @dataclass(slots=True)
@@ -83,5 +83,5 @@ class Answer:
     def __repr__(self) -> str:
         return (
             f"Answer({self.stats.matches} matches of {self.stats.events} events and "
-            f"{self.stats.subscriptions} subscriptions, {len(self.errors)} errors, complete={self.complete})"
+            f"{self.stats.subscriptions} subscriptions, {told(self.errors)}, complete={self.complete})"
         )

@@ -180,7 +180,8 @@ class Engine:
     ) -> Answer:
         """The matches of a source of events, as `tocsin.match` gives them. All see one state of the subscriptions.
 
-        `progress` is called with the share of the events that is answered, None where their number is not known.
+        Where all events are bad it gives their errors alone. `progress` is called with the share of the events that is
+        answered, None where their number is not known.
         """
         request = Request(ranking, lists, strict, schema, threads, delimiter)
         with self._store.reading() as snapshots:

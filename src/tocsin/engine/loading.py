@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,13 @@ def checked_rejects(builder: SegmentBuilder, *, strict: bool) -> list[Reject]:
     if strict and builder.rejects:
         raise_first(builder.rejects, "subscription")
     return sorted(builder.rejects, key=lambda reject: reject.row)
+
+
+def require_some(read: int, rejects: Sequence[Reject], what: str) -> None:
+    """Raise `RecordError` where there were records and none could be read: an empty answer would look like success."""
+    if rejects and not read:
+        first = min(rejects, key=lambda reject: reject.row)
+        raise RecordError(f"no {what} could be read; {what} {first.row}: {first.reason}", first.field)
 
 
 def raise_first(rejects: list[Reject], what: str) -> None:

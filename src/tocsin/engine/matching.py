@@ -17,7 +17,7 @@ from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.loading import load_segments, raise_first
+from tocsin.engine.loading import load_segments, raise_first, require_some
 from tocsin.engine.threads import in_order, workers
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
@@ -52,6 +52,7 @@ class Matched:
     rejects: list[Reject]
     done: float | None  # share of the source read so far
     stats: Stats
+    served: int  # events that were answered
 
 
 def match(
@@ -70,11 +71,11 @@ def match(
     """Match events against subscriptions in one call, nothing kept.
 
     Both come as dicts, JSON lines (bytes, or a path), Arrow tables, pandas or Polars frames, CSV or Parquet paths;
-    subscriptions also as a folder that `compile` made. A bad record is reported in `.errors` and the rest served;
-    `strict` raises `RecordError` at the first one. `schema` types the columns of a CSV of events, and `delimiter` parts
-    its fields (recognised where None). `threads` share the
-    events, by default one a core; the answer is the same. `progress` is called with the share of the subscriptions that
-    is read, then with the share of the events that is answered; with None where a size is not known.
+    subscriptions also as a folder that `compile` made. A bad record is reported in `.errors` and the rest served; where
+    none is left, of either, `RecordError` says why. `strict` raises it at the first one. Of a CSV of events `schema`
+    types the columns, and `delimiter` parts the fields (recognised where None). `threads` share the events, by default
+    one a core; the answer is the same. `progress` is called with the share of the subscriptions that is read, then with
+    the share of the events that is answered; with None where a size is not known.
 
     >>> answer = match([{"id": "cheap", "where": "price <= 580"}], [{"price": 550}, {"price": 600}])
     >>> answer.table.to_pylist()
@@ -83,9 +84,10 @@ def match(
     request, stats = Request(ranking, lists, strict, schema, threads, delimiter), Stats()
     begun = time.perf_counter()
     snapshots, rejects = load_segments(subscriptions, index, strict=strict, progress=progress)
+    require_some(len(snapshots), rejects, "subscription")
     stats.seconds = time.perf_counter() - begun
     stats.add_time("compile", stats.seconds)
-    return answer_of(snapshots, events, request, stats, rejects, progress)
+    return answer_of(snapshots, events, request, stats, rejects, progress, require_one=True)
 
 
 def answer_of(
@@ -95,15 +97,22 @@ def answer_of(
     stats: Stats,
     rejects: list[Reject],
     progress: Callable[[float | None], None] | None = None,
+    require_one: bool = False,
 ) -> Answer:
-    """The whole answer to a source of events; `rejects` are the subscriptions'."""
+    """The whole answer to a source of events; `rejects` are the subscriptions'.
+
+    `require_one` raises `RecordError` where no event could be read.
+    """
     parts = []
     for part in match_chunks(snapshots, events, request, stats):
         parts.append(part)
         if progress is not None:
             progress(part.done)
+    refused = [reject for part in parts for reject in part.rejects]
+    if require_one:
+        require_some(sum(part.served for part in parts), refused, "event")
     table = pa.concat_tables([empty_table(snapshots, request), *(part.table for part in parts)])
-    return Answer(table, [r for part in parts for r in part.rejects], rejects, stats)
+    return Answer(table, refused, rejects, stats)
 
 
 def match_chunks(snapshots: Snapshots, events: Any, request: Request, stats: Stats) -> Iterator[Matched]:
@@ -151,7 +160,7 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request) -> Matche
     if request.lists:
         table = _as_lists(table, rows, served)
     _lap(stats, "match", clock)
-    return Matched(table, rejects, chunk.done, stats)
+    return Matched(table, rejects, chunk.done, stats, len(served))
 
 
 def _piece_size(request: Request, stats: Stats) -> int:

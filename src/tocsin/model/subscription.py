@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -53,6 +53,18 @@ class Report(NamedTuple):
 
     accepted: int
     errors: list[Reject]
+
+    def __repr__(self) -> str:
+        return f"Report({self.accepted} accepted, {told(self.errors)})"
+
+
+def told(rejects: Sequence[Reject]) -> str:
+    """How many were rejected and why the first one was, for people."""
+    if not rejects:
+        return "no errors"
+    first = rejects[0]
+    field = f"{first.field}: " if first.field else ""
+    return f"{len(rejects)} error{'s' * (len(rejects) > 1)} (row {first.row}: {field}{first.reason[:80]})"
 
 
 def checked_id(raw: object) -> SubscriptionId:
