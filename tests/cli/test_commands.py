@@ -170,7 +170,7 @@ COULD_NOT_RUN = {
     "two standard inputs": (["match", "-", "-"], "only one"),
     "schema of no type": (["match", "subs.jsonl", "e.csv", "--schema", "n:float"], "'n:float' is no COLUMN:TYPE"),
     "schema without a type": (["match", "subs.jsonl", "e.csv", "--schema", "n"], "'n' is no COLUMN:TYPE"),
-    "schema for JSON": (["match", "subs.jsonl", "events.jsonl", "--schema", "n:number"], "schema is for CSV"),
+    "delimiter for JSON": (["match", "subs.jsonl", "events.jsonl", "--delimiter", ";"], "a delimiter is for CSV"),
     "check of nothing": (["check", "no.jsonl"], "no file no.jsonl"),
     "compile of nothing": (["compile", "no.jsonl", "index"], "no file no.jsonl"),
     "compile with an unknown index": (["compile", "subs.jsonl", "index", "--index", "x"], "no index is named 'x'"),

@@ -30,8 +30,9 @@ def run(given: argparse.Namespace) -> int:
         with ShareBar("reading subscriptions") as bar:
             segment, rejects = build_from(given.subscriptions, plan, progress=bar.update)
         log.add("subscription", rejects)
-        written = write_index(given.folder, segment)
-        print(f"{counted(len(segment), 'subscription')} compiled into {written.path}, {log.count:,} rejected")
-        print(f"index: {plan.index} ({plan.reason})")
+        if len(segment) or not log.count:
+            written = write_index(given.folder, segment)
+            print(f"{counted(len(segment), 'subscription')} compiled into {written.path}, {log.count:,} rejected")
+            print(f"index: {plan.index} ({plan.reason})")
     log.require("subscription", len(segment))
     return 1 if log.count else 0

@@ -36,7 +36,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--schema",
         default="",
         metavar="COLUMN:TYPE,...",
-        help=f"types of columns of a CSV of events: {', '.join(COLUMN_TYPES)}",
+        help=f"types of attributes of the events: {', '.join(COLUMN_TYPES)}",
     )
     parser.add_argument(
         "--delimiter", metavar="CHARACTER", help="what parts the fields of a CSV of events (default: recognised)"

@@ -75,7 +75,8 @@ def require_some(read: int, rejects: Sequence[Reject], what: str) -> None:
     """Raise `RecordError` where there were records and none could be read: an empty answer would look like success."""
     if rejects and not read:
         first = min(rejects, key=lambda reject: reject.row)
-        raise RecordError(f"no {what} could be read; {what} {first.row}: {first.reason}", first.field)
+        field = f"{first.field}: " if first.field else ""
+        raise RecordError(f"no {what} could be read; {what} {first.row}: {field}{first.reason}")
 
 
 def raise_first(rejects: list[Reject], what: str) -> None:

@@ -18,6 +18,7 @@ from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import load_segments, raise_first, require_some
+from tocsin.engine.schemas import with_schema
 from tocsin.engine.threads import in_order, workers
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
@@ -34,7 +35,7 @@ class Request:
     ranking: Ranking | None = None
     lists: bool = False
     strict: bool = False
-    schema: Mapping[str, Any] | None = None  # types of the columns of a CSV
+    schema: Mapping[str, Any] | None = None  # types of attributes
     threads: int | None = None  # None: as many as there are cores
     delimiter: str | None = None  # what parts the fields of a CSV; recognised where None
     piece_matches: int = 2_000_000
@@ -72,10 +73,11 @@ def match(
 
     Both come as dicts, JSON lines (bytes, or a path), Arrow tables, pandas or Polars frames, CSV or Parquet paths;
     subscriptions also as a folder that `compile` made. A bad record is reported in `.errors` and the rest served; where
-    none is left, of either, `RecordError` says why. `strict` raises it at the first one. Of a CSV of events `schema`
-    types the columns, and `delimiter` parts the fields (recognised where None). `threads` share the events, by default
-    one a core; the answer is the same. `progress` is called with the share of the subscriptions that is read, then with
-    the share of the events that is answered; with None where a size is not known.
+    none is left, of either, `RecordError` says why. `strict` raises it at the first one. `schema` says the types of
+    attributes of events ("number", "string", "boolean", "instant"), `delimiter` what parts the fields of a CSV of them
+    (recognised where None). `threads` share the events, by default one a core; the answer is the same. `progress` is
+    called with the share of the subscriptions that is read, then with the share of the events that is answered; with
+    None where a size is not known.
 
     >>> answer = match([{"id": "cheap", "where": "price <= 580"}], [{"price": 550}, {"price": 600}])
     >>> answer.table.to_pylist()
@@ -150,7 +152,7 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request) -> Matche
     """Encode and match a piece of the events. Many threads may do so."""
     stats = Stats()
     clock = time.perf_counter()
-    batches, refused = encode_chunk(chunk, snapshots.wanted)
+    batches, refused = encode_chunk(chunk, snapshots.wanted, request.schema)
     rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
     clock = _lap(stats, "encode", clock)
     table = _match_batches(snapshots, batches, request, stats)
@@ -177,8 +179,15 @@ _SHARED_PIECE: Final = 4096
 """Where threads share the events: so few that a short source keeps them all busy."""
 
 
-def encode_chunk(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
+def encode_chunk(
+    chunk: Chunk, wanted: Wanted, schema: Mapping[str, Any] | None = None
+) -> tuple[list[EventBatch], list[Reject]]:
     """A chunk of records as batches with distinct rows, and the records that could not be read."""
+    batches, rejects = _encoded(chunk, wanted)
+    return [with_schema(batch, schema) for batch in batches] if schema else batches, rejects
+
+
+def _encoded(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
     if isinstance(chunk, TableChunk):
         return [encode_table(chunk.table, wanted, chunk.rows, chunk.misfits)], chunk.rejects
     if isinstance(chunk, SparseChunk):

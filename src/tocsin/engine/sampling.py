@@ -30,7 +30,7 @@ def sample(
         if left <= 0:
             break
         part = chunk if len(chunk) <= left else chunk.part(0, left)
-        batches.extend(encode_chunk(part, Wanted(None))[0])
+        batches.extend(encode_chunk(part, Wanted(None), schema)[0])
     if not any(len(batch) for batch in batches):
         raise InvalidInput("there is no event to count; without statistics they are estimated from the subscriptions")
     return sampled(batches)

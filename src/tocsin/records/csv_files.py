@@ -133,12 +133,18 @@ def _parsing(delimiter: str) -> arrow_csv.ParseOptions:
 
 
 def _checked_schema(path: str | Path, names: list[str], schema: Mapping[str, ColumnType]) -> Mapping[str, ColumnType]:
-    for name, kind in schema.items():
+    for name in schema:
         if name not in names:
             raise InvalidInput(f"{path} has no column {name!r}, which the schema names; it has {names}")
+    return checked_types(schema)
+
+
+def checked_types(schema: Mapping[str, ColumnType] | None) -> Mapping[str, ColumnType]:
+    """A schema, empty where there is none; raises `InvalidInput` where it says a type that there is not."""
+    for name, kind in (schema or {}).items():
         if kind not in COLUMN_TYPES:
             raise InvalidInput(f"the schema says {kind!r} of {name!r}; the types are {', '.join(COLUMN_TYPES)}")
-    return schema
+    return schema or {}
 
 
 def _without_bad_rows(block: _Block, row: int, width: int) -> tuple[NDArray[np.int64], list[Reject]]:

@@ -14,7 +14,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Reject, shown
 from tocsin.records.bulk import SparseEvents
 from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
-from tocsin.records.csv_files import ColumnType, read_csv
+from tocsin.records.csv_files import ColumnType, checked_types, read_csv
 from tocsin.records.files import format_of, open_bytes
 from tocsin.records.json_lines import read_json_lines
 from tocsin.records.tables import read_arrow_file, read_parquet, read_table
@@ -29,13 +29,15 @@ def read_events(
 ) -> Iterator[Chunk]:
     """Read events from a dict, an iterable of dicts, JSON lines (bytes), a path, a table or a data frame.
 
-    `choose` says which top-level columns are needed; `schema` gives columns of a CSV their type, `delimiter` says
-    what parts its fields (recognised where None); `what` is the word for messages.
+    `choose` says which top-level columns are needed; `schema` gives columns of a CSV their type (for other forms it is
+    checked alone, and who encodes them goes by it); `delimiter` says what parts the fields of a CSV (recognised where
+    None); `what` is the word for messages.
     Raises `InvalidInput` when the source as a whole cannot be read.
     """
     if isinstance(source, str | Path):
         return _read_path(source, choose, schema or {}, delimiter)
-    _require_csv("", schema, delimiter)
+    checked_types(schema)
+    _refuse_delimiter("", delimiter)
     if isinstance(source, SparseEvents):
         return source.chunks()
     if isinstance(source, bytes | bytearray | memoryview):
@@ -56,9 +58,7 @@ def read_events(
     )
 
 
-def _require_csv(path: str, schema: Mapping[str, ColumnType] | None, delimiter: str | None) -> None:
-    if schema:
-        raise InvalidInput(f"{path}a schema is for CSV files; other sources carry the types of their values")
+def _refuse_delimiter(path: str, delimiter: str | None) -> None:
     if delimiter is not None:
         raise InvalidInput(f"{path}a delimiter is for CSV files; other sources say themselves where a value ends")
 
@@ -67,11 +67,12 @@ def _read_path(
     path: str | Path, choose: Callable[[str], bool], schema: Mapping[str, ColumnType], delimiter: str | None
 ) -> Iterator[Chunk]:
     kind = format_of(path)
-    if kind != "csv":
-        _require_csv(f"{path}: ", schema, delimiter)
     if kind == "csv":
         yield from read_csv(path, schema, delimiter=delimiter)
-    elif kind == "parquet":
+        return
+    checked_types(schema)
+    _refuse_delimiter(f"{path}: ", delimiter)
+    if kind == "parquet":
         yield from read_parquet(path, choose)
     elif kind == "arrow":
         yield from read_arrow_file(path)

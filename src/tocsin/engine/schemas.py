@@ -1,0 +1,104 @@
+"""What becomes of values whose type a schema says? Texts are read as it; what is of another type is a misfit.
+
+Columns of a CSV are read as their types before; here are JSON, dicts and tables, of which each value, or each column,
+brings a type of its own. What a text says is what the field of a CSV that holds it would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, starts_of
+from tocsin.columns.events.batch import Dictionary, EventBatch
+from tocsin.columns.events.scalars import encode_scalars
+from tocsin.kernels import codes
+from tocsin.model.subscription import Reject
+from tocsin.records.csv_values import convert_column
+
+_TYPES: Final = {
+    "number": codes.NUMBER,
+    "string": codes.STRING,
+    "boolean": codes.BOOLEAN,
+    "instant": codes.INSTANT,
+}
+_WORDS: Final = {
+    codes.NUMBER: "a number",
+    codes.STRING: "a text",
+    codes.BOOLEAN: "a boolean",
+    codes.INSTANT: "an instant",
+    codes.LIST: "a list",
+    codes.GEOMETRY: "a geometry",
+}
+
+
+class _Entries(NamedTuple):
+    """What may change of a batch's entries. N of them."""
+
+    types: NDArray[np.uint8]  # (N,)
+    payloads: NDArray[np.int64]  # (N,)
+    is_kept: NDArray[np.bool_]  # (N,) false where a text stands for absence
+
+
+def with_schema(batch: EventBatch, schema: Mapping[str, str]) -> EventBatch:
+    """A batch whose attributes have the types of a schema, as far as it names them. Cost: of the values it names."""
+    arrays = batch.arrays
+    entries = _Entries(arrays.types.copy(), arrays.payloads.copy(), np.ones(len(arrays.types), bool))
+    owners = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))
+    rejects = list(batch.rejects)
+    for number, name in enumerate(batch.attributes):
+        if name not in schema:
+            continue
+        odd = np.flatnonzero((arrays.attributes == number) & ~_is_of(arrays.types, schema[name]))
+        is_text = arrays.types[odd] == codes.STRING
+        problems = _convert_texts(batch.strings, odd[is_text], schema[name], entries)
+        for place in odd[~is_text].tolist():
+            word = _WORDS.get(int(arrays.types[place]), "a range")
+            problems[place] = f"{word}, where the schema says {schema[name]!r}"
+            entries.types[place], entries.payloads[place] = codes.UNTYPED, 0
+        rejects += [
+            Reject(int(batch.rows[owners[place]]), None, name, reason) for place, reason in sorted(problems.items())
+        ]
+    return replace(
+        batch, arrays=_changed(arrays, owners, entries), rejects=sorted(rejects, key=lambda reject: reject.row)
+    )
+
+
+def _is_of(types: NDArray[np.uint8], kind: str) -> NDArray[np.bool_]:
+    """Which values are of a type, or of none already; a range is of the type of its ends."""
+    found: NDArray[np.bool_] = (
+        (types == _TYPES[kind]) | (types == codes.RANGED + _TYPES[kind]) | (types == codes.UNTYPED)
+    )
+    return found
+
+
+def _convert_texts(strings: list[str], places: NDArray[np.int64], kind: str, entries: _Entries) -> dict[int, str]:
+    """Make values of the texts at some places; returns what is wrong with those that have none, by place."""
+    if not len(places):
+        return {}
+    distinct, which = np.unique(entries.payloads[places], return_inverse=True)
+    texts = pa.array([strings[number].encode() for number in distinct.tolist()], pa.binary())
+    values, problems = convert_column(texts, kind)
+    wrong = dict(problems)
+    column = encode_scalars(values, Dictionary())
+    is_wrong = np.zeros(len(distinct), bool)
+    is_wrong[list(wrong)] = True
+    entries.types[places] = np.where(is_wrong, codes.UNTYPED, column.types)[which]
+    entries.payloads[places] = np.where(is_wrong, 0, column.payloads)[which]
+    entries.is_kept[places] = (is_wrong | column.present)[which]
+    return {int(place): wrong[number] for place, number in zip(places, which.tolist(), strict=True) if number in wrong}
+
+
+def _changed(arrays: Any, owners: NDArray[np.int64], entries: _Entries) -> Any:
+    kept = entries.is_kept
+    return arrays._replace(
+        starts=starts_of(np.bincount(owners[kept], minlength=len(arrays.starts) - 1), len(arrays.starts) - 1),
+        attributes=frozen(arrays.attributes[kept], np.int32),
+        types=frozen(entries.types[kept], np.uint8),
+        payloads=frozen(entries.payloads[kept], np.int64),
+    )
