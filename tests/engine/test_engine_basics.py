@@ -32,6 +32,9 @@ def test_the_parameters_are_a_contract() -> None:
         "match_batch": "events * ranking lists strict schema threads progress delimiter",
         "explain": "id event",
         "payload": "id",
+        "get": "id",
+        "subscriptions": "",
+        "export": "path",
         "save": "folder",
     }
     for method, names in expected.items():

@@ -24,6 +24,7 @@ from tocsin.records import Parsed
 from tocsin.segment import Segment, Snapshot, merged
 from tocsin.segment.ids import Ids, find_id
 from tocsin.segment.scores import Version
+from tocsin.segment.segment import records_table
 
 
 class Delta(Source):
@@ -79,6 +80,9 @@ class Delta(Source):
     def payload(self, number: int) -> str | None:
         return self.payloads[number]
 
+    def weights_of(self, number: int) -> str | None:
+        return self.weights[number]
+
     def place(self, number: int) -> str:
         return "among the latest changes, by the attributes of its rarest conditions"
 
@@ -111,15 +115,17 @@ class DeltaSnapshot(Snapshot):
         return blocks.of(len(self), self.part)
 
     def part(self) -> Part:
-        count = len(self)
-        return Part(
-            self.all_ids(),
-            self.chains.expressions(),
-            pa.array(self.delta.sources[:count], pa.large_string()),
-            self.version.scores[:count],
-            pa.array(self.delta.payloads[:count], pa.large_string()),
-            pa.array(self.delta.weights[:count], pa.large_string()),
-        )
+        ids, sources, *others = self._columns()
+        return Part(ids, self.chains.expressions(), sources, *others)
+
+    def records(self) -> pa.Table:
+        return records_table(*self._columns())
+
+    def _columns(self) -> tuple[Any, ...]:
+        """Ids, sources, scores, payloads and weights."""
+        count, delta = len(self), self.delta
+        texts = [pa.array(held[:count], pa.large_string()) for held in (delta.sources, delta.payloads, delta.weights)]
+        return self.all_ids(), texts[0], self.version.scores[:count], *texts[1:]
 
     def all_ids(self) -> pa.Array:
         return self.ids_of(np.arange(len(self)))

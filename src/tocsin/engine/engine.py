@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +14,7 @@ import pyarrow as pa
 from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.explaining import explain
+from tocsin.engine.holdings import export, held_table
 from tocsin.engine.loading import checked_rejects, collect
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
@@ -200,6 +201,32 @@ class Engine:
         source, number = self._store.find(id)
         text = source.payload(number)
         return json.loads(text) if text else None
+
+    def get(self, id: SubscriptionId) -> dict[str, Any]:
+        """A subscription as a record that `subscribe_many` takes; raises `UnknownSubscription`.
+
+        It has `id`, `where` (as text, also where JSON was given) and `score`, perhaps `payload` and `weights`.
+        """
+        source, number = self._store.find(id)
+        given = {"payload": source.payload(number), "weights": source.weights_of(number)}
+        parsed = {name: json.loads(text) for name, text in given.items() if text}
+        return {"id": id, "where": source.text(number), "score": source.score_of(number), **parsed}
+
+    def subscriptions(self) -> pa.Table:
+        """All of them: `id`, `where`, `score`, `payload` and `weights` (JSON texts, null for none), by id.
+
+        They are those of one moment. Cost: linear, and a sort of the ids.
+        """
+        with self._store.reading() as snapshots:
+            return held_table(snapshots)
+
+    def export(self, path: str | Path) -> None:
+        """Write all subscriptions as JSON lines, whole or not at all; `subscribe_many` and `tocsin.match` take them."""
+        export(self.subscriptions(), path)
+
+    def __iter__(self) -> Iterator[SubscriptionId]:
+        """The ids, in order, of one moment."""
+        return iter(self.subscriptions()["id"].to_pylist())
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str | int) and not isinstance(id, bool) and self._store.has(id)

@@ -62,6 +62,10 @@ class Source(ABC):
         """A subscription's payload as JSON; None or empty for none."""
 
     @abstractmethod
+    def weights_of(self, number: int) -> str | None:
+        """The weights of a subscription's conjuncts as JSON; None or empty for none."""
+
+    @abstractmethod
     def place(self, number: int) -> str:
         """Where a subscription lies, in words for the user."""
 
@@ -137,6 +141,9 @@ class SegmentSource(Source):
 
     def payload(self, number: int) -> str | None:
         return None if self.segment.payloads is None else self.segment.payloads.text(number)
+
+    def weights_of(self, number: int) -> str | None:
+        return None if self.segment.weights is None else self.segment.weights.text(number)
 
     def place(self, number: int) -> str:
         return self.segment.place(number)

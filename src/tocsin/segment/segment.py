@@ -113,6 +113,10 @@ class Snapshot(ABC):
         """Its subscriptions in columns, those that are gone included."""
 
     @abstractmethod
+    def records(self) -> pa.Table:
+        """What was given, as `records_table` has it, those that are gone included."""
+
+    @abstractmethod
     def all_ids(self) -> pa.Array:
         """The ids by number, those that are gone included."""
 
@@ -153,6 +157,11 @@ class SegmentSnapshot(Snapshot):
     def part(self) -> Part:
         return replace(self.segment.part(), scores=self.version.scores)
 
+    def records(self) -> pa.Table:
+        held = self.segment
+        texts = (None if one is None else one.arrow() for one in (held.payloads, held.weights))
+        return records_table(self.arrow_ids, held.sources.arrow(), self.version.scores, *texts)
+
     def all_ids(self) -> pa.Array:
         return self.arrow_ids
 
@@ -165,3 +174,18 @@ class SegmentSnapshot(Snapshot):
 
     def ids_below(self, ids: Ids) -> NDArray[np.int64]:
         return find_ids(self.segment.ids, ids)[0]
+
+
+def records_table(
+    ids: pa.Array,
+    sources: pa.Array,
+    scores: NDArray[np.float64],
+    payloads: pa.Array | None = None,
+    weights: pa.Array | None = None,
+) -> pa.Table:
+    """Subscriptions as they were given: `id`, `where`, `score`, `payload`, `weights` (JSON texts, null for none)."""
+    texts = [pa.nulls(len(ids), pa.large_string()) if one is None else one for one in (payloads, weights)]
+    given = [pc.if_else(pc.equal(one, ""), None, one) for one in texts]
+    return pa.table(
+        [ids, sources, pa.array(scores, pa.float64()), *given], ["id", "where", "score", "payload", "weights"]
+    )

@@ -1,0 +1,58 @@
+"""What does an engine hold? All its subscriptions as a table, or as JSON lines that any engine takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from tocsin.errors import InvalidInput
+from tocsin.index.alive import living
+from tocsin.segment import Snapshots
+from tocsin.segment.segment import records_table
+
+_AT_ONCE: Final = 8192
+
+
+def held_table(snapshots: Snapshots) -> pa.Table:
+    """`id`, `where`, `score`, `payload` and `weights` (JSON texts, null for none) of the living, by id.
+
+    Cost: linear, and a sort; texts are copied.
+    """
+    tables = []
+    for one in snapshots:
+        table = one.records()
+        if one.alive is not None:
+            table = table.take(pa.array(living(one.alive, len(one))))
+        tables.append(table)
+    none = pa.array([], snapshots.id_type), pa.array([], pa.large_string()), np.empty(0)
+    return pa.concat_tables([records_table(*none), *tables]).sort_by("id").combine_chunks()
+
+
+def records_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows as records that an engine takes: payload and weights as objects, and only where there are any."""
+    for batch in table.to_batches(_AT_ONCE):
+        for row in batch.to_pylist():
+            record = {name: row[name] for name in ("id", "where", "score")}
+            for name in ("payload", "weights"):
+                if row[name]:
+                    record[name] = json.loads(row[name])
+            yield record
+
+
+def export(table: pa.Table, path: str | Path) -> None:
+    """Write records as JSON lines, whole or not at all; raises `InvalidInput` where that cannot be."""
+    aside = Path(f"{path}.part")
+    try:
+        with aside.open("w", encoding="utf-8") as stream:
+            for record in records_of(table):
+                stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+        aside.replace(path)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        aside.unlink(missing_ok=True)
