@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import IO, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from tocsin.model.subscription import Reject
 from tocsin.records.chunks import TableChunk
 from tocsin.records.csv_types import checked_delimiter, inferred, recognised_delimiter, undecided
 from tocsin.records.csv_values import ARROW_TYPES, convert_column
-from tocsin.records.files import readable
+from tocsin.records.files import Opened
 
 ColumnType: TypeAlias = Literal["number", "string", "boolean", "instant"]
 
@@ -50,8 +50,8 @@ def read_csv(
 ) -> Iterator[TableChunk]:
     """The rows of a CSV file with a header, in blocks of about a megabyte; `as_text` leaves every column text."""
     delimiter = checked_delimiter(delimiter)
-    with readable(path).open("rb") as stream:
-        blocks = _blocks(stream, Path(path).stat().st_size, delimiter)
+    with Opened(path) as opened:
+        blocks = _blocks(opened, delimiter)
         first = next(blocks, None)
         if first is None:
             return
@@ -72,8 +72,8 @@ def read_csv(
 def _foreseen(path: str | Path, names: list[str], kinds: Mapping[str, str], delimiter: str | None) -> dict[str, str]:
     """The types of columns by the first block that has values of them, wherever it is; text where none has."""
     found = dict(kinds)
-    with readable(path).open("rb") as stream:
-        blocks = _blocks(stream, Path(path).stat().st_size, delimiter)
+    with Opened(path) as opened:
+        blocks = _blocks(opened, delimiter)
         for number, block in enumerate(blocks):
             own = block._replace(places=block.places[1:]) if number == 0 else block
             good, _ = _without_bad_rows(own, 0, len(names))
@@ -84,18 +84,16 @@ def _foreseen(path: str | Path, names: list[str], kinds: Mapping[str, str], deli
     return {**dict.fromkeys(names, "string"), **found}
 
 
-def _blocks(stream: IO[bytes], size: int, delimiter: str | None) -> Iterator[_Block]:
+def _blocks(opened: Opened, delimiter: str | None) -> Iterator[_Block]:
     """Complete records, some megabyte at a time; a longer record makes its block longer."""
     rest = bytearray()
-    line = taken = 0
+    line = 0
+    is_first = True
     while True:
-        part = stream.read(
-            max(_BLOCK_BYTES, len(rest))
-        )  # doubling, so that a huge record is not scanned anew too often
-        if taken == 0 and part.startswith(_BYTE_ORDER_MARK):
+        part = opened.read(max(_BLOCK_BYTES, len(rest)))  # doubling: a huge record is not scanned anew too often
+        if is_first and part.startswith(_BYTE_ORDER_MARK):
             part = part[3:]
-            taken = 3
-        taken += len(part)
+        is_first = False
         rest += part
         text = bytes(rest)
         delimiter = delimiter or recognised_delimiter(text)
@@ -105,7 +103,7 @@ def _blocks(stream: IO[bytes], size: int, delimiter: str | None) -> Iterator[_Bl
             places = places[:count]
             places[:, 3] += line
             line += lines
-            yield _Block(text, places, min(taken / size, 1.0) if size else 1.0, delimiter)
+            yield _Block(text, places, opened.share() or 1.0, delimiter)
             rest = bytearray(text[end:])
         if not part:
             return
@@ -120,7 +118,10 @@ def _header(path: str | Path, block: _Block) -> list[str]:
         raise InvalidInput(f"{path} is no CSV in UTF-8: its header cannot be decoded") from None
     if "\0" in line:
         raise InvalidInput(f"{path} is no CSV in UTF-8: its header holds zero bytes")
-    header = arrow_csv.read_csv(pa.BufferReader((line + "\n").encode()), parse_options=_parsing(block.delimiter))
+    try:
+        header = arrow_csv.read_csv(pa.BufferReader((line + "\n").encode()), parse_options=_parsing(block.delimiter))
+    except pa.ArrowInvalid:
+        raise InvalidInput(f"{path} is no CSV: its header is {line[:60]!r}; names of columns are needed") from None
     names: list[str] = header.column_names
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:

@@ -28,7 +28,9 @@ def checked_delimiter(delimiter: str | None) -> str | None:
     if delimiter is None:
         return None
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
-        raise InvalidInput(f"delimiter is {delimiter!r:.40}; it must be one character, as in {', '.join(DELIMITERS)!r}")
+        raise InvalidInput(
+            f"delimiter is {delimiter!r:.40}; it must be one character, such as {' '.join(map(repr, DELIMITERS))}"
+        )
     return delimiter
 
 

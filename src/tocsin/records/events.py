@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from itertools import islice
 from pathlib import Path
@@ -15,7 +14,7 @@ from tocsin.model.subscription import Reject, shown
 from tocsin.records.bulk import SparseEvents
 from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
 from tocsin.records.csv_files import ColumnType, checked_types, read_csv
-from tocsin.records.files import format_of, open_bytes
+from tocsin.records.files import Opened, input_format
 from tocsin.records.json_lines import read_json_lines
 from tocsin.records.tables import read_arrow_file, read_parquet, read_table
 
@@ -41,7 +40,7 @@ def read_events(
     if isinstance(source, SparseEvents):
         return source.chunks()
     if isinstance(source, bytes | bytearray | memoryview):
-        return read_json_lines(io.BytesIO(source), len(source))
+        return read_json_lines(Opened(source))
     if isinstance(source, Mapping):
         return iter([ObjectChunk([(0, source)], done=1.0)])
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
@@ -66,7 +65,7 @@ def _refuse_delimiter(path: str, delimiter: str | None) -> None:
 def _read_path(
     path: str | Path, choose: Callable[[str], bool], schema: Mapping[str, ColumnType], delimiter: str | None
 ) -> Iterator[Chunk]:
-    kind = format_of(path)
+    kind = input_format(path)
     if kind == "csv":
         yield from read_csv(path, schema, delimiter=delimiter)
         return
@@ -77,9 +76,8 @@ def _read_path(
     elif kind == "arrow":
         yield from read_arrow_file(path)
     else:
-        stream, size = open_bytes(path)
-        with stream:
-            yield from read_json_lines(stream, size)
+        with Opened(path) as opened:
+            yield from read_json_lines(opened)
 
 
 def _read_pandas(frame: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from pathlib import Path
-from typing import IO, Final, Literal, TypeAlias
+from typing import IO, Any, Final, Literal, TypeAlias
+
+import pyarrow as pa
 
 from tocsin.errors import InvalidInput
 
@@ -23,6 +26,8 @@ ENDINGS: Final[dict[str, Format]] = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
+PACKED: Final = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
+"""How a file is packed whose name has one of these behind its ending."""
 STANDARD: Final = "-"
 
 
@@ -40,14 +45,54 @@ def format_of(path: str | Path) -> Format:
     return ENDINGS[ending]
 
 
-def open_bytes(path: str | Path) -> tuple[IO[bytes], int | None]:
-    """A file (or standard input for `-`) for reading, and its size in bytes where it is known."""
-    if str(path) == STANDARD:
-        if sys.stdin is None:
-            raise InvalidInput("standard input is closed")
-        return sys.stdin.buffer, None
-    readable(path)
-    return Path(path).open("rb"), Path(path).stat().st_size
+def input_format(path: str | Path) -> Format:
+    """The same for a file that is read; JSON lines and CSV may be packed."""
+    whole = Path(path)
+    if whole.suffix.lower() not in PACKED:
+        return format_of(path)
+    kind = format_of(whole.with_suffix(""))
+    if kind in ("json lines", "csv"):
+        return kind
+    raise InvalidInput(f"{path}: JSON lines and CSV may be packed; {kind} files pack themselves: unpack it")
+
+
+class Opened:
+    """A file, standard input (`-`), or bytes for reading, unpacked by its ending. Use it in a `with`."""
+
+    def __init__(self, source: str | Path | bytes | bytearray | memoryview) -> None:
+        self._name = "bytes" if isinstance(source, bytes | bytearray | memoryview) else str(source)
+        self._raw: IO[bytes]
+        self._size: int | None = None
+        if isinstance(source, bytes | bytearray | memoryview):
+            self._raw, self._size = io.BytesIO(source), len(source)
+        elif self._name == STANDARD:
+            if sys.stdin is None:
+                raise InvalidInput("standard input is closed")
+            self._raw = sys.stdin.buffer
+        else:
+            self._raw, self._size = readable(source).open("rb"), Path(source).stat().st_size
+        codec = PACKED.get(Path(self._name).suffix.lower())
+        self.stream: Any = self._raw
+        if codec is not None:
+            self.stream = pa.CompressedInputStream(pa.PythonFile(self._raw, "r"), codec)
+
+    def read(self, count: int) -> bytes:
+        """What there is, up to so many bytes; raises `InvalidInput` where it cannot be unpacked."""
+        try:
+            return getattr(self.stream, "read1", self.stream.read)(count)  # type: ignore[no-any-return]
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{self._name} cannot be read: {error}") from None
+
+    def share(self) -> float | None:
+        """How much of it was read; None where that is not known."""
+        return min(self._raw.tell() / self._size, 1.0) if self._size else None
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._name != STANDARD:
+            self._raw.close()
 
 
 def readable(path: str | Path) -> Path:

@@ -5,28 +5,28 @@ from __future__ import annotations
 import json
 import select
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, SparseChunk, TableChunk
+from tocsin.records.files import Opened
 
 _BLOCK_BYTES: Final = 1 << 22
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-def read_json_lines(stream: IO[bytes], size: int | None) -> Iterator[LinesChunk]:
-    """Lines from a stream, block by block; blank lines are skipped. Rows count the other lines, the bad ones included.
+def read_json_lines(source: Opened) -> Iterator[LinesChunk]:
+    """Lines of a source, block by block; blank lines are skipped. Rows count the other lines, the bad ones included.
 
     From a pipe a block is what has arrived, so that a slow stream is answered as it flows.
     """
     rest = bytearray()
-    row = number = taken = 0
+    row = number = 0
     while True:
-        block = _arrived(stream)
-        taken += len(block)
+        block = _arrived(source)
         end = block.rfind(b"\n") + 1
         if block and not end:
             rest += block
@@ -36,7 +36,7 @@ def read_json_lines(stream: IO[bytes], size: int | None) -> Iterator[LinesChunk]
         rest = bytearray(block[end:])
         if row == number == 0 and text.startswith(_BYTE_ORDER_MARK):
             text = b"   " + text[3:]
-        chunk, breaks = _split(text, row, number, min(taken / size, 1.0) if size else None)
+        chunk, breaks = _split(text, row, number, source.share())
         row += len(chunk)
         number += breaks
         yield chunk
@@ -44,18 +44,17 @@ def read_json_lines(stream: IO[bytes], size: int | None) -> Iterator[LinesChunk]
             return
 
 
-def _arrived(stream: IO[bytes]) -> bytes:
+def _arrived(source: Opened) -> bytes:
     """What there is to read, a block at most; waits for the first of it. Empty at the end."""
-    read = getattr(stream, "read1", stream.read)
-    arrived: list[bytes] = [read(_BLOCK_BYTES)]
+    arrived: list[bytes] = [source.read(_BLOCK_BYTES)]
     left = _BLOCK_BYTES - len(arrived[0])
-    while arrived[-1] and left and _has_more(stream):
-        arrived.append(read(left))
+    while arrived[-1] and left and _has_more(source.stream):
+        arrived.append(source.read(left))
         left -= len(arrived[-1])
     return b"".join(arrived)
 
 
-def _has_more(stream: IO[bytes]) -> bool:
+def _has_more(stream: Any) -> bool:
     """Whether a pipe or a socket has more by now: it holds some 64 kB, and who writes to it goes on meanwhile."""
     try:
         return bool(select.select([stream], [], [], 0)[0])

@@ -17,7 +17,7 @@ from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk, pieces
 from tocsin.records.conjunctions import is_plain, read_conjunctions
 from tocsin.records.csv_files import read_csv
 from tocsin.records.events import read_events
-from tocsin.records.files import format_of
+from tocsin.records.files import input_format
 from tocsin.records.json_lines import as_records
 from tocsin.records.subscription_chunk import SubscriptionChunk
 from tocsin.records.subscription_record import FIELDS, Parsed, parsed_record
@@ -77,7 +77,7 @@ def _chunks(source: Any) -> Iterator[Chunk]:
     if isinstance(source, Conjunctions):
         source = source.table
     if isinstance(source, str | Path):
-        kind = format_of(source)
+        kind = input_format(source)
         if kind == "csv":  # all text: an id that looks like a number stays as it is written
             yield from read_csv(source, as_text=True)
             return
