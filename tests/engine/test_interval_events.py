@@ -135,8 +135,12 @@ def test_an_event_is_answered_alike_in_any_batch(held: list[Scored], events: lis
     order = data.draw(st.permutations(range(len(events))))
     named = [{"id": name, "where": tocsin.to_text(tree)} for name, tree, _ in held]
 
+    engine = tocsin.Engine()
+    engine.subscribe_many(named)
+    engine.merge()
+
     straight, shuffled, alone = (
-        [row["subscription"] for batch in batches for row in tocsin.match(named, batch, lists=True).table.to_pylist()]
+        [row["subscription"] for batch in batches for row in engine.match_batch(batch, lists=True).table.to_pylist()]
         for batches in ([events], [[events[place] for place in order]], [[event] for event in events])
     )
 

@@ -37,8 +37,8 @@ def tuples(answer: tocsin.Answer) -> list[tuple[Any, ...]]:
 
 
 def plain(batch: list[Any]) -> list[Any]:
-    """Without the events whose names are no strings."""
-    return [event for event in batch if all(type(key) is str for key in event)]
+    """Without the events whose names are no strings, and with one that can be read."""
+    return [*(event for event in batch if all(type(key) is str for key in event)), {}]
 
 
 @given(names=ids, expressions=trees, batch=events)

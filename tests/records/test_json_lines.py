@@ -26,6 +26,7 @@ def test_json_text_means_what_its_objects_mean(expressions, events):
     """Events written as JSON lines give the oracle's answer on the same objects."""
     numbered = list(enumerate(expressions))
     asked = [{"id": number, "where": tocsin.to_text(tree)} for number, tree in numbered]
+    events = [*events, {}]  # one that can be read
 
     answer = tocsin.match(asked, "\n".join(map(own.json_text, events)).encode())
 

@@ -10,6 +10,7 @@ still on it; the one before that is removed.
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 import uuid
@@ -22,11 +23,19 @@ from tocsin.columns.arrays import Texts
 from tocsin.errors import SegmentError
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
-from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, write_manifest, write_segment
+from tocsin.segment.storage import (
+    MANIFEST,
+    open_segment,
+    read_manifest,
+    whole_number,
+    write_manifest,
+    write_segment,
+)
 
 FORMAT: Final = "tocsin index"
 VERSION: Final = 1
 _ABANDONED_S: Final = 86_400
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +54,29 @@ class IndexFolder:
         path = Path(path)
         manifest = read_manifest(path / MANIFEST, FORMAT, VERSION)
         try:
-            return cls(path, manifest["current"], tuple(manifest["parts"]), manifest["subscriptions"], manifest["ids"])
-        except (KeyError, TypeError) as error:
+            version, parts, ids = manifest["current"], manifest["parts"], manifest["ids"]
+            count = whole_number(manifest["subscriptions"])
+        except KeyError as error:
             raise SegmentError(f"{path} is damaged: its manifest lacks {error}. Compile the index again.") from None
+        except ValueError as error:
+            raise SegmentError(f"{path} is damaged: its manifest says {error}. Compile the index again.") from None
+        names = [version, *(parts if isinstance(parts, list) else [None])]
+        named = all(isinstance(name, str) and _NAME.fullmatch(name) for name in names)
+        if not named or len(set(parts)) < len(parts) or ids not in ("string", "int64"):
+            what = "its manifest names no version, odd parts or an odd kind of ids"
+            raise SegmentError(f"{path} is damaged: {what}. Compile the index again.")
+        return cls(path, version, tuple(parts), count, ids)
 
     def segments(self) -> list[Segment]:
-        """Map the segments of this version."""
-        return [open_segment(self.path / version_folder(self.version) / part) for part in self.parts]
+        """Map the segments of this version; raises `SegmentError` where they are not what the manifest says."""
+        segments = [open_segment(self.path / version_folder(self.version) / part) for part in self.parts]
+        kinds = {"string" if isinstance(one.ids, Texts) else "int64" for one in segments if len(one)}
+        count = sum(one.living() for one in segments)
+        if count != self.subscriptions or kinds - {self.ids}:
+            what = f"it holds {count:,} subscriptions with ids of {' and '.join(sorted(kinds)) or 'no kind'}"
+            said = f"its manifest says {self.subscriptions:,} with ids of {self.ids!r:.20}"
+            raise SegmentError(f"{self.path} is damaged: {what}, {said}. Compile the index again.")
+        return segments
 
     def open(self) -> Snapshots:
         """Map the segments of this version, to be matched as one."""

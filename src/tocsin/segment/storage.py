@@ -6,6 +6,7 @@ docs/format.md has the bytes. The manifest is written last; a folder without one
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import zlib
 from collections.abc import Mapping
@@ -30,6 +31,8 @@ VERSION: Final = 5
 MANIFEST: Final = "manifest.json"
 ARRAYS: Final = "arrays.bin"
 _ALIGNMENT: Final = 64
+_KINDS: Final = "iufb"
+_MOST_DIMENSIONS: Final = 4
 
 
 def write_segment(segment: Segment, folder: Path) -> None:
@@ -70,19 +73,19 @@ def open_segment(folder: Path) -> Segment:
     """
     manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION)
     try:
-        data = _map(folder / ARRAYS, manifest["size"])
+        data = _map(folder / ARRAYS, whole_number(manifest["size"]))
         arrays = {name: _array(folder, name, entry, data) for name, entry in manifest["arrays"].items()}
         segment = _assemble(manifest, arrays)
         _require_count(folder, segment, manifest["subscriptions"])
         check_segment(segment)
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, pa.ArrowInvalid) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError, pa.ArrowInvalid) as error:
         what = f"its files do not describe a segment ({error!r})"
         raise SegmentError(f"{folder} is damaged: {what}. Compile the index again.") from None
     return segment
 
 
 def _require_count(folder: Path, segment: Segment, count: int) -> None:
-    if len(segment) != count:
+    if len(segment) != whole_number(count):
         raise SegmentError(f"{folder} is damaged: it holds {len(segment)} subscriptions, not {count}")
 
 
@@ -103,8 +106,9 @@ def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
         found_form, found_version = manifest["format"], manifest["version"]
     except FileNotFoundError:
         raise SegmentError(f"{path.parent} is no {form}: it has no {path.name}") from None
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise SegmentError(f"{path} is damaged: {error}. Compile the index again.") from None
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+        reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)
+        raise SegmentError(f"{path} is damaged: {reason}. Compile the index again.") from None
     if found_form != form:
         raise SegmentError(f"{path.parent} is a {found_form}, not a {form}")
     if found_version != version:
@@ -134,10 +138,14 @@ def _map(path: Path, size: int) -> NDArray[np.uint8]:
 
 def _array(folder: Path, name: str, entry: Mapping[str, Any], data: NDArray[np.uint8]) -> NDArray[Any]:
     dtype = np.dtype(entry["dtype"])
-    shape = tuple(int(n) for n in entry["shape"])
-    start = int(entry["offset"])
-    length = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    if start < 0 or start % _ALIGNMENT or length < 0 or start + length > len(data):
+    shape = tuple(whole_number(n) for n in entry["shape"])
+    start = whole_number(entry["offset"])
+    length = math.prod(shape) * dtype.itemsize
+    if dtype.kind not in _KINDS or not dtype.itemsize or len(shape) > _MOST_DIMENSIONS:
+        raise SegmentError(
+            f"{folder} is damaged: array {name} is of {dtype} and shape {shape}. Compile the index again."
+        )
+    if start % _ALIGNMENT or start + length > len(data) or max(shape, default=0) > max(len(data), 1):
         raise SegmentError(f"{folder} is damaged: array {name} lies outside its file. Compile the index again.")
     part = data[start : start + length]
     if zlib.crc32(part.data) != entry["crc32"]:
@@ -197,3 +205,10 @@ def _chosen(manifest: Mapping[str, Any]) -> dict[str, Chosen]:
 
 def _options(given: Mapping[str, Any]) -> dict[str, int]:
     return {str(name): int(value) for name, value in given.items()}
+
+
+def whole_number(value: Any) -> int:
+    """A count or a place as a manifest has it; raises `ValueError` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r:.40} is no count")
+    return value
