@@ -55,7 +55,7 @@ def test_a_folder_of_subscriptions_must_be_an_index(tmp_path: Path) -> None:
         tocsin.match(tmp_path, [])
 
 
-@pytest.mark.parametrize("name", ["events.txt", "events", "events.jsonl.gz", "jsonl", ".csv"])
+@pytest.mark.parametrize("name", ["events.txt", "events", "events.jsonl.zip", "jsonl", ".csv"])
 def test_an_unknown_ending(name: str, tmp_path: Path) -> None:
     """The message lists the endings that there are."""
     (tmp_path / name).write_text("")
