@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,7 +15,8 @@ import tocsin
 from tests.segment.samples import asked, build
 from tocsin.errors import SegmentError
 from tocsin.segment import IndexFolder, open_index, write_index
-from tocsin.segment.folder import new_version, part_name, publish, version_folder, write_part
+from tocsin.segment.folder import part_name, version_folder
+from tocsin.segment.publishing import Publication, write_part
 
 EVENT = [{"n": 1}]
 
@@ -51,27 +55,40 @@ def test_the_version_before_is_kept_for_readers_and_older_ones_are_removed(tmp_p
 
 
 def test_a_compile_that_failed_changes_nothing(tmp_path: Path) -> None:
-    """Parts without a published manifest are invisible; they go with the first publication a day later."""
+    """Parts without a published manifest are invisible; the next publication removes those that nobody is writing."""
     current = written(tmp_path, "current")
-    abandoned = new_version()
-    write_part(tmp_path, abandoned, 0, build([{"id": "half", "where": "n = 1"}]))
+    write_part(tmp_path, "abandoned", 0, build([{"id": "half", "where": "n = 1"}]))
 
-    assert asked(open_index(tmp_path), EVENT) == [(0, "current", 1.0)]
+    with Publication(tmp_path) as still_writing:
+        still_writing.write(0, build([{"id": "half", "where": "n = 1"}]))
 
-    soon = written(tmp_path, "soon")
+        assert asked(open_index(tmp_path), EVENT) == [(0, "current", 1.0)]
+        assert versions(tmp_path) == {current.version, "abandoned", still_writing.version}
 
-    assert versions(tmp_path) == {current.version, abandoned, soon.version}
+        soon = written(tmp_path, "soon")
 
+        assert versions(tmp_path) == {current.version, still_writing.version, soon.version}
+
+    assert versions(tmp_path) == {current.version, soon.version}
+
+
+def test_without_locks_what_is_a_day_old_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some shared file systems have none; a folder that is younger may be one that is written still."""
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOTSUP, "no locks")))
+    current = written(tmp_path, "current")
+    for name in ("old", "young"):
+        write_part(tmp_path, name, 0, build([{"id": "half", "where": "n = 1"}]))
     yesterday = time.time() - 100_000
-    os.utime(tmp_path / f"version-{abandoned}", (yesterday, yesterday))
+    os.utime(tmp_path / version_folder("old"), (yesterday, yesterday))
+
     after = written(tmp_path, "after")
 
-    assert versions(tmp_path) == {soon.version, after.version}
+    assert versions(tmp_path) == {current.version, "young", after.version}
 
 
 def test_a_first_compile_that_failed_leaves_no_index(tmp_path: Path) -> None:
     """A folder with parts and no manifest is no index."""
-    write_part(tmp_path, new_version(), 0, build([{"id": "half", "where": "n = 1"}]))
+    write_part(tmp_path, "half", 0, build([{"id": "half", "where": "n = 1"}]))
 
     with pytest.raises(SegmentError, match="no tocsin index"):
         open_index(tmp_path)
@@ -79,14 +96,14 @@ def test_a_first_compile_that_failed_leaves_no_index(tmp_path: Path) -> None:
 
 def test_a_part_written_twice_is_there_once(tmp_path: Path) -> None:
     """A retried or doubled task finds its part in place and leaves nothing beside it."""
-    version = new_version()
     segment = build([{"id": "a", "where": "n = 1"}])
-    for _ in range(3):
-        write_part(tmp_path, version, 4, segment)
+    with Publication(tmp_path) as new:
+        for _ in range(3):
+            new.write(4, segment)
 
-    publish(tmp_path, version, [part_name(4)], 1, "string")
+        new.publish([part_name(4)], 1, "string")
 
-    assert [path.name for path in (tmp_path / version_folder(version)).iterdir()] == [part_name(4)]
+    assert [path.name for path in new.folder.iterdir()] == [part_name(4)]
     assert asked(open_index(tmp_path), EVENT) == [(0, "a", 1.0)]
 
 
@@ -101,7 +118,8 @@ def test_a_folder_says_what_it_holds(tmp_path: Path) -> None:
 
 def test_an_index_may_have_no_parts_and_no_subscriptions(tmp_path: Path) -> None:
     """An index of nothing answers nothing."""
-    publish(tmp_path, new_version(), [], 0, "string")
+    with Publication(tmp_path) as new:
+        new.publish([], 0, "string")
 
     assert asked(open_index(tmp_path), EVENT) == []
     assert tocsin.match(tmp_path, EVENT, lists=True).table.to_pylist() == [{"event": 0, "subscription": []}]

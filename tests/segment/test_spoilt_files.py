@@ -11,7 +11,8 @@ import pytest
 import tocsin
 from tests.segment.samples import Damaged, asked, build
 from tocsin.segment import open_index, open_segment, write_index
-from tocsin.segment.folder import new_version, part_name, publish, write_part
+from tocsin.segment.folder import part_name
+from tocsin.segment.publishing import Publication
 
 GOOD = {"id": "good", "where": "n = 1"}
 
@@ -85,9 +86,9 @@ def test_manifests_that_contradict_themselves_are_refused(damaged: Damaged, key:
 
 def test_a_publication_keeps_the_parts_of_a_compile_that_is_still_writing(tmp_path: Path) -> None:
     """Of two compiles at once each may publish, and the index opens after the last."""
-    slow = new_version()
-    write_part(tmp_path, slow, 0, build([GOOD]))
-    write_index(tmp_path, build([GOOD]))
-    publish(tmp_path, slow, [part_name(0)], 1, "string")
+    with Publication(tmp_path) as slow:
+        slow.write(0, build([GOOD]))
+        write_index(tmp_path, build([GOOD]))
+        slow.publish([part_name(0)], 1, "string")
 
     assert asked(open_index(tmp_path), [{"n": 1}]) == [(0, "good", 1.0)]

@@ -13,6 +13,7 @@ from tocsin.engine.loading import require_some
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Reject
 from tocsin.records.files import STANDARD
+from tocsin.writing import aside, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,17 +65,11 @@ def reject_log(path: str | None) -> Iterator[RejectLog]:
         yield log
         log.finish()
         return
-    aside = Path(f"{path}.part")
-    try:
-        stream = aside.open("w", encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}") from None
-    try:
+    with aside(path) as beside:
+        with told(path):
+            stream = beside.open("w", encoding="utf-8", errors="backslashreplace")
         with stream:
             yield RejectLog(stream)
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | None]) -> None:

@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from tocsin.errors import InvalidInput
 from tocsin.index.alive import living
 from tocsin.segment import Snapshots
 from tocsin.segment.segment import records_table
+from tocsin.writing import aside, told
 
 _AT_ONCE: Final = 8192
 
@@ -46,13 +46,6 @@ def records_of(table: pa.Table) -> Iterator[dict[str, Any]]:
 
 def export(table: pa.Table, path: str | Path) -> None:
     """Write records as JSON lines, whole or not at all; raises `InvalidInput` where that cannot be."""
-    aside = Path(f"{path}.part")
-    try:
-        with aside.open("w", encoding="utf-8") as stream:
-            for record in records_of(table):
-                stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
-        aside.replace(path)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        aside.unlink(missing_ok=True)
+    with told(path), aside(path) as beside, beside.open("w", encoding="utf-8") as stream:
+        for record in records_of(table):
+            stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")

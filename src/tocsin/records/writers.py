@@ -8,9 +8,9 @@ from __future__ import annotations
 import io
 import json
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Final, Protocol
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from tocsin.errors import InvalidInput
 from tocsin.records.files import STANDARD, format_of
+from tocsin.writing import aside, told
 
 _SLICE_ROWS: Final = 65_536
 
@@ -30,35 +31,24 @@ class _Sink(Protocol):
 
 
 class Writer:
-    """Writes tables of one schema to a file or, for `-`, to standard output. Use it in a `with`."""
+    """Writes tables of one schema to a file or, for `-`, to standard output; `open_writer` makes it."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, stream: IO[bytes]) -> None:
         self.path = path
         self._format = format_of(path)
         self._sink: _Sink | None = None
-        self._stream: IO[bytes] | None = None
-        self._aside = None if str(path) == STANDARD else Path(f"{path}.part")
-
-    def __enter__(self) -> Writer:
-        if self._aside is None:
-            self._stream = _standard_output()
-            return self
-        if Path(self.path).is_dir():
-            raise InvalidInput(f"cannot write {self.path}: it is a folder")
-        try:
-            self._stream = self._aside.open("wb")
-        except OSError as error:
-            raise InvalidInput(f"cannot write {self.path}: {error.strerror}") from None
-        return self
+        self._stream = stream
+        self._is_seen_at_once = str(path) == STANDARD
 
     def write(self, table: pa.Table) -> None:
         """Append a table; the first one fixes the schema. On standard output it is seen at once."""
         table = _without_dictionaries(table)
-        if self._sink is None:
-            self._sink = self._open(table.schema)
-        self._sink.write(table)
-        if self._aside is None and self._stream is not None:
-            self._stream.flush()
+        with told(self.path):
+            if self._sink is None:
+                self._sink = self._open(table.schema)
+            self._sink.write(table)
+            if self._is_seen_at_once:
+                self._stream.flush()
 
     def _open(self, schema: pa.Schema) -> _Sink:
         if self._format == "csv":
@@ -69,27 +59,64 @@ class Writer:
             return _ArrowSink(self._stream, schema)
         return _JsonLinesSink(self._stream)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._stream is not None
-        if self._sink is not None and kind is None:
-            self._sink.close()
-        elif self._sink is not None:
-            with suppress(OSError, ValueError, pa.ArrowException):  # what it writes is thrown away
+    def close(self) -> None:
+        """Write what a format ends with."""
+        with told(self.path):
+            if self._sink is not None:
                 self._sink.close()
-        if self._aside is None:
-            try:
-                self._stream.flush()
-            finally:
-                if isinstance(self._stream, io.BufferedWriter) and self._stream is not sys.stdout.buffer:
-                    self._stream.detach()  # or it would close standard output when it is collected
-            return
-        self._stream.close()
-        if kind is None:
-            self._aside.replace(self.path)
-        else:
-            self._aside.unlink(missing_ok=True)
+            self._stream.flush()
+
+    def abandon(self) -> None:
+        """Free what the format holds; what it writes is thrown away."""
+        if self._sink is not None:
+            with suppress(OSError, ValueError, pa.ArrowException):
+                self._sink.close()
+
+
+@contextmanager
+def open_writer(path: str | Path) -> Iterator[Writer]:
+    """A writer for the format that the file ending stands for; raises `InvalidInput` for what cannot be written."""
+    with _standard_output() if str(path) == STANDARD else _file(path) as stream:
+        writer = Writer(path, stream)
+        try:
+            yield writer
+        except BaseException:
+            writer.abandon()
+            raise
+        writer.close()
+
+
+@contextmanager
+def _file(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file that is written aside."""
+    if Path(path).is_dir():
+        raise InvalidInput(f"cannot write {path}: it is a folder")
+    with aside(path) as beside:
+        with told(path):
+            stream = beside.open("wb")
+        try:
+            yield stream
+        except BaseException:
+            with suppress(OSError):
+                stream.close()
+            raise
+        with told(path):
+            stream.close()
+
+
+@contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    """Standard output for bytes. Unbuffered (PYTHONUNBUFFERED) it is raw, and a raw write may be cut short."""
+    if sys.stdout is None:
+        raise InvalidInput("standard output is closed")
+    if not isinstance(sys.stdout.buffer, io.RawIOBase):
+        yield sys.stdout.buffer
+        return
+    stream = io.BufferedWriter(sys.stdout.buffer)
+    try:
+        yield stream
+    finally:
+        stream.detach()  # or it would close standard output when it is collected
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:
@@ -104,25 +131,11 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return plain
 
 
-def _standard_output() -> IO[bytes]:
-    """Standard output for bytes. Unbuffered (PYTHONUNBUFFERED) it is raw, and a raw write may be cut short."""
-    if sys.stdout is None:
-        raise InvalidInput("standard output is closed")
-    stream: Any = sys.stdout.buffer
-    return io.BufferedWriter(stream) if isinstance(stream, io.RawIOBase) else stream
-
-
-def open_writer(path: str | Path) -> Writer:
-    """A writer for the format that the file ending stands for."""
-    return Writer(path)
-
-
 class _JsonLinesSink:
-    def __init__(self, stream: IO[bytes] | None) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
     def write(self, table: pa.Table) -> None:
-        assert self._stream is not None
         encode = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": ")).encode
         for batch in table.to_batches(_SLICE_ROWS):
             self._stream.write("".join(encode(record) + "\n" for record in batch.to_pylist()).encode())
@@ -132,7 +145,7 @@ class _JsonLinesSink:
 
 
 class _ParquetSink:
-    def __init__(self, stream: IO[bytes] | None, schema: pa.Schema) -> None:
+    def __init__(self, stream: IO[bytes], schema: pa.Schema) -> None:
         self._writer = pq.ParquetWriter(stream, schema, compression="zstd")
 
     def write(self, table: pa.Table) -> None:
@@ -143,7 +156,7 @@ class _ParquetSink:
 
 
 class _ArrowSink:
-    def __init__(self, stream: IO[bytes] | None, schema: pa.Schema) -> None:
+    def __init__(self, stream: IO[bytes], schema: pa.Schema) -> None:
         self._writer = pa.ipc.new_file(stream, schema)
 
     def write(self, table: pa.Table) -> None:

@@ -5,13 +5,15 @@
 
 from tocsin.segment.assembling import all_ids, assemble, merged, require_suitable
 from tocsin.segment.builder import SegmentBuilder, build_segment
-from tocsin.segment.folder import IndexFolder, open_index, write_index
+from tocsin.segment.folder import IndexFolder, current_segments, open_index
+from tocsin.segment.publishing import Publication, write_index
 from tocsin.segment.segment import Segment, SegmentSnapshot, Snapshot
 from tocsin.segment.snapshots import Snapshots
 from tocsin.segment.storage import open_segment, write_segment
 
 __all__ = [
     "IndexFolder",
+    "Publication",
     "Segment",
     "SegmentBuilder",
     "SegmentSnapshot",
@@ -20,6 +22,7 @@ __all__ = [
     "all_ids",
     "assemble",
     "build_segment",
+    "current_segments",
     "merged",
     "open_index",
     "open_segment",

@@ -5,36 +5,24 @@
       version-<name>/part-00000/       a segment
 
 A reader sees the version that the manifest names when it opens it. The version before is kept, for readers that are
-still on it; the one before that is removed.
+still on it; the one before that is removed. `publishing` writes them.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
-import time
-import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tocsin.columns.arrays import Texts
 from tocsin.errors import SegmentError
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
-from tocsin.segment.storage import (
-    MANIFEST,
-    open_segment,
-    read_manifest,
-    whole_number,
-    write_manifest,
-    write_segment,
-)
+from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_number
 
 FORMAT: Final = "tocsin index"
 VERSION: Final = 1
-_ABANDONED_S: Final = 86_400
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -69,6 +57,16 @@ class IndexFolder:
 
     def segments(self) -> list[Segment]:
         """Map the segments of this version; raises `SegmentError` where they are not what the manifest says."""
+        try:
+            return self._mapped()
+        except SegmentError:
+            now = IndexFolder.read(self.path)
+            if now.version == self.version or (self.path / version_folder(self.version)).exists():
+                raise
+        what = f"its version {self.version} was replaced by {now.version}, and is gone"
+        raise SegmentError(f"{self.path} changed while it was opened: {what}. Open it again.")
+
+    def _mapped(self) -> list[Segment]:
         segments = [open_segment(self.path / version_folder(self.version) / part) for part in self.parts]
         kinds = {"string" if isinstance(one.ids, Texts) else "int64" for one in segments if len(one)}
         count = sum(one.living() for one in segments)
@@ -85,11 +83,20 @@ class IndexFolder:
 
 def open_index(path: str | Path) -> Snapshots:
     """Open the current version of an index folder."""
-    return IndexFolder.read(path).open()
+    return Snapshots.of(current_segments(path))
 
 
-def new_version() -> str:
-    return uuid.uuid4().hex[:12]
+def current_segments(path: str | Path) -> list[Segment]:
+    """Map the segments of the current version: a newer one, where it is replaced meanwhile."""
+    folder = IndexFolder.read(path)
+    while True:
+        try:
+            return folder.segments()
+        except SegmentError:
+            now = IndexFolder.read(path)
+            if now.version == folder.version:
+                raise
+            folder = now
 
 
 def version_folder(version: str) -> str:
@@ -98,66 +105,3 @@ def version_folder(version: str) -> str:
 
 def part_name(number: int) -> str:
     return f"part-{number:05d}"
-
-
-def write_part(path: Path, version: str, number: int, segment: Segment) -> None:
-    """Write one segment aside and rename it. A second attempt at the same part finds it there, and is done."""
-    folder = path / version_folder(version)
-    aside = folder / f".{part_name(number)}.{uuid.uuid4().hex[:8]}"
-    write_segment(segment, aside)
-    try:
-        aside.rename(folder / part_name(number))
-    except OSError:
-        shutil.rmtree(aside, ignore_errors=True)
-        if not (folder / part_name(number) / MANIFEST).exists():
-            raise
-
-
-def publish(path: Path, version: str, parts: Sequence[str], subscriptions: int, ids: str) -> IndexFolder:
-    """Make a version the current one and remove the one before the last; raises `SegmentError` if a part is missing."""
-    for part in parts:
-        if not (path / version_folder(version) / part / MANIFEST).exists():
-            raise SegmentError(f"{path} cannot take version {version}: its part {part} is not there")
-    before = _published(path)
-    manifest = {
-        "format": FORMAT,
-        "version": VERSION,
-        "current": version,
-        "previous": before.get("current"),
-        "parts": list(parts),
-        "subscriptions": subscriptions,
-        "ids": ids,
-    }
-    write_manifest(path / MANIFEST, manifest)
-    _remove_old(path, keep={version, before.get("current")}, done_with=before.get("previous"))
-    return IndexFolder(path, version, tuple(parts), subscriptions, ids)
-
-
-def _remove_old(path: Path, keep: set[str | None], done_with: str | None) -> None:
-    """Remove the version that no reader is on any more, and what compilations left that failed a day ago or more.
-
-    A younger folder may belong to a compilation that is still writing.
-    """
-    kept = {version_folder(version) for version in keep if version}
-    for folder in path.glob(version_folder("*")):
-        if folder.name in kept:
-            continue
-        if folder.name == version_folder(done_with or "") or time.time() - folder.stat().st_mtime > _ABANDONED_S:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def write_index(path: str | Path, segment: Segment) -> IndexFolder:
-    """Write a single segment as an index folder."""
-    path = Path(path)
-    version = new_version()
-    write_part(path, version, 0, segment)
-    ids = "string" if isinstance(segment.ids, Texts) else "int64"
-    return publish(path, version, [part_name(0)], len(segment), ids)
-
-
-def _published(path: Path) -> dict[str, Any]:
-    """The manifest of the version before, empty for none."""
-    try:
-        return read_manifest(path / MANIFEST, FORMAT, VERSION)
-    except SegmentError:
-        return {}

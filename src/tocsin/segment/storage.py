@@ -25,6 +25,7 @@ from tocsin.index import Chosen, Plan, index_builder, matcher_builder, questions
 from tocsin.segment.ids import Ids
 from tocsin.segment.segment import Segment
 from tocsin.segment.validation import check_segment
+from tocsin.writing import aside
 
 FORMAT: Final = "tocsin segment"
 VERSION: Final = 5
@@ -93,9 +94,8 @@ def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
     """Write a manifest with its own checksum, whole or not at all."""
     body = dict(manifest)
     body["crc32"] = _checksum(body)
-    aside = path.with_name(path.name + ".part")
-    aside.write_text(json.dumps(body, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    aside.replace(path)
+    with aside(path) as beside:
+        beside.write_text(json.dumps(body, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:

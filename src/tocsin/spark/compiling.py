@@ -22,8 +22,9 @@ from tocsin.language import Templates
 from tocsin.model.subscription import Reject
 from tocsin.planner import choose
 from tocsin.records import chunk_of
-from tocsin.segment import SegmentBuilder
-from tocsin.segment.folder import new_version, part_name, publish, version_folder, write_part
+from tocsin.segment import Publication, SegmentBuilder
+from tocsin.segment.folder import part_name, version_folder
+from tocsin.segment.publishing import write_part
 from tocsin.spark.schemas import COMPILED, PARTITION, SUBSCRIPTION_FIELDS
 
 if TYPE_CHECKING:
@@ -64,15 +65,14 @@ def compile(
         raise InvalidInput(f"partitions is {partitions}; it must be at least 1")
     plan = choose(index, statistics)
     folder = Path(path).absolute()
-    version = new_version()
-    (folder / version_folder(version)).mkdir(parents=True)
-    written = compiled(place(read(subscriptions), partitions), folder, version, plan).collect()
-    parts = [part_name(row.part) for row in written if row.accepted]
-    accepted, rejected = sum(row.accepted for row in written), sum(row.rejected for row in written)
-    ids = {row.ids for row in written if row.accepted} or {"string"}
-    publish(folder, version, sorted(parts), accepted, ids.pop())
-    rejects = str(folder / version_folder(version) / _REJECTS) if rejected else None
-    return CompileReport(accepted, rejected, version, rejects)
+    with Publication(folder) as new:
+        written = compiled(place(read(subscriptions), partitions), folder, new.version, plan).collect()
+        parts = [part_name(row.part) for row in written if row.accepted]
+        accepted, rejected = sum(row.accepted for row in written), sum(row.rejected for row in written)
+        ids = {row.ids for row in written if row.accepted} or {"string"}
+        new.publish(sorted(parts), accepted, ids.pop())
+    rejects = str(new.folder / _REJECTS) if rejected else None
+    return CompileReport(accepted, rejected, new.version, rejects)
 
 
 def read(subscriptions: DataFrame) -> DataFrame:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tocsin.kernels.compiling import stores
-from tocsin.kernels.compiling.locks import Lock
+from tocsin.locks import Lock
 
 KERNEL = """
 from tocsin.kernels.jit import inlined, kernel
@@ -160,7 +160,7 @@ def test_processes_that_start_at_once_compile_once(tmp_path: Path) -> None:
 HOLDING = """
 import sys, time
 from pathlib import Path
-from tocsin.kernels.compiling.locks import Lock
+from tocsin.locks import Lock
 lock = Lock(Path(sys.argv[1]))
 print(flush=True)
 time.sleep(600)

@@ -24,7 +24,7 @@ from tocsin.kernels.compiling import stores
 from tocsin.kernels.compiling.announcing import Announcement
 from tocsin.kernels.compiling.digests import digest_of, digest_of_layout
 from tocsin.kernels.compiling.interrupting import deferred
-from tocsin.kernels.compiling.locks import Lock
+from tocsin.locks import Lock
 
 _DAMAGED: Final = (
     OSError,

@@ -1,0 +1,75 @@
+"""How do processes not do the same at once? One has a lock on a file or a folder, the others wait.
+
+What compiles a kernel holds its file's, so that three that start cold compile it once; what writes a version of an
+index holds its folder's, so that nobody takes it for abandoned.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+if sys.platform != "win32":  # where each goes on without
+    import fcntl
+
+_PATIENCE_S: Final = 600.0
+_BETWEEN_S: Final = 0.02
+
+
+class Lock:
+    """Held from when it is made until `release`, or the end of the process, however it ends.
+
+    Who waits longer than `patience_s` goes on without it, as does who is on a file system without locks.
+    """
+
+    def __init__(self, path: Path, patience_s: float = _PATIENCE_S) -> None:
+        self.waited = False
+        """Whether another one had it first."""
+        self.is_held = False
+        self._file: int | None = None
+        if sys.platform == "win32":
+            return
+        try:
+            self._file = _opened(path)
+            self._take(time.monotonic() + patience_s)
+        except OSError:  # a file system without locks
+            self.release()
+
+    def _take(self, until: float) -> None:
+        assert self._file is not None
+        while not self.is_held:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.is_held = True
+            except BlockingIOError:
+                self.waited = True
+                if time.monotonic() >= until:
+                    return
+                time.sleep(_BETWEEN_S)
+
+    def release(self) -> None:
+        """Let the next one have it; a file stays, for whoever waits has it open."""
+        if self._file is not None:
+            if self.is_held:
+                fcntl.flock(self._file, fcntl.LOCK_UN)  # a child of a fork may have it open, too
+            os.close(self._file)
+            self._file, self.is_held = None, False
+
+    def __enter__(self) -> Lock:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def _opened(path: Path) -> int:
+    if path.is_dir():
+        return os.open(path, os.O_RDONLY)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

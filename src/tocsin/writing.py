@@ -1,0 +1,36 @@
+"""How is a file written whole or not at all? Aside, under a name that nobody else has, and renamed at the end."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tocsin.errors import InvalidInput
+
+
+@contextmanager
+def aside(path: str | Path) -> Iterator[Path]:
+    """Where to write meanwhile: it becomes `path` when the body ends, and goes when the body fails."""
+    beside = Path(f"{path}.{uuid.uuid4().hex[:8]}.part")
+    try:
+        yield beside
+        beside.replace(path)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def told(path: str | Path) -> Iterator[None]:
+    """Say of an error of the file system which file could not be written, as `InvalidInput`.
+
+    A reader that went away is no such error.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror or error}") from None
