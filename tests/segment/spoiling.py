@@ -54,6 +54,7 @@ GUARD: Final = 4_096
 PATTERN: Final = 0x6D  # as an index it leads far out of any array
 
 Spoil = Callable[[Damaged], None]
+Harm = Callable[[Damaged], str]
 
 
 class AccessDamaged(Damaged):
@@ -80,7 +81,7 @@ def all_of(name: str, value: Any) -> Spoil:
     return spoil
 
 
-def one_of(name: str, place: int, value: Any) -> Spoil:
+def one_of(name: str, place: int | slice, value: Any) -> Spoil:
     def spoil(damaged: Damaged) -> None:
         array = damaged.array(name)
         array.reshape(-1)[place] = value
@@ -193,14 +194,24 @@ def harm(damaged: Damaged) -> str:
     return "" if (steps[1:] > steps[:-1]).all() else "found subscriptions out of order"
 
 
-def outcomes(damaged: Damaged, spoils: Sequence[Spoil]) -> Iterator[str]:
+def report(damaged: Damaged, spoils: Sequence[tuple[str, Spoil]], harm: Harm) -> None:
+    """Try every damage and print those that do harm."""
+    whole = (damaged.folder / "arrays.bin").read_bytes()
+    for (what, _), outcome in zip(spoils, outcomes(damaged, [spoil for _, spoil in spoils], harm), strict=True):
+        if outcome:
+            print(f"{what}: {outcome}", flush=True)
+        if outcome.startswith("killed"):
+            (damaged.folder / "arrays.bin").write_bytes(whole)
+
+
+def outcomes(damaged: Damaged, spoils: Sequence[Spoil], harm: Harm) -> Iterator[str]:
     """The harm that each damage does: all are tried in one fork, until one does harm, and the rest in the next."""
     done = 0
     while done < len(spoils):
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
-            _try_until_harm(damaged, spoils[done:], writing)
+            _try_until_harm(damaged, spoils[done:], harm, writing)
             os._exit(0)
         os.close(writing)
         with os.fdopen(reading, encoding="utf-8") as lines:
@@ -213,16 +224,16 @@ def outcomes(damaged: Damaged, spoils: Sequence[Spoil]) -> Iterator[str]:
             yield f"killed by {signal.Signals(os.WTERMSIG(status)).name}"
 
 
-def _try_until_harm(damaged: Damaged, spoils: Sequence[Spoil], writing: int) -> None:
+def _try_until_harm(damaged: Damaged, spoils: Sequence[Spoil], harm: Harm, writing: int) -> None:
     """Write a line for each; what was harmed may crash later, so nothing else is tried after it."""
     for spoil in spoils:
-        outcome = _tried(damaged, spoil)
+        outcome = _tried(damaged, spoil, harm)
         os.write(writing, f"{outcome}\n".encode())
         if outcome:
             return
 
 
-def _tried(damaged: Damaged, spoil: Spoil) -> str:
+def _tried(damaged: Damaged, spoil: Spoil, harm: Harm) -> str:
     whole = (damaged.folder / "arrays.bin").read_bytes()
     entries = copy.deepcopy(damaged.manifest)
     try:
@@ -240,13 +251,7 @@ def main(folder: Path, group: str, trials: int) -> None:
     damaged = AccessDamaged(folder)
     assert harm(damaged) == ""  # compiles every kernel before the forks
     crafted = CRAFTED.items() if group == "crafted" else random_spoils(damaged, tuple(group.split(",")), trials)
-    spoils = list(crafted)
-    whole = (folder / "arrays.bin").read_bytes()
-    for (what, _), outcome in zip(spoils, outcomes(damaged, [spoil for _, spoil in spoils]), strict=True):
-        if outcome:
-            print(f"{what}: {outcome}", flush=True)
-        if outcome.startswith("killed"):
-            (folder / "arrays.bin").write_bytes(whole)
+    report(damaged, list(crafted), harm)
 
 
 if __name__ == "__main__":

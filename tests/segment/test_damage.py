@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from tocsin.kernels import codes
 from tocsin.segment import Snapshots, open_segment, write_index, write_segment
 
 FLIPS = 600
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -237,6 +240,17 @@ def test_unspoilt_numbers_written_again_are_accepted(damaged: Damaged) -> None:
         damaged.put(name, damaged.array(name))
 
     assert asked(Snapshots.of([open_segment(damaged.folder)])) == asked(Snapshots.of([build()]))
+
+
+@pytest.mark.parametrize("load", ["scan", "access", "dense", "opindex", "k_index", "be_tree"])
+def test_no_extreme_in_any_array_harms_the_process(load: str, tmp_path: Path) -> None:
+    """Each array of each index: what opens can be matched, ranked, relaxed, merged and told of, or is refused."""
+    command = [sys.executable, "-m", "tests.segment.extremes", str(tmp_path / "s"), load, "300"]
+
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == ""
 
 
 def test_a_damaged_index_is_one_clear_line_for_match(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,8 +12,8 @@ import pyarrow as pa
 
 from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.explaining import explain
-from tocsin.engine.holdings import export, held_table
+from tocsin.engine.explaining import explain_stored
+from tocsin.engine.holdings import export, held_table, optional_parts
 from tocsin.engine.loading import checked_rejects, collect
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
@@ -25,6 +24,7 @@ from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Plan, Statistics, find_index
 from tocsin.language import Explanation, Templates
+from tocsin.language.stored import stored_payload
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
 from tocsin.planner import choose
@@ -194,13 +194,13 @@ class Engine:
         `index` of the answer tells where the subscription is looked for, and by which index.
         """
         source, number = self._store.find(id)
-        return replace(explain(source.text(number), event), index=source.place(number))
+        return replace(explain_stored(source.text(number), event), index=source.place(number))
 
     def payload(self, id: SubscriptionId) -> Any:
         """The payload of a subscription, None where none was given; raises `UnknownSubscription`."""
         source, number = self._store.find(id)
         text = source.payload(number)
-        return json.loads(text) if text else None
+        return stored_payload(text) if text else None
 
     def get(self, id: SubscriptionId) -> dict[str, Any]:
         """A subscription as a record that `subscribe_many` takes; raises `UnknownSubscription`.
@@ -208,9 +208,9 @@ class Engine:
         It has `id`, `where` (as text, also where JSON was given) and `score`, perhaps `payload` and `weights`.
         """
         source, number = self._store.find(id)
-        given = {"payload": source.payload(number), "weights": source.weights_of(number)}
-        parsed = {name: json.loads(text) for name, text in given.items() if text}
-        return {"id": id, "where": source.text(number), "score": source.score_of(number), **parsed}
+        payload, weights = source.payload(number), source.weights_of(number)
+        record = {"id": id, "where": source.text(number), "score": source.score_of(number)}
+        return record | optional_parts(payload, weights)
 
     def subscriptions(self) -> pa.Table:
         """All of them: `id`, `where`, `score`, `payload` and `weights` (JSON texts, null for none), by id.

@@ -7,6 +7,7 @@ from typing import Any
 
 from tocsin.language import Explanation, parse_any
 from tocsin.language import explain as explain_tree
+from tocsin.language.stored import stored_expression
 from tocsin.model.event import flatten
 from tocsin.model.subscription import Subscription
 from tocsin.records import subscription_of
@@ -25,3 +26,8 @@ def explain(subscription: str | Mapping[str, Any] | Subscription, event: Mapping
     else:
         tree = subscription_of(subscription).where
     return explain_tree(tree, flatten(event).values)
+
+
+def explain_stored(text: str, event: Mapping[str, Any]) -> Explanation:
+    """Explain a subscription whose text an engine keeps."""
+    return explain_tree(stored_expression(text), flatten(event).values)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tocsin.index.alive import living
+from tocsin.language.stored import stored_payload, stored_weights
 from tocsin.segment import Snapshots
 from tocsin.segment.segment import records_table
 from tocsin.writing import aside, told
@@ -38,10 +39,13 @@ def records_of(table: pa.Table) -> Iterator[dict[str, Any]]:
     for batch in table.to_batches(_AT_ONCE):
         for row in batch.to_pylist():
             record = {name: row[name] for name in ("id", "where", "score")}
-            for name in ("payload", "weights"):
-                if row[name]:
-                    record[name] = json.loads(row[name])
-            yield record
+            yield record | optional_parts(row["payload"], row["weights"])
+
+
+def optional_parts(payload: str | None, weights: str | None) -> dict[str, Any]:
+    """Payload and weights as a record has them, from their stored texts; without those that there are not."""
+    parts: dict[str, Any] = {"payload": stored_payload(payload)} if payload else {}
+    return parts | ({"weights": stored_weights(weights)} if weights else {})
 
 
 def export(table: pa.Table, path: str | Path) -> None:

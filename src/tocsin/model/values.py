@@ -60,6 +60,11 @@ class Instant:
         return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
+FIRST_INSTANT: Final = Instant.of(dt.datetime.min)
+LAST_INSTANT: Final = Instant.of(dt.datetime.max)
+"""Those that a text can name."""
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Range:
     """What an event says of an attribute that it does not know exactly, or offers a choice of: all from lo to hi.

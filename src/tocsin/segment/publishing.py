@@ -37,6 +37,7 @@ class Publication:
         self.path = Path(path).absolute()
         self.version = uuid.uuid4().hex[:12]
         self._missing: list[Path] = []
+        self._is_published = False
 
     @property
     def folder(self) -> Path:
@@ -47,8 +48,10 @@ class Publication:
         try:
             with refused(self.path):
                 self._missing = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
-                self.folder.mkdir(parents=True)
-                self._lock = Lock(self.folder, _PATIENCE_S)
+                self.path.mkdir(parents=True, exist_ok=True)
+                with Lock(self.path, _PATIENCE_S):  # or a publication could come between the two
+                    self.folder.mkdir()
+                    self._lock = Lock(self.folder, _PATIENCE_S)
         except BaseException:
             self._clear()
             raise
@@ -57,10 +60,16 @@ class Publication:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        published = _manifest(self.path)  # which an interrupted `publish` may have come to
-        if self.version not in (published.get("current"), published.get("previous")):
+        if not self._is_published and not self._may_be_published():
             self._clear()
         self._lock.release()
+
+    def _may_be_published(self) -> bool:
+        """Whether an interrupted `publish` came as far as the manifest, or nobody can tell."""
+        published = _manifest(self.path)
+        if not published:
+            return (self.path / MANIFEST).exists()
+        return self.version in (published.get("current"), published.get("previous"))
 
     def _clear(self) -> None:
         """Be as if it had never begun."""
@@ -90,6 +99,7 @@ class Publication:
                 "ids": ids,
             }
             write_manifest(self.path / MANIFEST, manifest)
+            self._is_published = True
             self._lock.release()
             _remove_old(self.path, keep={self.version, before})
         return IndexFolder(self.path, self.version, tuple(parts), subscriptions, ids)

@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tocsin.columns.arrays import Texts
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.payloads import HIGHEST, LOWEST, first_and_last
 from tocsin.kernels import codes
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.programs.layouts import Expressions
@@ -77,6 +78,7 @@ def check_expressions(compiled: CompiledExpressions) -> None:
     require(arrays.boxes.shape[1] == 4, "a box has not four edges")
     require(np.isfinite(arrays.boxes).all() and np.isfinite(arrays.constants).all(), "a constant is not finite")
     _check_leaves(arrays, attributes, len(compiled.regexes), eager)
+    _check_constants(arrays, len(compiled.vocabulary))
     _check_programs(arrays, attributes, len(compiled.transforms))
     require(
         valid_programs(arrays.program, arrays.program_starts, leaves, codes.STACK - 4), "a program is not well formed"
@@ -127,6 +129,32 @@ def _check_leaves(arrays: Expressions, attributes: int, regexes: int, eager: int
     for kind, limit in first.items():
         check_below("a leaf", arrays.leaf_attributes[kinds == kind], limit)
     check_below("attribute of a leaf", arrays.leaf_attributes[kinds < codes.COMPARE], attributes)
+
+
+def _check_constants(arrays: Expressions, strings: int) -> None:
+    """The constants of ranges and of sets are of their types; no string is one that there is not."""
+    ranges = arrays.leaf_kinds == codes.RANGE
+    for ends, none in ((arrays.leaf_lows, LOWEST), (arrays.leaf_highs, HIGHEST)):
+        closed = ranges & (ends != none)
+        check_payloads("end of a range", arrays.leaf_types[closed], ends[closed], strings)
+    check_payloads("element of a set", arrays.set_types, arrays.set_payloads, strings)
+    owners = np.repeat(np.arange(len(arrays.set_starts) - 1), np.diff(arrays.set_starts))
+    types, payloads = arrays.set_types, arrays.set_payloads
+    of_one = (owners[1:] == owners[:-1]) & (types[1:] == types[:-1])
+    in_order = (owners[1:] > owners[:-1]) | (types[1:] > types[:-1]) | (of_one & (payloads[1:] > payloads[:-1]))
+    require(in_order.all(), "the elements of a set are out of order")
+    of_strings = arrays.set_payloads[arrays.set_types == codes.STRING]
+    require((of_strings & 1 == 1).all(), "an element of a set lies between two strings")
+
+
+def check_payloads(name: str, types: NDArray[np.uint8], payloads: NDArray[np.int64], strings: int) -> None:
+    """Raise `ValueError` unless each payload stands for a constant of its type, or what lies just beside one."""
+    require(not len(types) or types.max() <= codes.INSTANT, f"an {name} is of no type that has constants")
+    for kind in (codes.NUMBER, codes.STRING, codes.BOOLEAN, codes.INSTANT):
+        of_kind = payloads[types == kind]
+        least, greatest = first_and_last(kind, strings)
+        sound = not len(of_kind) or (of_kind.min() >= least and of_kind.max() <= greatest)
+        require(sound, f"an {name} is no constant of its type")
 
 
 def _check_programs(arrays: Expressions, attributes: int, transforms: int) -> None:

@@ -8,14 +8,17 @@ even payload then belongs to the string below it at the low end of a range, to t
 
 from __future__ import annotations
 
+import math
 from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
+from tocsin.columns.numbers import key_of
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
+from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT
 
 Payload = TypeVar("Payload", int, NDArray[np.int64])
 
@@ -36,6 +39,18 @@ def string_payload(number: Payload, side: Payload | int = AT) -> Payload:
 def string_of(payload: Payload, *, at_low_end: bool) -> Payload:
     """The number of the string that an end of a range is at; or just above, at the low end, or just below."""
     return (payload - at_low_end) >> 1
+
+
+def first_and_last(kind: int, strings: int) -> tuple[int, int]:
+    """The least and the greatest payload that a constant of a type has, or what lies beside it."""
+    if kind == codes.STRING:
+        return 0, 2 * strings
+    least, greatest = {
+        codes.NUMBER: (key_of(-math.inf), key_of(math.inf)),
+        codes.BOOLEAN: (0, 1),
+        codes.INSTANT: (FIRST_INSTANT.microseconds, LAST_INSTANT.microseconds),
+    }[kind]
+    return least + JUST_BELOW, greatest + JUST_ABOVE
 
 
 def with_strings_numbered(arrays: Expressions, numbers: NDArray[np.int64]) -> Expressions:

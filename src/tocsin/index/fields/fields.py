@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, numbered, starts_of
-from tocsin.columns.expressions.checks import check_below, check_starts, require
+from tocsin.columns.expressions.checks import check_below, check_payloads, check_starts, require
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.fields.kernels.cells import GRIDS
 from tocsin.index.fields.kernels.key_tables import count_all_keys, needed_fields, raw_keys
 from tocsin.index.fields.kernels.keys import Keys, key_codes
-from tocsin.index.fields.kernels.layouts import CELL, NULL, Fields
+from tocsin.index.fields.kernels.layouts import CELL, ELEMENT, LIST_PRESENT, NULL, NULL_PAYLOAD, PRESENT, Fields
+from tocsin.kernels import codes
 from tocsin.kernels.distinct import sorted_groups
 
 
@@ -53,8 +54,8 @@ def fields_and_keys(
     return fields, Keys(starts, key_fields, low_codes, high_codes, present_fields)
 
 
-def check_fields(fields: Fields, attributes: int, transforms: int) -> None:
-    """Raise `ValueError` unless fields fit a number of attributes and of transforms."""
+def check_fields(fields: Fields, attributes: int, transforms: int, strings: int) -> None:
+    """Raise `ValueError` unless fields fit a number of attributes, of transforms and of strings."""
     count = len(fields.kinds)
     check_starts("fields", fields.starts, count)
     require(len(fields.starts) == attributes + 1, "the fields do not fit the attributes")
@@ -64,6 +65,14 @@ def check_fields(fields: Fields, attributes: int, transforms: int) -> None:
     check_below("grid of a field", fields.transforms[fields.kinds == CELL], GRIDS)
     check_starts("operands", fields.operand_starts, len(fields.operands))
     require(len(fields.operand_starts) == count + 1, "the operands do not fit the fields")
+    owners = np.repeat(np.arange(count), np.diff(fields.operand_starts))
+    in_order = (fields.operands[1:] > fields.operands[:-1]) | (owners[1:] > owners[:-1])
+    require(in_order.all(), "the operands of a field are out of order")
+    kinds = fields.kinds[owners]
+    typed = (kinds <= codes.INSTANT) | ((kinds >= ELEMENT) & (kinds < NULL))
+    check_payloads("operand", kinds[typed] % ELEMENT, fields.operands[typed], strings)
+    require((fields.operands[kinds == NULL] == NULL_PAYLOAD).all(), "absence has a value")
+    require(not np.isin(kinds, (LIST_PRESENT, PRESENT)).any(), "presence has a value")
 
 
 def _operands(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, Final
@@ -18,7 +17,8 @@ from tocsin.index.protocols import THE_BEST_FIRST
 from tocsin.index.question import Part, Subscriptions, top
 from tocsin.index.relaxed.dimensions import Dimensions, compile_dimensions
 from tocsin.index.relaxed.index import RelaxedIndex, build_relaxed
-from tocsin.language import parse_any
+from tocsin.language.stored import stored_expression, stored_weights
+from tocsin.model.expression import Expression
 from tocsin.model.ranking import Relaxed
 
 RANKER: Final = "sopt_r_tree"
@@ -52,12 +52,16 @@ def dimensions_of(part: Part) -> Dimensions:
     """The dimensions of a source's subscriptions, weighed as these say."""
     odd = pc.match_substring_regex(part.sources, _MOVES_NOT).to_numpy(zero_copy_only=False).astype(bool)
     weights = _parsed_weights(part.weights)
-    return compile_dimensions(part.compiled, odd, lambda number: parse_any(part.sources[number].as_py()), weights)
+
+    def tree_of(number: int) -> Expression:
+        return stored_expression(part.sources[number].as_py())
+
+    return compile_dimensions(part.compiled, odd, tree_of, weights)
 
 
 def _parsed_weights(weights: pa.Array | None) -> dict[int, Mapping[str, float]]:
     if weights is None:
         return {}
     given = pc.not_equal(pc.fill_null(weights, ""), "").to_numpy(zero_copy_only=False)
-    parsed = lru_cache(1 << 16)(json.loads)  # of a million, most say the same
+    parsed = lru_cache(1 << 16)(stored_weights)  # of a million, most say the same
     return {number: parsed(weights[number].as_py()) for number in np.flatnonzero(given).tolist()}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.expressions.checks import ascending, check_below, check_starts, require
 from tocsin.index.boolean.access.kernels.clauses import HOLDS, MARK_BITS, MARK_MASK, MEETS, OUTSIDE
+from tocsin.index.boolean.access.kernels.filters import filters_fit
 from tocsin.index.boolean.access.kernels.layouts import (
     ANY,
     AT_LEAST,
@@ -43,7 +44,7 @@ def check_layout(layout: AccessLayout) -> None:
     lists, names = layout.lists, layout.programs_of
     programs, subscriptions = lists.programs, layout.subscriptions
     require(0 <= subscriptions < 2**31, "the number of subscriptions is out of range")
-    check_fields(lists.fields, len(names.attributes), len(names.transforms))
+    check_fields(lists.fields, len(names.attributes), len(names.transforms), len(names.vocabulary))
     _check_patterns(lists.fields, len(names.arrays.pattern_starts) - 1, len(names.regexes))
     check_below("owner of a single", lists.singles.owners, subscriptions)
     check_below("owner of a conjunction", lists.conjunctions.owners, subscriptions)
@@ -58,6 +59,7 @@ def check_layout(layout: AccessLayout) -> None:
     _check_compounds("several attributes", layout, lists.sure, subscriptions)
     _check_compounds("several attributes of programs", layout, lists.likely, len(programs.owners))
     _check_kinds(lists)
+    _check_owners(lists, subscriptions)
 
 
 def _check_patterns(fields: Fields, patterns: int, regexes: int) -> None:
@@ -67,6 +69,17 @@ def _check_patterns(fields: Fields, patterns: int, regexes: int) -> None:
     by_regex = numbers & 1 == 1
     check_below("pattern that is a key", numbers[~by_regex] >> 1, patterns)
     check_below("regular expression that is a key", numbers[by_regex] >> 1, regexes)
+
+
+def _check_owners(lists: Lists, subscriptions: int) -> None:
+    """A subscription lies in one kind of list, and every program is looked for somewhere."""
+    owners = (lists.singles.owners, lists.conjunctions.owners, lists.programs.owners)
+    counts = np.bincount(np.concatenate(owners), minlength=subscriptions)
+    require(not len(counts) or counts.max() <= 1, "a subscription is in two lists")
+    is_sought = np.isin(lists.programs.owners, lists.sure.postings.owners)
+    for numbers in (lists.programs.uncovered, lists.program_postings.owners, lists.likely.postings.owners):
+        is_sought[numbers] = True
+    require(is_sought.all(), "a program is nowhere looked for")
 
 
 def _check_kinds(lists: Lists) -> None:
@@ -99,15 +112,15 @@ def _check_runs(name: str, runs: Runs, fields: int, entries: Sequence[NDArray[An
 def _check_postings(name: str, fields: Fields, runs: Runs, postings: Postings) -> None:
     _check_runs(name, runs, len(fields.kinds), postings)
     owners = _fields_of(runs)
-    _check_ends(name, fields, owners, postings.lows)
-    _check_ends(name, fields, owners, postings.highs)
+    _check_ends(name, fields, owners, postings.lows, LOWEST_CODE)
+    _check_ends(name, fields, owners, postings.highs, HIGHEST_CODE)
     _check_classes(name, runs, postings.lows, postings.highs)
 
 
-def _check_ends(name: str, fields: Fields, owners: NDArray[np.int64], ends: NDArray[np.int32]) -> None:
+def _check_ends(name: str, fields: Fields, owners: NDArray[np.int64], ends: NDArray[np.int32], none: int) -> None:
     """Every end is an operand's own code, or none."""
     operands = np.diff(fields.operand_starts)[owners]
-    sound = (ends == LOWEST_CODE) | (ends == HIGHEST_CODE) | ((ends & 1 == 1) & (ends > 0) & (ends < 2 * operands))
+    sound = (ends == none) | ((ends & 1 == 1) & (ends > 0) & (ends < 2 * operands))
     require(sound.all(), f"an end of the {name} is no operand's code")
 
 
@@ -115,16 +128,20 @@ def _check_classes(name: str, runs: Runs, lows: NDArray[np.int32], highs: NDArra
     """Every entry is of the class of its run, so that what a search finds holds what the search promises."""
     widths = np.repeat(runs.run_widths, np.diff(np.concatenate([[0], runs.run_stops])))
     no_low, no_high = lows <= LOWEST_CODE, highs == HIGHEST_CODE
-    own = np.maximum(highs.astype(np.int64) - lows, 0)
+    own = highs.astype(np.int64) - lows
     classes = {
         ANY: no_low & no_high,
         AT_MOST: no_low & ~no_high,
         AT_LEAST: no_high & ~no_low,
     }
-    sound = (widths >= 0) & ~no_low & ~no_high & (own <= widths)
+    sound = (own >= 0) & (own <= widths) & ~no_low & ~no_high
     for width, expected in classes.items():
         sound |= (widths == width) & expected
     require(sound.all(), f"an entry of the {name} is in a run of another class")
+    keys = np.where(widths == AT_MOST, highs, lows)
+    in_order = keys[1:] >= keys[:-1]
+    in_order[runs.run_stops[(runs.run_stops > 0) & (runs.run_stops < len(keys))] - 1] = True
+    require(in_order.all(), f"the entries of a run of the {name} are out of order")
 
 
 def _check_conjunctions(fields: Fields, runs: Runs, conjunctions: Conjunctions) -> None:
@@ -136,8 +153,8 @@ def _check_conjunctions(fields: Fields, runs: Runs, conjunctions: Conjunctions) 
     numbers = rows[:, 0] >> 2
     check_below("field of a predicate", numbers, len(fields.kinds))
     require((fields.kinds[numbers] <= codes.INSTANT).all(), "a predicate is on a field that is no scalar's")
-    _check_ends("predicates", fields, numbers.astype(np.int64), rows[:, 1])
-    _check_ends("predicates", fields, numbers.astype(np.int64), rows[:, 2])
+    _check_ends("predicates", fields, numbers.astype(np.int64), rows[:, 1], LOWEST_CODE)
+    _check_ends("predicates", fields, numbers.astype(np.int64), rows[:, 2], HIGHEST_CODE)
     ends = np.flatnonzero(rows[:, 0] & 2) + 1
     lengths = np.diff(ends, prepend=0)
     require(len(ends) == len(conjunctions.tails), "the predicates do not fit the conjunctions")
@@ -151,6 +168,11 @@ def _check_conjunctions(fields: Fields, runs: Runs, conjunctions: Conjunctions) 
     )
     lows, highs = np.where(negated, LOWEST_CODE, first[:, 1]), np.where(negated, HIGHEST_CODE, first[:, 2])
     _check_classes("conjunctions", runs, lows, highs)
+    by_highest = (lows <= LOWEST_CODE) & (highs != HIGHEST_CODE)
+    bounds = np.where(by_highest, highs, lows)
+    require((conjunctions.bounds == bounds).all(), "a bound of a conjunction is none of its first predicate")
+    fits = filters_fit(rows, ends, conjunctions.filters, np.diff(fields.operand_starts))
+    require(fits, "a filter of a conjunction is of none of its predicates")
 
 
 def _check_compounds(name: str, layout: AccessLayout, compounds: Compounds, owners: int) -> None:
@@ -187,7 +209,7 @@ def _check_groups(name: str, fields: Fields, compounds: Compounds) -> None:
     by = compounds.sorted_by[schemas[_fields_of(runs)]]
     is_sorted = by >= 0
     for ends, none in ((postings.lows, LOWEST_CODE), (postings.highs, HIGHEST_CODE)):
-        _check_ends(name, fields, by[is_sorted].astype(np.int64), ends[is_sorted])
+        _check_ends(name, fields, by[is_sorted].astype(np.int64), ends[is_sorted], none)
         require((ends[~is_sorted] == none).all(), f"a posting of {name} has an end of nothing")
     _check_classes(name, runs, postings.lows, postings.highs)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.operands import FOLD_CASE
@@ -26,7 +26,7 @@ from tocsin.index.fields.kernels.layouts import (
 )
 from tocsin.kernels import codes
 from tocsin.language.canonical import constant_text, name_text
-from tocsin.model.values import Instant
+from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT, Instant
 
 _MOST_SHOWN = 8
 
@@ -145,10 +145,16 @@ def _value(known: CompiledExpressions, kind: int, payload: np.int64, *, is_high:
         return side, constant_text(known.vocabulary.text(int(payload >> 1) - (side > 0)))
     if kind == codes.BOOLEAN:
         return 0, constant_text(bool(payload))
-    near: NDArray[np.int64] = payload + np.array([0, -1, 1])  # a number just above 5 was written as 5
-    if kind == codes.INSTANT:
-        texts = [constant_text(Instant(int(moment))) for moment in near]
-    else:
-        texts = [constant_text(number) for number in numbers_of(near).tolist() if np.isfinite(number)]
-    best = min(range(len(texts)), key=lambda i: (len(texts[i]), i))
-    return (0, 1, -1)[best], texts[best]
+    texts: dict[
+        int, str
+    ] = {}  # by the side on which the operand lies of what was written: a number just above 5 was written as 5
+    for side in (0, 1, -1):
+        near = int(payload) - side
+        if kind != codes.INSTANT:
+            number = float(numbers_of(np.array(near)))
+            if math.isfinite(number):
+                texts[side] = constant_text(number)
+        elif FIRST_INSTANT.microseconds <= near <= LAST_INSTANT.microseconds:
+            texts[side] = constant_text(Instant(near))
+    best = min(texts, key=lambda side: len(texts[side]))
+    return best, texts[best]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.layouts import Scratch
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LATER, LOWEST_CODE
-from tocsin.kernels.jit import inlined, pasted
+from tocsin.kernels.jit import inlined, kernel, pasted
 
 BITS: Final = 16
 MOST_ASKED: Final = 6
@@ -101,3 +101,23 @@ def unmark(memory: Scratch, bits: int, first: int, stop: int) -> None:
 def is_satisfiable(asked: int, satisfiable: NDArray[np.uint64]) -> int:
     """1 where an event may satisfy a filter, else 0."""
     return (satisfiable[asked >> _SIX] >> (asked & _LOW_SIX)) & _ONE
+
+
+@kernel
+def filters_fit(
+    rows: NDArray[np.int32], ends: NDArray[np.int64], filters: NDArray[np.uint16], operands: NDArray[np.int64]
+) -> bool:
+    """Whether the filter of each conjunction is that of one of its predicates, `rows` up to each of `ends`."""
+    bits = asked_bits(len(operands))
+    at = 0
+    for i in range(len(ends)):
+        fits = False
+        while at < ends[i]:
+            field, low, high = rows[at, 0] >> 2, rows[at, 1], rows[at, 2]
+            if rows[at, 0] & 1:
+                low, high = np.int32(LOWEST_CODE), np.int32(HIGHEST_CODE)
+            fits |= filter_of(field, low, high, operands[field], bits) == filters[i]
+            at += 1
+        if not fits:
+            return False
+    return True

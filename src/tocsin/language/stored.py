@@ -1,0 +1,45 @@
+"""What did an index keep of a subscription as text? Read back here; text that was changed on disk is no bare error."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tocsin.errors import ExpressionError, SegmentError
+from tocsin.model.expression import Expression
+
+
+def stored_expression(text: str) -> Expression:
+    """The expression of a subscription; `SegmentError` where its text is none any more."""
+    from tocsin.language import parse_any
+
+    try:
+        return parse_any(text)
+    except ExpressionError as error:
+        raise _changed("expression", text, error.reason) from None
+
+
+def stored_payload(text: str) -> Any:
+    """The payload of a subscription; `SegmentError` where its text is no JSON any more."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _changed("payload", text, str(error)) from None
+
+
+def stored_weights(text: str) -> Mapping[str, float]:
+    """The weights of a subscription; `SegmentError` where its text says no numbers by name any more."""
+    try:
+        weights: Mapping[str, float] = json.loads(text)
+        is_sound = isinstance(weights, dict) and all(math.isfinite(weight) for weight in weights.values())
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise _changed("weights", text, str(error)) from None
+    if not is_sound:
+        raise _changed("weights", text, "it is no object of finite numbers")
+    return weights
+
+
+def _changed(what: str, text: str, reason: str) -> SegmentError:
+    return SegmentError(f"the {what} of a subscription was changed on disk: {text!r:.80}: {reason}. Compile it again.")
