@@ -106,6 +106,7 @@ class _Writer:
         self.parameters = parameters
 
     def write(self, node: Expression, operands: list[_Sql]) -> _Sql:
+        self._refuse_readings(node)
         match node:
             case Constant(value):
                 return self._constant(value)
@@ -124,6 +125,16 @@ class _Writer:
         kind, stored = _cells(value)
         self.parameters.append(stored)
         return _Sql(f"'{kind}'", f"?{len(self.parameters)}")
+
+    def _refuse_readings(self, node: Expression) -> None:
+        """A text that is compared with an instant may be read as one here; in SQL it is a text."""
+        if isinstance(node, Comparison | In | Between):
+            operands = node.children()
+            named = [self.values.get(one.name) for one in operands if isinstance(one, Attribute)]
+            if any(isinstance(value, str) for value in named) and any(
+                isinstance(one, Constant) and isinstance(one.value, Instant) for one in operands
+            ):
+                raise NotInSql("SQL reads no text as an instant")
 
     def _refuse_unreadable(self, *nodes: Expression) -> None:
         for node in nodes:

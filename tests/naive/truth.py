@@ -10,8 +10,10 @@ is made of such: a truth is then what it can be, `EITHER` for both, and UNKNOWN 
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import operator
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
@@ -40,6 +42,13 @@ from tocsin.model.expression import (
 from tocsin.model.values import Box, Instant, Point, Range, Value
 
 Result: TypeAlias = Value | Either | None
+
+_MOMENT: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]([0-9]{2}:[0-9]{2})(?:(:[0-9]{2})(\.[0-9]{1,6})?)?"
+    r"([Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?"
+)
+_FIRST: Final = -62_135_596_800_000_000  # 0001-01-01
+_LAST: Final = 253_402_300_799_999_999  # the last microsecond of 9999
 
 _COMPUTE: Final[dict[str, Callable[[float, float], float]]] = {
     "+": operator.add,
@@ -127,11 +136,31 @@ def _any(truths: Iterable[Truth]) -> Truth:
 
 def _against(op: str, left: Expression, right: Expression, one: Result, other: Result) -> Truth:
     """A comparison of two nodes by their results; a range is compared with a constant and nothing else."""
+    one, other = _read(left, one, right), _read(right, other, left)
     if isinstance(other, Range):
         op, left, right, one, other = MIRRORED[op], right, left, other, one
     if isinstance(one, Range):
         return judge(op, one, other) if isinstance(right, Constant) else None
     return compare(op, one, other)
+
+
+def _read(node: Expression, result: Result, against: Expression) -> Result:
+    """An attribute's string as what it is compared with: an instant where that is one and the string says one."""
+    is_instant = isinstance(against, Constant) and isinstance(against.value, Instant)
+    if not (is_instant and isinstance(node, Attribute) and isinstance(result, str)):
+        return result
+    match = _MOMENT.fullmatch(result)
+    if match is None:
+        return None
+    date, hours, seconds, fraction, zone = match.groups()
+    try:
+        moment = dt.datetime.strptime(f"{date} {hours or '00:00'}{seconds or ':00'}", "%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return None
+    ahead = 0 if zone is None or zone in "Zz" else int(zone[0] + "1") * (60 * int(zone[1:3]) + int(zone[4:]))
+    minutes = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(minutes=1) - ahead
+    microseconds = 60_000_000 * minutes + 1_000_000 * moment.second + int((fraction or ".")[1:].ljust(6, "0"))
+    return Instant(microseconds) if _FIRST <= microseconds <= _LAST else None
 
 
 def _is_reversed(node: Between) -> bool:

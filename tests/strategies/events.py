@@ -13,6 +13,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.strategies.pools import (
     ATTRIBUTES,
+    INSTANT_TEXTS,
     INSTANTS,
     KEYWORDS,
     NUMBERS,
@@ -37,7 +38,7 @@ json_scalars: dict[Kind, SearchStrategy] = {
     "number": SCALARS["number"].flatmap(_as_sent),
     "string": SCALARS["string"],
     "boolean": st.booleans(),
-    "instant": st.sampled_from([moment.isoformat() for moment in INSTANTS]),
+    "instant": st.sampled_from([*(moment.isoformat() for moment in INSTANTS), *INSTANT_TEXTS]),
 }
 _json_scalar = st.one_of(*json_scalars.values())
 _json_point = st.tuples(coordinates, coordinates).map(lambda xy: {"type": "Point", "coordinates": list(xy)})
@@ -83,7 +84,7 @@ _MOMENTS: Final = (
 _python_kinds: dict[Kind, SearchStrategy] = {
     **_json_kinds,
     "number": often(_json_kinds["number"], st.sampled_from([Decimal("0.5"), Decimal("0.1"), Decimal(2)])),
-    "instant": st.sampled_from(_MOMENTS),
+    "instant": often(st.sampled_from(_MOMENTS), json_scalars["instant"], odds=3),
     "list": often(_json_kinds["list"], st.sets(KEYWORDS, max_size=3), odds=3),
     "place": often(_json_kinds["place"], st.one_of(points(), boxes()), odds=4),
 }

@@ -48,6 +48,15 @@ REGEXES: Final = (
 INSTANTS: Final = tuple(
     map(Instant.parse, ("1970-01-01", "2024-05-31", "2024-05-31T08:15:00Z", "1969-12-31T23:59:59.999999Z"))
 )
+INSTANT_TEXTS: Final = (
+    "2024-05-31",
+    "2024-05-31T10:15:00+02:00",
+    "2024-05-31 08:15",
+    "2024-05-32",
+    "2024-05-31T",
+    "1970",
+)
+"""What says an instant, and what nearly does."""
 
 
 def attribute_names() -> SearchStrategy[str]:

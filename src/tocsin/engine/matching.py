@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.json_lines import encode_lines
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.readings import with_readings, without_readings
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
 from tocsin.engine.answer import Answer, Stats
@@ -184,7 +185,9 @@ def encode_chunk(
 ) -> tuple[list[EventBatch], list[Reject]]:
     """A chunk of records as batches with distinct rows, and the records that could not be read."""
     batches, rejects = _encoded(chunk, wanted)
-    return [with_schema(batch, schema) for batch in batches] if schema else batches, rejects
+    if not schema:
+        return batches, rejects
+    return [with_readings(with_schema(without_readings(batch), schema), wanted) for batch in batches], rejects
 
 
 def _encoded(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:

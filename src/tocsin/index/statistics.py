@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import gathered
 from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.readings import read_instants
 from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.kernels import codes
+from tocsin.model.readings import attribute_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,11 @@ def sampled(batches: Sequence[EventBatch]) -> Statistics:
         for attribute, kind, part in _groups(batch):
             name = batch.attributes[attribute]
             if kind & ~ELEMENT == codes.STRING:
-                strings = texts.setdefault(name, {}).setdefault(kind, [])
-                strings.extend([batch.strings[number] for number in part.tolist()])
+                own = [batch.strings[number] for number in part.tolist()]
+                texts.setdefault(name, {}).setdefault(kind, []).extend(own)
+                moments, are_moments = read_instants(own)
+                if kind == codes.STRING and are_moments.any():
+                    payloads.setdefault(name, {}).setdefault(codes.INSTANT, []).append(moments[are_moments])
             else:
                 payloads.setdefault(name, {}).setdefault(kind, []).append(part)
     events = sum(len(batch) for batch in batches)
@@ -97,6 +102,6 @@ def attribute_shares(
 ) -> NDArray[np.float64]:
     """The share of events with each attribute: known, or else as often as the subscriptions name it."""
     if statistics is not None:
-        return np.array([max(statistics.share(name), 1e-9) for name in attributes], np.float64)
+        return np.array([max(statistics.share(attribute_of(name)), 1e-9) for name in attributes], np.float64)
     shares: NDArray[np.float64] = (named + 1.0) / (named.max(initial=0) + 1.0)
     return shares

@@ -42,7 +42,8 @@ from tocsin.model.expression import (
     Not,
     Or,
 )
-from tocsin.model.values import Range, Value, box_of, type_name
+from tocsin.model.readings import read_instant
+from tocsin.model.values import Instant, Range, Value, box_of, type_name
 
 Values = Mapping[str, Value]
 
@@ -90,12 +91,23 @@ def _value(node: Expression, parts: Sequence[Any], values: Values) -> Value | Tr
 
 
 def _compare(op: ComparisonOperator, left: Expression, right: Expression, of_left: Any, of_right: Any) -> Truth:
-    """A comparison of two nodes by their values. A range is compared with constants alone."""
+    """A comparison of two nodes by their values. A range is compared with constants alone.
+
+    A string that an attribute has is read as an instant where it is compared with one (`model.readings`).
+    """
+    if isinstance(of_left, str) and isinstance(left, Attribute) and _is_instant(right):
+        of_left = read_instant(of_left)
+    if isinstance(of_right, str) and isinstance(right, Attribute) and _is_instant(left):
+        of_right = read_instant(of_right)
     if isinstance(of_left, Range):
         return compare_range(op, of_left, of_right) if isinstance(right, Constant) else None
     if isinstance(of_right, Range):
         return compare_range(MIRRORED[op], of_right, of_left) if isinstance(left, Constant) else None
     return compare(op, of_left, of_right)
+
+
+def _is_instant(node: Expression) -> bool:
+    return isinstance(node, Constant) and isinstance(node.value, Instant)
 
 
 def _like(node: Expression, parts: Sequence[Value | None]) -> bool | None:

@@ -34,7 +34,7 @@ class Publication:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).absolute()
+        self.path = Path(path)
         self.version = uuid.uuid4().hex[:12]
         self._missing: list[Path] = []
         self._is_published = False

@@ -18,6 +18,7 @@ from tocsin.columns.arrays import empty_runs, frozen, gathered, starts_of
 from tocsin.columns.numbers import key_of
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
+from tocsin.model.readings import attribute_of, is_reading
 from tocsin.model.subscription import Reject
 from tocsin.model.values import Box, Instant, Point, Range, Scalar, Untyped, Value, box_of
 
@@ -68,8 +69,9 @@ class Wanted:
 
     def __init__(self, names: Iterable[str] | None = None) -> None:
         self.names: set[str] | None = None if names is None else set()
-        self.ordered: list[str] = []  # the wanted names, in a numbering that only grows
-        self.numbers: dict[str, int] = {}
+        self.ordered: list[str] = []  # the wanted names, readings among them, in a numbering that only grows
+        self.numbers: dict[str, int] = {}  # of attributes
+        self.readings: dict[str, int] = {}  # of attributes' readings as instants, by attribute: `model.readings`
         self.kept: dict[str, Any] = {}  # what readers keep of them, by reader, from chunk to chunk
         self._prefixes: set[str] = set()
         self.add(names or ())
@@ -79,18 +81,26 @@ class Wanted:
         if self.names is None:
             return
         for name in names:
-            if name not in self.names:
-                self._prefixes.update(name[:at] for at, letter in enumerate(name) if letter == ".")
+            attribute = attribute_of(name)
+            if attribute not in self.names:
+                self._prefixes.update(attribute[:at] for at, letter in enumerate(attribute) if letter == ".")
+                self.ordered.append(attribute)
+                self.numbers[attribute] = len(self.ordered) - 1
+                self.names.add(attribute)
+            if name != attribute and attribute not in self.readings:
                 self.ordered.append(name)
-                self.numbers[name] = len(self.ordered) - 1
-                self.names.add(name)
+                self.readings[attribute] = len(self.ordered) - 1
+
+    def number(self, name: str) -> int:
+        """The number of a name that is wanted, of an attribute's or of a reading's."""
+        return (self.readings if is_reading(name) else self.numbers)[attribute_of(name)]
 
     def __contains__(self, name: str) -> bool:
         return self.names is None or name in self.names
 
     def also(self, names: set[str]) -> Wanted:
         """These, and some further names."""
-        return self if self.names is None or names <= self.names else Wanted(self.names | names)
+        return self if self.names is None or names <= self.names else Wanted([*self.ordered, *names])
 
     def outer(self, count: int) -> set[str]:
         """What one of the first `count` wanted names is nested in, unless that is wanted, too."""

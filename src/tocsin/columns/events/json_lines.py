@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.events.batch import EventBatch, ValueStore, Wanted, build_events
+from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.vectors import add_lists
 from tocsin.columns.numbers import key_of
 from tocsin.kernels.reading.json_lines import (
@@ -25,6 +26,7 @@ from tocsin.kernels.reading.json_lines import (
     name_hashes,
     read_lines,
 )
+from tocsin.model.readings import is_reading
 
 
 def encode_lines(
@@ -42,7 +44,8 @@ def encode_lines(
     entries = _room(data, len(starts), table.wanted)
     read_lines(Lines(data, starts, stops), _is_utf8(text), table, entries, slow)
     _convert_pending(text, entries)
-    return _batch(text, entries, slow, rows, names), np.flatnonzero(slow)
+    batch = with_readings(_batch(text, entries, slow, rows, names), wanted)
+    return batch, np.flatnonzero(slow)
 
 
 def _is_utf8(text: bytes) -> bool:
@@ -67,6 +70,8 @@ def _hashed(wanted: list[str], outer: set[str]) -> tuple[Names, list[str]]:
     places = np.full(_power_of_two(2 * len(ordered)), -1, np.int32)
     quoted = Texts.of([name + '"' for name in ordered])
     for number, place in enumerate((name_hashes(quoted.starts, quoted.data) % np.uint64(len(places))).tolist()):
+        if is_reading(ordered[number]):
+            continue  # no event has it by that name
         while places[place] >= 0:
             place = (place + 1) % len(places)
         places[place] = number

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tocsin.columns.events.batch import EventBatch, ValueStore, Wanted, build_events
+from tocsin.columns.events.readings import with_readings
 from tocsin.columns.numbers import keys_of
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
@@ -29,7 +30,7 @@ def encode_objects(rows: Iterable[tuple[int, Mapping[str, Any]]], wanted: Wanted
             encoder.add(row, record)
         except RecordError as error:
             encoder.rejects.append(Reject(row, None, error.field, error.reason))
-    return encoder.finish()
+    return with_readings(encoder.finish(), wanted)
 
 
 class _ObjectEncoder:

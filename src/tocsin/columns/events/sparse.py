@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import Dictionary, EventBatch, ValueStore, Wanted, build_events
+from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import encode_scalars
 from tocsin.kernels.distinct import repeated
 from tocsin.model.subscription import Reject
@@ -49,7 +50,8 @@ def encode_sparse(names: pa.Array, values: pa.Array, rows: NDArray[np.int64], wa
     entries = np.bincount(owners[kept], minlength=count)[good]
     starts = np.concatenate([[0], np.cumsum(entries)])
     events = build_events(starts, attributes[kept], column.types[kept], column.payloads[kept], ValueStore())
-    return EventBatch(events, texts, [], rows[good], sorted(rejects, key=lambda reject: reject.row))
+    batch = EventBatch(events, texts, [], rows[good], sorted(rejects, key=lambda reject: reject.row))
+    return with_readings(batch, wanted)
 
 
 _UNWANTED, _NULL = -1, -2

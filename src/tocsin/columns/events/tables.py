@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, ValueStore, Wanted, build_events
+from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_text
 from tocsin.columns.events.vectors import encode_lists, has_scalar_lists
 from tocsin.errors import RecordError
@@ -50,7 +51,7 @@ def encode_table(
             where = (misfits or {}).get(name)
             if where is not None and name in wanted:
                 encoder.add_untyped(name, np.flatnonzero(where))
-    return encoder.finish()
+    return with_readings(encoder.finish(), wanted)
 
 
 def _clashing(schema: pa.Schema) -> set[str]:

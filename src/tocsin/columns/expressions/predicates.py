@@ -30,6 +30,7 @@ from tocsin.model.expression import (
     conjunction,
     disjunction,
 )
+from tocsin.model.readings import as_instant
 from tocsin.model.values import Box, Point, Scalar
 
 _COMPARISONS = {
@@ -117,20 +118,22 @@ class PredicateCompiler:
     def _unknown(self) -> int:
         return self._leaf(codes.UNKNOWN_LEAF)
 
-    def _on(self, path: Path) -> dict[str, int]:
+    def _on(self, path: Path, kind: int = codes.UNTYPED) -> dict[str, int]:
+        """The attribute of a leaf, or its reading as an instant where it is compared with one."""
+        name = as_instant(path.attribute) if kind == codes.INSTANT else path.attribute
         return {
-            "attribute": self.pools.attributes.number(path.attribute),
+            "attribute": self.pools.attributes.number(name),
             "transform": self.pools.transforms.number(path.transform),
         }
 
     def _range(self, path: Path, kind: int, low: int, high: int) -> int:
-        return self._leaf(codes.RANGE, **self._on(path), type=kind, low=low, high=high)
+        return self._leaf(codes.RANGE, **self._on(path, kind), type=kind, low=low, high=high)
 
     def _set_literal(self, path: Path, kind: int, elements: list[tuple[int, int]]) -> int:
         if len(elements) == 1:
             return self._range(path, kind, elements[0][1], elements[0][1])
         number = self.pools.sets.number(tuple(elements))
-        return self._leaf(codes.IN_SET, **self._on(path), type=kind, other=number)
+        return self._leaf(codes.IN_SET, **self._on(path, kind), type=kind, other=number)
 
     # Comparisons
 

@@ -13,8 +13,11 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.relaxed.kernels import dimensions as kernels
+from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Expressions
 from tocsin.model.dimensions import dimensions
 from tocsin.model.expression import Expression
+from tocsin.model.readings import attribute_of, is_reading
 
 Weights = Mapping[int, Mapping[str, float]]
 """The weights of those subscriptions that have any."""
@@ -44,8 +47,9 @@ def compile_dimensions(
     a conjunct that is not on one attribute) they are taken from the tree. Cost: linear; a tree takes microseconds.
     """
     plain = kernels.are_plain(compiled.arrays) & ~odd
+    compiled, leaves = _by_attribute(compiled)
     order = sorted(range(len(compiled.attributes)), key=compiled.attributes.__getitem__)
-    owners, attributes, starts, program = kernels.split_plain(compiled.arrays, np.flatnonzero(plain), inverse(order))
+    owners, attributes, starts, program = kernels.split_plain(leaves, np.flatnonzero(plain), inverse(order))
     own = {"program_starts": frozen(starts, np.int64), "program": frozen(program, np.int32)}
     first = replace(compiled, arrays=compiled.arrays._replace(**own))
     others, second, names = _from_trees(np.flatnonzero(~plain), tree_of)
@@ -63,6 +67,21 @@ def compile_dimensions(
     own_named = frozen(np.concatenate(named)[members], np.int32)
     own_weights = _weights(all_owners, own_starts, own_named, numbers, weights)
     return Dimensions(len(compiled), whole, all_owners, own_weights, own_starts, own_named)
+
+
+def _by_attribute(compiled: CompiledExpressions) -> tuple[CompiledExpressions, Expressions]:
+    """The expressions with all their attributes, and their leaves with readings under the attributes they are of."""
+    names = compiled.attributes
+    if not any(map(is_reading, names)):
+        return compiled, compiled.arrays
+    names = list(dict.fromkeys([*names, *map(attribute_of, names)]))
+    numbers = {name: number for number, name in enumerate(names)}
+    attributes = np.array([numbers[attribute_of(name)] for name in names], np.int32)
+    leaves = compiled.arrays
+    named = leaves.leaf_kinds < codes.COMPARE
+    owners = leaves.leaf_attributes.copy()
+    owners[named] = attributes[owners[named]]
+    return replace(compiled, attributes=names), leaves._replace(leaf_attributes=frozen(owners, np.int32))
 
 
 def _from_trees(

@@ -42,6 +42,7 @@ from tocsin.index.relaxed.tables import ROOM, RelaxedTables
 from tocsin.index.scored.ranker import Ranker, RankerBuilder
 from tocsin.index.statistics import Statistics
 from tocsin.model.ranking import Relaxed
+from tocsin.model.readings import attribute_of
 
 _COMBINATIONS: Final = {"sum": SUM, "max": MAX, "min": MIN}
 _AT_ONCE: Final = 1 << 22
@@ -115,7 +116,8 @@ class RelaxedIndex:
         """What the kernels are to do: the events' codes, and the general dimensions that hold and are not dropped."""
         fields, names = self._parts.fields, self._parts.compiled.attributes
         owners = np.repeat(np.arange(len(names)), np.diff(fields.starts))
-        dropped = frozen(np.isin(owners, [n for n, name in enumerate(names) if name in ranking.drop]), np.uint8)
+        left_out = [number for number, name in enumerate(names) if attribute_of(name) in ranking.drop]
+        dropped = frozen(np.isin(owners, left_out), np.uint8)
         bound = self._binder.bind(batch)
         codes = read_codes(fields, batch.arrays, bound, dropped, self._tables.ranks)
         held_starts, held = self._without_dropped(general, ranking)
@@ -125,7 +127,7 @@ class RelaxedIndex:
 
     def _without_dropped(self, found: Found, ranking: Relaxed) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The general dimensions that hold and name no attribute that is dropped."""
-        numbers = [number for number, name in enumerate(self.attributes) if name in ranking.drop]
+        numbers = [number for number, name in enumerate(self.attributes) if attribute_of(name) in ranking.drop]
         if not numbers or not len(found.subscriptions):
             return found.starts, found.subscriptions
         named, owners = gathered(self._dimensions.named_starts, self._parts.general)

@@ -16,6 +16,7 @@ from tocsin.index.relaxed.kernels.one_by_one import those_alone
 from tocsin.index.relaxed.kernels.tiles import TILE, Columns, Tiles, count_columns, fill_columns
 from tocsin.index.relaxed.parts import RangeParts
 from tocsin.index.scored.ranker import Ranker
+from tocsin.model.readings import attribute_of
 
 ROOM: Final = 4
 """Columns may have so many places for a dimension; where fields are rarer, each has lists."""
@@ -38,7 +39,7 @@ class RelaxedTables:
 
         Cost: linear, but for sorting the fields; 24 bytes a dimension, and 16 a place of a column.
         """
-        names = parts.compiled.attributes
+        names = [attribute_of(name) for name in parts.compiled.attributes]
         attributes = np.repeat(np.arange(len(names)), np.diff(parts.fields.starts)).tolist()
         order = np.array(sorted(range(len(attributes)), key=lambda field: names[attributes[field]]), np.int32)
         ranks = inverse(order).astype(np.int32)

@@ -26,6 +26,7 @@ from tocsin.index.fields.kernels.layouts import (
 )
 from tocsin.kernels import codes
 from tocsin.language.canonical import constant_text, name_text
+from tocsin.model.readings import attribute_of
 from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT, Instant
 
 _MOST_SHOWN = 8
@@ -89,7 +90,7 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
     """A range of codes of a field as a condition."""
     fields, known = layout.lists.fields, layout.programs_of
     attribute = int(np.searchsorted(fields.starts, field, side="right")) - 1
-    name, kind = name_text(known.attributes[attribute]), int(fields.kinds[field])
+    name, kind = name_text(attribute_of(known.attributes[attribute])), int(fields.kinds[field])
     operands = fields.operands[fields.operand_starts[field] : fields.operand_starts[field + 1]]
     if kind in (PRESENT, LIST_PRESENT) or (low == LOWEST_CODE and high == HIGHEST_CODE):
         return f"{name} {_PRESENT.get(kind, 'present')}"

@@ -18,6 +18,7 @@ from tocsin.index.fields.kernels.keys import Shares
 from tocsin.index.fields.kernels.layouts import ELEMENT, NULL, Fields
 from tocsin.index.statistics import Statistics, Values
 from tocsin.kernels import codes
+from tocsin.model.readings import attribute_of
 
 _LEAST_NULL: Final = 0.01
 """No attribute is taken to be absent more rarely: its share may be a guess."""
@@ -38,7 +39,7 @@ def price(
     least = np.zeros(len(fields.kinds))
     known = {} if statistics is None else statistics.values
     for field, attribute in enumerate(owners.tolist() if known else ()):
-        values = known.get(compiled.attributes[attribute])
+        values = known.get(attribute_of(compiled.attributes[attribute]))
         if values is None:
             continue
         first, stop = fields.operand_starts[field], fields.operand_starts[field + 1]

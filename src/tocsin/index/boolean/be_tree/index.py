@@ -32,6 +32,7 @@ from tocsin.index.found import Found
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics
 from tocsin.language.canonical import name_text
+from tocsin.model.readings import attribute_of
 
 MAX_CAP: Final = 5
 """What Zhang et al. 2014 take (section 7.2): slow to build, fast to match."""
@@ -108,6 +109,6 @@ class BETree(OverExpressions):
                 continue
             p_node = int(np.flatnonzero(tree.p_tops == node)[0])
             attribute = int(np.searchsorted(fields.starts, tree.p_fields[p_node], side="right")) - 1
-            names.append(name_text(self.attributes[attribute]))
+            names.append(name_text(attribute_of(self.attributes[attribute])))
             node = int(np.searchsorted(tree.directory_starts, p_node, side="right")) - 1
         return f"below {', then '.join(reversed(names))}" if names else "at the root"

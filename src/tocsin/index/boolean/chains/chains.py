@@ -70,7 +70,7 @@ class ChainedExpressions:
         names = self._writer.pools.attributes.items[len(self._heads) :]
         self._heads.extend([-1] * len(names))
         self._wanted.add(names)
-        self._places.extend([self._wanted.numbers[name] for name in names])
+        self._places.extend([self._wanted.number(name) for name in names])
         for literal in self._cover(program):
             self._hang(literal, number)
         self._kept = None

@@ -35,6 +35,7 @@ from tocsin.index.boolean.opindex.rewriting import rewrite
 from tocsin.index.found import Found
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics
+from tocsin.model.readings import attribute_of
 
 SEGMENTS = 32
 SIGNATURE_BITS = 64
@@ -82,7 +83,7 @@ class OpIndex(OverExpressions):
         numbers = np.searchsorted(counters.starts[1:], own, side="right")
         chosen = np.flatnonzero(np.isin(directory.pivots, numbers))
         attributes = np.searchsorted(fields.starts, chosen, side="right") - 1
-        return [self.attributes[attribute] for attribute in np.unique(attributes).tolist()]
+        return [attribute_of(self.attributes[attribute]) for attribute in np.unique(attributes).tolist()]
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         """All matches; `best` is of no use to it."""
