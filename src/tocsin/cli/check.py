@@ -10,14 +10,18 @@ from typing import Final
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
 from tocsin.cli.sampling import add_sample, sampled
+from tocsin.columns.events.batch import Wanted
 from tocsin.engine.loading import read_part
+from tocsin.engine.notices import notices, seen_in
 from tocsin.errors import ExpressionError, InvalidInput
+from tocsin.index import Part
 from tocsin.kernels.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.model.expression import attributes
 from tocsin.planner import choose
 from tocsin.segment import Segment, assemble
 
+_MOST_SHOWN: Final = 20
 UNPLACED: Final = "placed: not shown, for kernels would be compiled first; `tocsin warm` does that"
 
 
@@ -63,7 +67,18 @@ def _check_file(given: argparse.Namespace) -> int:
         _print_places(assemble(part, plan))
     elif len(part):
         print(UNPLACED)
+    _print_notices(given, part)
     return 1 if rejects else 0
+
+
+def _print_notices(given: argparse.Namespace, part: Part) -> None:
+    """What is asked that cannot be or, with a sample, that no event of it has."""
+    seen = seen_in(given.sample, Wanted(part.compiled.attributes)) if given.sample is not None else None
+    found = notices([(part, None)], seen)
+    for notice in found[:_MOST_SHOWN]:
+        print(f"warning: {notice}")
+    if len(found) > _MOST_SHOWN:
+        print(f"... and {len(found) - _MOST_SHOWN:,} more warnings")
 
 
 def _print_places(segment: Segment) -> None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
+from typing import Final
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
+from tocsin.engine.notices import Noticing, Seen
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Ranking, Relaxed, Top
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.files import STANDARD
 from tocsin.segment import Snapshots
+
+_FEW: Final = 100_000
+_MOST_SHOWN: Final = 3
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -55,24 +60,38 @@ def run(given: argparse.Namespace) -> int:
                 given.subscriptions, given.index, strict=given.strict, progress=bar.update
             )
         log.add("subscription", rejects)
-        served = _match(given, subscriptions, stats, log)
+        seen = Seen()
+        served = _match(given, subscriptions, stats, log, seen)
         rate = stats.events / stats.seconds if stats.seconds else 0.0
         print(
             f"{counted(stats.matches, 'match')} of {counted(stats.events, 'event')} and "
             f"{counted(stats.subscriptions, 'subscription')}, {log.count:,} rejected; {rate:,.0f} events/s",
             file=sys.stderr,
         )
+        _print_notices(subscriptions, stats, seen)
     log.require("subscription", len(subscriptions))
     log.require("event", served)
     return 1 if log.count else 0
 
 
-def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog) -> int:
+def _print_notices(subscriptions: Snapshots, stats: Stats, seen: Seen) -> None:
+    """What is asked that no event has; of many subscriptions only where nothing matched, for it takes time."""
+    if stats.matches and len(subscriptions) > _FEW:
+        return
+    found = Noticing(subscriptions, seen)()
+    for notice in found[:_MOST_SHOWN]:
+        print(f"warning: {notice}", file=sys.stderr)
+    if len(found) > _MOST_SHOWN:
+        more = len(found) - _MOST_SHOWN
+        print(f"... and {counted(more, 'more warning')}; `tocsin check --sample EVENTS` shows them", file=sys.stderr)
+
+
+def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog, seen: Seen) -> int:
     """Write all matches; how many events were answered."""
     request = Request(_ranking(given), given.lists, given.strict, _schema(given.schema), given.threads, given.delimiter)
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
-    parts = match_chunks(subscriptions, given.events, request, stats)
+    parts = match_chunks(subscriptions, given.events, request, stats, seen)
     with open_writer(given.out) as writer, ShareBar("matching") as bar:
         writer.write(empty_table(subscriptions, request))
         served = 0

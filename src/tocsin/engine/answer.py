@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from tocsin.errors import MissingExtra
+from tocsin.model.notice import Notice
 from tocsin.model.subscription import Reject, told
 
 
@@ -53,6 +56,20 @@ class Answer:
     subscription_errors: list[Reject]
     stats: Stats
     complete: bool = True
+    noticing: Callable[[], list[Notice]] = field(default=list, repr=False, compare=False)
+
+    @property
+    def warnings(self) -> list[Notice]:
+        """What subscriptions ask that none of these events had, or that none can have; empty where all is well.
+
+        An attribute that no event has (and the one that was perhaps meant), a type that no value had, what can never be
+        true and what always is. Made when it is asked for. Cost: linear in the subscriptions.
+        """
+        return self.noticing()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        noticing: Callable[[], list[Notice]] = partial(list, self.warnings)
+        return Answer, (self.table, self.event_errors, self.subscription_errors, self.stats, self.complete, noticing)
 
     @property
     def errors(self) -> list[Reject]:

@@ -18,6 +18,7 @@ from tocsin.engine.loading import checked_rejects, collect
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
+from tocsin.engine.notices import notices, seen_in
 from tocsin.engine.saving import open_sources, save_sources
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
@@ -25,6 +26,7 @@ from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Plan, Statistics, find_index
 from tocsin.language import Explanation, Templates
 from tocsin.language.stored import stored_payload
+from tocsin.model.notice import Notice
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
 from tocsin.planner import choose
@@ -187,6 +189,17 @@ class Engine:
         request = Request(ranking, lists, strict, schema, threads, delimiter)
         with self._store.reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [], progress)
+
+    def warnings(
+        self, events: Any = None, *, schema: Mapping[str, Any] | None = None, delimiter: str | None = None
+    ) -> list[Notice]:
+        """What the subscriptions ask that none of some events has, or that none can have; those that most ask first.
+
+        A sample of the events will do, a few thousand; without one, what the subscriptions alone tell. Cost: linear.
+        """
+        with self._store.reading() as snapshots:
+            seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter)
+            return notices([(one.part(), one.alive) for one in snapshots if len(one)], seen)
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any]) -> Explanation:
         """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`.

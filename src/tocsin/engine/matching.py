@@ -11,20 +11,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch, Wanted
-from tocsin.columns.events.json_lines import encode_lines
-from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.events.readings import with_readings, without_readings
-from tocsin.columns.events.sparse import encode_sparse
-from tocsin.columns.events.tables import encode_table
+from tocsin.columns.events.batch import EventBatch
 from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.loading import load_segments, raise_first, require_some
-from tocsin.engine.schemas import with_schema
+from tocsin.engine.notices import Noticing, Seen
 from tocsin.engine.threads import in_order, workers
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
-from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines, read_events
+from tocsin.records import Chunk, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
 from tocsin.segment import Snapshots
 
@@ -106,8 +102,8 @@ def answer_of(
 
     `require_one` raises `RecordError` where no event could be read.
     """
-    parts = []
-    for part in match_chunks(snapshots, events, request, stats):
+    parts, seen = [], Seen()
+    for part in match_chunks(snapshots, events, request, stats, seen):
         parts.append(part)
         if progress is not None:
             progress(part.done)
@@ -115,18 +111,20 @@ def answer_of(
     if require_one:
         require_some(sum(part.served for part in parts), refused, "event")
     table = pa.concat_tables([empty_table(snapshots, request), *(part.table for part in parts)])
-    return Answer(table, refused, rejects, stats)
+    return Answer(table, refused, rejects, stats, noticing=Noticing(snapshots, seen))
 
 
-def match_chunks(snapshots: Snapshots, events: Any, request: Request, stats: Stats) -> Iterator[Matched]:
-    """Match a source piece by piece, adding to `stats` as it goes."""
+def match_chunks(
+    snapshots: Snapshots, events: Any, request: Request, stats: Stats, seen: Seen | None = None
+) -> Iterator[Matched]:
+    """Match a source piece by piece, adding to `stats` and to what is `seen` as it goes."""
     stats.subscriptions = len(snapshots)
     begun = time.perf_counter()
     chunks = read_events(events, snapshots.wanted.inside, request.schema, delimiter=request.delimiter)
     cut = _timed(pieces(chunks, lambda: _piece_size(request, stats)), stats)
 
     def answered(chunk: Chunk) -> Matched:
-        return _match_piece(snapshots, chunk, request)
+        return _match_piece(snapshots, chunk, request, seen)
 
     for part in in_order(cut, answered, workers(request.threads), lambda chunk: chunk.done is None):
         if request.strict and part.rejects:
@@ -149,12 +147,14 @@ def _timed(chunks: Iterator[Chunk], stats: Stats) -> Iterator[Chunk]:
         yield chunk
 
 
-def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request) -> Matched:
+def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, seen: Seen | None) -> Matched:
     """Encode and match a piece of the events. Many threads may do so."""
     stats = Stats()
     clock = time.perf_counter()
     batches, refused = encode_chunk(chunk, snapshots.wanted, request.schema)
     rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
+    if seen is not None:
+        seen.add(chunk, batches)
     clock = _lap(stats, "encode", clock)
     table = _match_batches(snapshots, batches, request, stats)
     served = np.concatenate([batch.rows for batch in batches])
@@ -178,29 +178,6 @@ _FIRST_PIECE: Final = 256
 _SMALLEST_PIECE: Final = 64
 _SHARED_PIECE: Final = 4096
 """Where threads share the events: so few that a short source keeps them all busy."""
-
-
-def encode_chunk(
-    chunk: Chunk, wanted: Wanted, schema: Mapping[str, Any] | None = None
-) -> tuple[list[EventBatch], list[Reject]]:
-    """A chunk of records as batches with distinct rows, and the records that could not be read."""
-    batches, rejects = _encoded(chunk, wanted)
-    if not schema:
-        return batches, rejects
-    return [with_readings(with_schema(without_readings(batch), schema), wanted) for batch in batches], rejects
-
-
-def _encoded(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
-    if isinstance(chunk, TableChunk):
-        return [encode_table(chunk.table, wanted, chunk.rows, chunk.misfits)], chunk.rejects
-    if isinstance(chunk, SparseChunk):
-        return [encode_sparse(chunk.names, chunk.values, chunk.rows, wanted)], []
-    if isinstance(chunk, ObjectChunk):
-        return [encode_objects(chunk.records, wanted)], chunk.rejects
-    plain, left = encode_lines(chunk.text, chunk.starts, chunk.stops, chunk.rows, wanted)
-    parsed = parse_lines(chunk, left.tolist())
-    batches = [plain, encode_objects(parsed.records, wanted)] if parsed.records else [plain]
-    return batches, parsed.rejects
 
 
 def _match_batches(snapshots: Snapshots, batches: list[EventBatch], request: Request, stats: Stats) -> pa.Table:

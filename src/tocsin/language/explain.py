@@ -12,6 +12,7 @@ from typing import Final
 
 from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.evaluate import values_of_parts
+from tocsin.language.nearest import nearest
 from tocsin.language.needs import needed_for
 from tocsin.language.truths import EITHER, Truth, negation_of, truth_of
 from tocsin.model.expression import And, Expression, IsNull, Not, Or, attributes
@@ -129,7 +130,8 @@ class _Findings:
     def _value_shown(self, node: Expression, name: str, truth: bool | None) -> str:
         value, shown = self._values.get(name), name_text(name)
         if value is None:
-            return f"{shown} is absent"
+            near = None if truth else nearest(name, self._values)
+            return f"{shown} is absent" + (f"; did you mean {name_text(near)}?" if near else "")
         if value is UNTYPED:
             return f"{shown} is present, of no type"
         asks_the_type = truth is None and not isinstance(node, IsNull)

@@ -1,0 +1,39 @@
+"""How does a chunk of any kind become batches of events?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.json_lines import encode_lines
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.readings import with_readings, without_readings
+from tocsin.columns.events.sparse import encode_sparse
+from tocsin.columns.events.tables import encode_table
+from tocsin.engine.schemas import with_schema
+from tocsin.model.subscription import Reject
+from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines
+
+
+def encode_chunk(
+    chunk: Chunk, wanted: Wanted, schema: Mapping[str, Any] | None = None
+) -> tuple[list[EventBatch], list[Reject]]:
+    """A chunk of records as batches with distinct rows, and the records that could not be read."""
+    batches, rejects = _encoded(chunk, wanted)
+    if not schema:
+        return batches, rejects
+    return [with_readings(with_schema(without_readings(batch), schema), wanted) for batch in batches], rejects
+
+
+def _encoded(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
+    if isinstance(chunk, TableChunk):
+        return [encode_table(chunk.table, wanted, chunk.rows, chunk.misfits)], chunk.rejects
+    if isinstance(chunk, SparseChunk):
+        return [encode_sparse(chunk.names, chunk.values, chunk.rows, wanted)], []
+    if isinstance(chunk, ObjectChunk):
+        return [encode_objects(chunk.records, wanted)], chunk.rejects
+    plain, left = encode_lines(chunk.text, chunk.starts, chunk.stops, chunk.rows, wanted)
+    parsed = parse_lines(chunk, left.tolist())
+    batches = [plain, encode_objects(parsed.records, wanted)] if parsed.records else [plain]
+    return batches, parsed.rejects

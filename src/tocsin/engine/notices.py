@@ -1,0 +1,307 @@
+"""What do subscriptions ask that no event has? Told by condition, so that a million of one mistake is one notice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.expressions.asking import asked, literals
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.constants import contradictory, empty_ranges, unfolded
+from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.engine.encoding import encode_chunk
+from tocsin.index import Part
+from tocsin.index.alive import Alive, are_alive
+from tocsin.kernels import codes
+from tocsin.kernels.reading.seen import note_types
+from tocsin.language import constant_text, name_text, to_text
+from tocsin.language.nearest import nearest
+from tocsin.language.stored import stored_expression
+from tocsin.model.expression import And, Attribute, Constant, Expression, Not, Or, attributes, walk
+from tocsin.model.notice import Notice
+from tocsin.model.readings import attribute_of
+from tocsin.model.values import Instant
+from tocsin.records import Chunk, read_events
+from tocsin.segment import Snapshot
+
+_WORDS: Final = {
+    codes.NUMBER: "a number",
+    codes.STRING: "a text",
+    codes.BOOLEAN: "a boolean",
+    codes.INSTANT: "an instant",
+    codes.LIST: "a list",
+    codes.GEOMETRY: "a geometry",
+    codes.UNTYPED: "of no type",
+}
+_LONGEST: Final = 100
+_FIRST: Final = 256
+_MOST_DEAD: Final = 10_000
+
+
+class Seen:
+    """The attributes that events had, with which types. Many threads may add."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.types: dict[str, int] = {}  # a bit for each type, by attribute, or reading
+        self.first: Chunk | None = None  # some of the events, for the names of attributes that nobody asks for
+        self._lock = threading.Lock()
+        self._pending: tuple[list[str], NDArray[np.uint32]] = [], np.empty(0, np.uint32)
+
+    def add(self, chunk: Chunk, batches: Iterable[EventBatch]) -> None:
+        """Take note of a chunk, and of the batches that became of it. Cost: a nanosecond a value."""
+        if self.first is None and len(chunk):
+            self.first = chunk.part(0, min(len(chunk), _FIRST))
+        for batch in batches:
+            self._add(batch)
+
+    def _add(self, batch: EventBatch) -> None:
+        own = np.zeros(len(batch.attributes), np.uint32)
+        note_types(batch.arrays.attributes, batch.arrays.types, own)
+        with self._lock:
+            self.events += len(batch)
+            names, before = self._pending
+            if names is batch.attributes and len(before) == len(own):
+                before |= own
+            else:
+                self._fold()
+                self._pending = batch.attributes, own
+
+    def _fold(self) -> None:
+        names, found = self._pending
+        for number in np.flatnonzero(found).tolist():
+            self.types[names[number]] = self.types.get(names[number], 0) | int(found[number])
+        self._pending = [], np.empty(0, np.uint32)
+
+    def finish(self) -> None:
+        """Have `types` tell of all batches."""
+        with self._lock:
+            self._fold()
+
+    def names(self) -> list[str]:
+        """The attributes that events had, those that nobody asks for as far as the first events tell."""
+        found = set(map(attribute_of, self.types))
+        if self.first is not None:
+            found.update(name for batch in encode_chunk(self.first, Wanted(None))[0] for name in batch.attributes)
+        return sorted(found)
+
+
+def seen_in(events: Any, wanted: Wanted, schema: Mapping[str, Any] | None = None, delimiter: str | None = None) -> Seen:
+    """What a source of events has of the wanted attributes."""
+    seen = Seen()
+    for chunk in read_events(events, wanted.inside, schema, delimiter=delimiter):
+        seen.add(chunk, encode_chunk(chunk, wanted, schema)[0])
+    return seen
+
+
+class Noticing:
+    """What it takes to tell of the conditions of an answer's subscriptions, when somebody asks."""
+
+    def __init__(self, sources: Iterable[Snapshot], seen: Seen) -> None:
+        self._sources = [one for one in sources if len(one)]
+        self._seen = seen
+
+    def __call__(self) -> list[Notice]:
+        return notices([(one.part(), one.alive) for one in self._sources], self._seen)
+
+
+class _Reason(NamedTuple):
+    """Why a condition is worth a notice, and which one it is."""
+
+    attribute: str  # empty for none
+    text: str
+    constant: type | None = None  # the type of the constants that the condition has
+    is_whole: bool = False  # whether all conditions on the attribute are meant together
+
+
+def notices(sources: Iterable[tuple[Part, Alive]], seen: Seen | None) -> list[Notice]:
+    """What subscriptions that are alive ask that no event had, or that none can have; those that most ask first.
+
+    Without events, what can be told of the subscriptions alone. Cost: linear in the subscriptions.
+    """
+    if seen is not None:
+        seen.finish()
+    merged: dict[tuple[str, str], Notice] = {}
+    for part, counts in (whole for source in sources for whole in _told_whole(*source)):
+        for notice in _of_part(part, counts, seen if seen is not None and seen.events else None):
+            key = notice.attribute, notice.reason
+            before = merged.get(key)
+            count = notice.subscriptions + (0 if before is None else before.subscriptions)
+            merged[key] = (before or notice)._replace(subscriptions=count)
+    return sorted(merged.values(), key=lambda notice: -notice.subscriptions)
+
+
+def _told_whole(part: Part, alive: Alive) -> Iterator[tuple[Part, NDArray[np.bool_]]]:
+    """The subscriptions, with who of them counts; then those of which an index keeps only that they match nothing.
+
+    These are compiled again, from their texts.
+    """
+    counts = np.ones(len(part), bool) if alive is None else are_alive(alive, np.arange(len(part)))
+    arrays = part.compiled.arrays
+    alone = np.flatnonzero(np.diff(arrays.program_starts) == 1)
+    leaves = arrays.program[arrays.program_starts[alone]] >> 1
+    dead = alone[arrays.leaf_kinds[leaves] == codes.FALSE_LEAF]
+    dead = dead[counts[dead]][:_MOST_DEAD]
+    counts[dead] = False
+    yield part, counts
+    if len(dead):
+        trees = [stored_expression(part.sources[number].as_py()) for number in dead.tolist()]
+        yield replace(part.only(dead), compiled=compile_expressions(trees)), np.ones(len(dead), bool)
+
+
+def _of_part(part: Part, counts: NDArray[np.bool_], seen: Seen | None) -> list[Notice]:
+    compiled = part.compiled
+    asking, reasons = literals(compiled), _Reasons(compiled)
+    if seen is not None:
+        reasons.add_types(seen)
+    reasons.add_constants()
+    which = reasons.of_leaves[asking.leaves, asking.negated.astype(np.int64)]
+    apart, on = contradictory(compiled, asking)
+    extra = [reasons.number(_exclusion(compiled.attributes[attribute])) for attribute in on.tolist()]
+    owners = np.concatenate([asking.owners[which >= 0], apart])
+    which = np.concatenate([which[which >= 0], np.array(extra, np.int64)])
+    pairs = np.unique(np.stack([which, owners])[:, counts[owners]], axis=1)
+    numbers, firsts, askers = np.unique(pairs[0], return_index=True, return_counts=True)
+    return [
+        _notice(part, reasons.all[number], int(count), int(pairs[1, first]))
+        for number, first, count in zip(numbers.tolist(), firsts, askers, strict=True)
+    ]
+
+
+def _exclusion(name: str) -> _Reason:
+    return _Reason(attribute_of(name), "no value fulfils all of this", is_whole=True)
+
+
+class _Reasons:
+    """The reasons for which leaves of compiled expressions are worth a notice."""
+
+    def __init__(self, compiled: CompiledExpressions) -> None:
+        self.all: list[_Reason] = []
+        self.of_leaves = np.full((len(compiled.arrays.leaf_kinds), 2), -1, np.int64)  # as they are, and negated
+        self._compiled = compiled
+        self._numbers: dict[_Reason, int] = {}
+
+    def number(self, reason: _Reason) -> int:
+        number = self._numbers.setdefault(reason, len(self.all))
+        if number == len(self.all):
+            self.all.append(reason)
+        return number
+
+    def add_types(self, seen: Seen) -> None:
+        """Attributes that no event had, and those that had other types only."""
+        names, arrays = self._compiled.attributes, self._compiled.arrays
+        asks = asked(self._compiled)
+        found = np.array([seen.types.get(name, 0) for name in names], np.uint32)
+        known = seen.names()
+        missed = np.flatnonzero(found[asks.attributes] & asks.types == 0)
+        compares = arrays.leaf_kinds[asks.leaves[missed]] == codes.COMPARE
+        pairs = np.stack([asks.attributes[missed], asks.types[missed], compares]).astype(np.int64)
+        distinct, which = np.unique(pairs, axis=1, return_inverse=True)
+        numbers = np.array(
+            [
+                self.number(_missing(names[attribute], types, seen.types, known, is_compared=bool(compared)))
+                for attribute, types, compared in distinct.T.tolist()
+            ],
+            np.int64,
+        )
+        self.of_leaves[asks.leaves[missed]] = numbers[which.reshape(-1)][:, None]
+        nulls = np.flatnonzero(arrays.leaf_kinds == codes.IS_NULL)
+        for leaf in nulls[found[arrays.leaf_attributes[nulls]] == 0].tolist():
+            name = names[arrays.leaf_attributes[leaf]]
+            self.of_leaves[leaf, 0] = self.number(_Reason(name, f"always true: no event has {name_text(name)}"))
+
+    def add_constants(self) -> None:
+        """What holds, or does not, whatever comes."""
+        names, arrays = self._compiled.attributes, self._compiled.arrays
+        for leaf in np.flatnonzero(empty_ranges(self._compiled)).tolist():
+            name = attribute_of(names[arrays.leaf_attributes[leaf]])
+            self.of_leaves[leaf, 0] = self.number(_Reason(name, "no value lies within"))
+        for leaf, (text, folded) in unfolded(self._compiled).items():
+            reason = f"folded text is never {constant_text(text)}, which folds to {constant_text(folded)}: fold it, too"
+            self.of_leaves[leaf] = self.number(_Reason(names[arrays.leaf_attributes[leaf]], reason, str))
+        for kind, as_it_is, negated in _CONSTANT:
+            for leaf in np.flatnonzero(arrays.leaf_kinds == kind).tolist():
+                self.of_leaves[leaf] = self.number(_Reason("", as_it_is)), self.number(_Reason("", negated))
+
+
+_CONSTANT: Final = (
+    (codes.TRUE_LEAF, "always true", "never true"),
+    (codes.FALSE_LEAF, "never true", "always true"),
+    (codes.UNKNOWN_LEAF, "neither true nor false of any event", "neither true nor false of any event"),
+)
+
+
+def _missing(name: str, types: int, seen: Mapping[str, int], known: Sequence[str], *, is_compared: bool) -> _Reason:
+    """Why nothing fulfils what is asked of an attribute, or its reading."""
+    attribute = attribute_of(name)
+    shown, own = name_text(attribute), seen.get(attribute, 0)
+    if not own:
+        near = nearest(attribute, known)
+        advice = f"; did you mean {name_text(near)}?" if near else ""
+        if is_compared and not near:
+            advice = f"; a text stands in single quotes: {constant_text(attribute)}"
+        return _Reason(attribute, f"no event has {shown}{advice}")
+    kind = codes.GEOMETRY if types >> codes.GEOMETRY & 1 else (types & -types).bit_length() - 1
+    came = " or ".join(word for code, word in _WORDS.items() if own >> code & 1) or "a range"
+    return _Reason(
+        attribute,
+        f"every {shown} that came is {came}, never {_WORDS[kind]}{_advice(attribute, kind, own)}",
+        _CONSTANTS.get(kind),
+    )
+
+
+def _advice(attribute: str, kind: int, came: int) -> str:
+    if came == 1 << codes.LIST and kind <= codes.INSTANT:
+        return "; A_CONTAINS and A_OVERLAPS look into lists"
+    if came == 1 << codes.STRING and kind in (codes.NUMBER, codes.BOOLEAN):
+        return f"; a schema can say what its texts are: {{{attribute!r}: {_SCHEMA[kind]!r}}}"
+    if came == 1 << codes.STRING and kind == codes.INSTANT:
+        return "; 2024-06-01T08:15:00Z is read as one"
+    return ""
+
+
+_SCHEMA: Final = {codes.NUMBER: "number", codes.BOOLEAN: "boolean"}
+_CONSTANTS: Final = {codes.NUMBER: float, codes.STRING: str, codes.BOOLEAN: bool, codes.INSTANT: Instant}
+
+
+def _notice(part: Part, reason: _Reason, count: int, owner: int) -> Notice:
+    tree = stored_expression(part.sources[owner].as_py())
+    chosen = [node for node in _predicates(tree) if _is_about(node, reason)] or [tree]
+    text = " AND ".join(map(to_text, chosen if reason.is_whole else chosen[:1]))
+    shown = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return Notice(reason.attribute, shown, reason.text, count, part.ids[owner].as_py())
+
+
+def _is_about(node: Expression, reason: _Reason) -> bool:
+    if not reason.attribute:
+        return not attributes(node)
+    constants = (one.value for one in walk(node) if isinstance(one, Constant))
+    return reason.attribute in attributes(node) and (
+        reason.constant is None or any(isinstance(value, reason.constant) for value in constants) or _is_bare(node)
+    )
+
+
+def _is_bare(node: Expression) -> bool:
+    """Whether a predicate is an attribute alone, which is asked to be TRUE."""
+    return isinstance(node.operand if isinstance(node, Not) else node, Attribute)
+
+
+def _predicates(tree: Expression) -> list[Expression]:
+    """The predicates of a tree, from left to right, with NOT where they are negated."""
+    found: list[Expression] = []
+    stack = [(tree, False)]
+    while stack:
+        node, is_negated = stack.pop()
+        if isinstance(node, Not):
+            stack.append((node.operand, not is_negated))
+        elif isinstance(node, And | Or):
+            stack.extend((child, is_negated) for child in reversed(node.children()))
+        else:
+            found.append(Not(node) if is_negated else node)
+    return found

@@ -1,0 +1,150 @@
+"""A condition that meets nothing is told of, with what was meant; one that meets something is not."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tocsin
+from tests.naive.flatten import flatten
+from tests.naive.truth import truth
+from tests.strategies.conditions import expressions
+from tests.strategies.events import json_events
+from tocsin.cli.main import main
+from tocsin.language import parse, to_text
+
+EVENTS = [
+    {"price": 5, "city": "paris", "tags": ["x"], "gold": None, "ts": "yesterday", "number": "7", "ok": True},
+    {"price": 6.5, "city": "oslo", "tags": ["y"], "ts": "2024", "number": "8", "ok": False},
+]
+ASKED = [
+    ("prcie < 5", "no event has prcie; did you mean price?"),
+    ("Price < 5", "no event has Price; did you mean price?"),
+    ("unheard = 5", "no event has unheard"),
+    ('city = "oslo"', "no event has oslo; a text stands in single quotes: 'oslo'"),
+    ("price = '5'", "every price that came is a number, never a text"),
+    ("number = 7", "every number that came is a text, never a number; a schema can say what its texts are: "),
+    ("ts > DATE('2024-01-01')", "every ts that came is a text, never an instant; 2024-06-01T08:15:00Z is read as one"),
+    ("tags = 'x'", "every tags that came is a list, never a text; A_CONTAINS and A_OVERLAPS look into lists"),
+    ("A_CONTAINS(city, ('oslo'))", "every city that came is a text, never a list"),
+    ("S_INTERSECTS(city, POINT(1 2))", "every city that came is a text, never a geometry"),
+    ("CASEI(city) = 'PARIS'", "folded text is never 'PARIS', which folds to 'paris': fold it, too"),
+    ("CASEI(city) LIKE 'P%'", "folded text is never 'P%', which folds to 'p%': fold it, too"),
+    ("CASEI(city) IN ('oslo', 'Rome')", "folded text is never 'Rome', which folds to 'rome': fold it, too"),
+    ("price BETWEEN 9 AND 3", "no value lies within"),
+    ("price > 6 AND price < 6", "no value fulfils all of this"),
+    ("1 = 2", "never true"),
+    ("TRUE", "always true"),
+    ("unheard IS NULL", "always true: no event has unheard"),
+    ("unheard IS NOT NULL", "no event has unheard"),
+    ("price + unheard > 3", "no event has unheard"),
+    ("(unheard > 1) = (price > 2)", "no event has unheard"),
+    ("city LIKE 'o%' AND NOT (prcie > 4)", "no event has prcie; did you mean price?"),
+]
+FINE = [
+    "price > 5 AND price < 6",
+    "price < 4 OR price > 9",
+    "price <> 6",
+    "CASEI(city) = CASEI('PARIS')",
+    "ok AND city IN ('a', 'b')",
+    "A_OVERLAPS(tags, ('q', 5))",
+    "gold IS NULL OR price IS NULL",
+    "price + 1 > 3",
+    "city = 'Rome' AND city LIKE '%e'",
+]
+
+
+@pytest.mark.parametrize(("where", "reason"), ASKED)
+def test_what_meets_nothing_is_told(where: str, reason: str) -> None:
+    """By `match`, by an engine before and after it merges; dicts, JSON lines."""
+    lines = "".join(json.dumps(event) + "\n" for event in EVENTS).encode()
+    engine = tocsin.Engine()
+    engine.subscribe("s", where)
+
+    for told in (tocsin.match([{"id": "s", "where": where}], EVENTS).warnings, engine.warnings(lines)):
+        assert len(told) == 1
+        assert told[0].reason.startswith(reason)
+        assert (told[0].subscriptions, told[0].example) == (1, "s")
+        assert told[0].condition in to_text(parse(where))
+    before = engine.warnings(EVENTS)
+    engine.merge()
+    assert engine.warnings(EVENTS) == before
+
+
+@pytest.mark.parametrize("where", FINE)
+def test_what_can_be_is_not_told(where: str) -> None:
+    """It holds of none of the events, perhaps, but could."""
+    events = [*EVENTS, {"gold": 1}]
+
+    assert tocsin.match([{"id": "s", "where": where}], events).warnings == []
+
+
+def test_one_mistake_of_many_is_one_notice() -> None:
+    """With how many ask it, the most first; subscriptions that are gone do not count."""
+    engine = tocsin.Engine()
+    engine.subscribe_many([{"id": n, "where": f"prcie < {n}"} for n in range(50)])
+    engine.subscribe_many([{"id": n, "where": f"color = '{n}'"} for n in range(50, 60)])
+    engine.unsubscribe(0)
+
+    told = engine.match_batch(EVENTS).warnings
+
+    assert [(notice.attribute, notice.subscriptions) for notice in told] == [("prcie", 49), ("color", 10)]
+    assert str(told[0]) == "prcie < 1 (subscription 1 and 48 more): no event has prcie; did you mean price?"
+    assert [notice.reason for notice in engine.warnings()] == []
+
+
+def test_notices_travel_with_a_pickled_answer() -> None:
+    answer = tocsin.match([{"id": "s", "where": "prcie < 5"}], EVENTS)
+
+    assert pickle.loads(pickle.dumps(answer)).warnings == answer.warnings
+    assert len(answer.warnings) == 1
+
+
+def test_the_command_line_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """`check --sample` all of it, `match` the first few."""
+    monkeypatch.chdir(tmp_path)
+    records = [{"id": str(n), "where": where} for n, (where, _) in enumerate(ASKED)]
+    Path("s.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    Path("e.jsonl").write_text("".join(json.dumps(event) + "\n" for event in EVENTS))
+
+    assert main(["check", "s.jsonl", "--sample", "e.jsonl"]) == 0
+    shown = capsys.readouterr().out
+    assert "warning: prcie < 5 (subscription 0 and 1 more): no event has prcie; did you mean price?" in shown
+    assert shown.count("warning: ") >= 15
+
+    assert main(["check", "s.jsonl"]) == 0
+    assert capsys.readouterr().out.count("warning: ") == 7
+
+    assert main(["match", "s.jsonl", "e.jsonl", "--out", "out.jsonl"]) == 0
+    shown = capsys.readouterr().err
+    assert shown.count("warning: ") == 3
+    assert "more warnings; `tocsin check --sample EVENTS` shows them" in shown
+
+
+def test_explain_names_the_attribute_that_was_meant() -> None:
+    told = str(tocsin.explain("prcie < 5", EVENTS[0]))
+
+    assert "prcie is absent; did you mean price?" in told
+    assert "did you mean" not in str(tocsin.explain("prcie IS NULL", EVENTS[0]))
+
+
+@given(st.lists(expressions(max_depth=3), min_size=1, max_size=4), st.lists(json_events(), min_size=1, max_size=6))
+def test_what_is_told_is_true(trees: list[Any], events: list[dict[str, Any]]) -> None:
+    """Of no event is a condition TRUE of which that is said, of all one that is said to be always true."""
+    records = [{"id": n, "where": to_text(tree)} for n, tree in enumerate(trees)]
+    values = [flatten(event)[0] for event in events]
+
+    for notice in tocsin.match(records, events).warnings:
+        if notice.condition.endswith("..."):
+            continue
+        truths = [truth(parse(notice.condition), value) for value in values]
+        if notice.reason.startswith("always true"):
+            assert all(one is True for one in truths), notice
+        else:
+            assert not any(one is True for one in truths), notice
