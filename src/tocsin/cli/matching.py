@@ -46,6 +46,12 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument(
         "--delimiter", metavar="CHARACTER", help="what parts the fields of a CSV of events (default: recognised)"
     )
+    parser.add_argument(
+        "--points",
+        default="",
+        metavar="NAME=X:Y,...",
+        help="attributes that are points, made of two others: location=lon:lat",
+    )
     parser.set_defaults(run=run)
 
 
@@ -88,7 +94,8 @@ def _print_notices(subscriptions: Snapshots, stats: Stats, seen: Seen) -> None:
 
 def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog, seen: Seen) -> int:
     """Write all matches; how many events were answered."""
-    request = Request(_ranking(given), given.lists, given.strict, _schema(given.schema), given.threads, given.delimiter)
+    schema, points = _schema(given.schema), _points(given.points)
+    request = Request(_ranking(given), given.lists, given.strict, schema, given.threads, given.delimiter, points)
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
     parts = match_chunks(subscriptions, given.events, request, stats, seen)
@@ -118,3 +125,15 @@ def _schema(text: str) -> dict[str, str]:
             raise InvalidInput(f"--schema: {item!r} is no COLUMN:TYPE; the types are {', '.join(COLUMN_TYPES)}")
         schema[name] = kind
     return schema
+
+
+def _points(text: str) -> dict[str, tuple[str, str]]:
+    """`location=lon:lat` as a mapping."""
+    points: dict[str, tuple[str, str]] = {}
+    for item in filter(None, text.split(",")):
+        name, equals, pair = item.partition("=")
+        x, colon, y = pair.partition(":")
+        if not (name and equals and x and colon and y):
+            raise InvalidInput(f"--points: {item!r} is no NAME=X:Y; write location=lon:lat")
+        points[name] = x, y
+    return points

@@ -11,19 +11,22 @@ from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.readings import with_readings, without_readings
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
+from tocsin.engine.points import Points, with_points
 from tocsin.engine.schemas import with_schema
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines
 
 
 def encode_chunk(
-    chunk: Chunk, wanted: Wanted, schema: Mapping[str, Any] | None = None
+    chunk: Chunk, wanted: Wanted, schema: Mapping[str, Any] | None = None, points: Points | None = None
 ) -> tuple[list[EventBatch], list[Reject]]:
     """A chunk of records as batches with distinct rows, and the records that could not be read."""
     batches, rejects = _encoded(chunk, wanted)
-    if not schema:
-        return batches, rejects
-    return [with_readings(with_schema(without_readings(batch), schema), wanted) for batch in batches], rejects
+    if schema:
+        batches = [with_readings(with_schema(without_readings(batch), schema), wanted) for batch in batches]
+    if points:
+        batches = [with_points(batch, wanted, points) for batch in batches]
+    return batches, rejects
 
 
 def _encoded(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:

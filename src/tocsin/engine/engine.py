@@ -19,6 +19,7 @@ from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
 from tocsin.engine.notices import notices, seen_in
+from tocsin.engine.points import Points
 from tocsin.engine.saving import open_sources, save_sources
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
@@ -180,13 +181,14 @@ class Engine:
         threads: int | None = None,
         progress: Callable[[float | None], None] | None = None,
         delimiter: str | None = None,
+        points: Points | None = None,
     ) -> Answer:
         """The matches of a source of events, as `tocsin.match` gives them. All see one state of the subscriptions.
 
         Where all events are bad it gives their errors alone. `progress` is called with the share of the events that is
         answered, None where their number is not known.
         """
-        request = Request(ranking, lists, strict, schema, threads, delimiter)
+        request = Request(ranking, lists, strict, schema, threads, delimiter, points or {})
         with self._store.reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [], progress)
 

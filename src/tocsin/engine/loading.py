@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tocsin.errors import RecordError
+from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Part, Plan
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject
 from tocsin.planner import choose
-from tocsin.records import read_subscriptions
-from tocsin.segment import Segment, SegmentBuilder, Snapshots, assemble, open_index
+from tocsin.records import files_of, read_subscriptions
+from tocsin.segment import MANIFEST, Segment, SegmentBuilder, Snapshots, assemble, open_index
 
 Progress = Callable[[float | None], None]
 
@@ -26,10 +26,18 @@ def load_segments(
     `strict` raises `RecordError` at the first bad one instead.
     """
     plan = choose(index)
-    if isinstance(source, str | Path) and os.path.isdir(source):  # noqa: PTH112  (False for what is no path at all)
+    if isinstance(source, str | Path) and os.path.isdir(source) and _is_index(Path(source)):  # noqa: PTH112
         return open_index(source), []
     segment, rejects = build_from(source, plan, strict=strict, progress=progress)
     return Snapshots.of([segment]), rejects
+
+
+def _is_index(folder: Path) -> bool:
+    """Whether a folder is to be opened: as an index, or because nothing in it could be read as subscriptions."""
+    try:
+        return (folder / MANIFEST).exists() or not files_of(folder)
+    except InvalidInput:
+        return True
 
 
 def build_from(

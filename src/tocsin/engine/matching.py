@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.loading import load_segments, raise_first, require_some
 from tocsin.engine.notices import Noticing, Seen
+from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.engine.threads import in_order, workers
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
@@ -35,11 +36,13 @@ class Request:
     schema: Mapping[str, Any] | None = None  # types of attributes
     threads: int | None = None  # None: as many as there are cores
     delimiter: str | None = None  # what parts the fields of a CSV; recognised where None
+    points: Points = field(default_factory=dict)  # attributes that are made of two others
     piece_matches: int = 2_000_000
 
     def __post_init__(self) -> None:
         question_of(self.ranking)  # which refuses what is none
         workers(self.threads)
+        checked_points(self.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +68,26 @@ def match(
     threads: int | None = None,
     progress: Callable[[float | None], None] | None = None,
     delimiter: str | None = None,
+    points: Points | None = None,
 ) -> Answer:
     """Match events against subscriptions in one call, nothing kept.
 
-    Both come as dicts, JSON lines (bytes, or a path), Arrow tables, pandas or Polars frames, CSV or Parquet paths;
-    subscriptions also as a folder that `compile` made. A bad record is reported in `.errors` and the rest served; where
-    none is left, of either, `RecordError` says why. `strict` raises it at the first one. `schema` says the types of
-    attributes of events ("number", "string", "boolean", "instant"), `delimiter` what parts the fields of a CSV of them
-    (recognised where None). `threads` share the events, by default one a core; the answer is the same. `progress` is
-    called with the share of the subscriptions that is read, then with the share of the events that is answered; with
-    None where a size is not known.
+    Both come as dicts, JSON (bytes, or a path), CSV, Parquet or Arrow files, several of them (a list, a pattern, a
+    folder), Arrow tables and datasets, pandas or Polars frames, DuckDB relations; subscriptions also as a folder that
+    `compile` made. A bad record is reported in `.errors` and the rest served; where none is left, of either,
+    `RecordError` says why; `strict` raises it at the first one.
+
+    `schema` says the types of attributes of events ("number", "string", "boolean", "instant"), `points` which ones are
+    made of two others (`{"location": ("lon", "lat")}`), `delimiter` what parts the fields of a CSV (recognised where
+    None). `threads` share the events, by default one a core; the answer is the same. `progress` is called with the
+    share of the subscriptions that is read, then with the share of the events that is answered; with None where a size
+    is not known.
 
     >>> answer = match([{"id": "cheap", "where": "price <= 580"}], [{"price": 550}, {"price": 600}])
     >>> answer.table.to_pylist()
     [{'event': 0, 'subscription': 'cheap'}]
     """
-    request, stats = Request(ranking, lists, strict, schema, threads, delimiter), Stats()
+    request, stats = Request(ranking, lists, strict, schema, threads, delimiter, points or {}), Stats()
     begun = time.perf_counter()
     snapshots, rejects = load_segments(subscriptions, index, strict=strict, progress=progress)
     require_some(len(snapshots), rejects, "subscription")
@@ -119,12 +126,13 @@ def match_chunks(
 ) -> Iterator[Matched]:
     """Match a source piece by piece, adding to `stats` and to what is `seen` as it goes."""
     stats.subscriptions = len(snapshots)
+    wanted = with_coordinates(snapshots.wanted, request.points)
     begun = time.perf_counter()
-    chunks = read_events(events, snapshots.wanted.inside, request.schema, delimiter=request.delimiter)
+    chunks = read_events(events, wanted.inside, request.schema, delimiter=request.delimiter)
     cut = _timed(pieces(chunks, lambda: _piece_size(request, stats)), stats)
 
     def answered(chunk: Chunk) -> Matched:
-        return _match_piece(snapshots, chunk, request, seen)
+        return _match_piece(snapshots, chunk, request, wanted, seen)
 
     for part in in_order(cut, answered, workers(request.threads), lambda chunk: chunk.done is None):
         if request.strict and part.rejects:
@@ -147,11 +155,11 @@ def _timed(chunks: Iterator[Chunk], stats: Stats) -> Iterator[Chunk]:
         yield chunk
 
 
-def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, seen: Seen | None) -> Matched:
+def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: Wanted, seen: Seen | None) -> Matched:
     """Encode and match a piece of the events. Many threads may do so."""
     stats = Stats()
     clock = time.perf_counter()
-    batches, refused = encode_chunk(chunk, snapshots.wanted, request.schema)
+    batches, refused = encode_chunk(chunk, wanted, request.schema, request.points)
     rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
     if seen is not None:
         seen.add(chunk, batches)

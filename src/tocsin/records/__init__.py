@@ -4,6 +4,7 @@ from tocsin.records.bulk import Conjunctions, SparseEvents
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, SparseChunk, TableChunk
 from tocsin.records.events import read_events
 from tocsin.records.json_lines import as_records, parse_lines
+from tocsin.records.several import files_of
 from tocsin.records.subscription_chunk import ConjunctionColumns, SubscriptionChunk
 from tocsin.records.subscription_record import Parsed, parsed_record, subscription_of
 from tocsin.records.subscriptions import chunk_of, read_subscriptions
@@ -22,6 +23,7 @@ __all__ = [
     "TableChunk",
     "as_records",
     "chunk_of",
+    "files_of",
     "open_writer",
     "parse_lines",
     "parsed_record",

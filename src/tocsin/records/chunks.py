@@ -69,6 +69,7 @@ class LinesChunk:
     rows: NDArray[np.int64]
     numbers: NDArray[np.int64]  # the number of each line as an editor counts, from 1
     done: float | None = None
+    name: str = ""  # of the file, where there are several
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -82,6 +83,7 @@ class LinesChunk:
             self.rows[first:stop],
             self.numbers[first:stop],
             self.done,
+            self.name,
         )
 
 
@@ -116,6 +118,25 @@ def _rejects_between(
 
 
 Chunk: TypeAlias = ObjectChunk | TableChunk | LinesChunk | SparseChunk
+
+
+def behind(chunk: Chunk, rows: int, name: str) -> Chunk:
+    """A chunk of a file before which others had so many rows; what is wrong with it names the file."""
+    if isinstance(chunk, LinesChunk):
+        return replace(chunk, rows=chunk.rows + rows, name=name)
+    if isinstance(chunk, SparseChunk):
+        return replace(chunk, rows=chunk.rows + rows)
+    rejects = [reject._replace(row=reject.row + rows, reason=f"{name}: {reject.reason}") for reject in chunk.rejects]
+    if isinstance(chunk, TableChunk):
+        return replace(chunk, rows=chunk.rows + rows, rejects=rejects)
+    return replace(chunk, records=[(row + rows, record) for row, record in chunk.records], rejects=rejects)
+
+
+def rows_to(chunk: Chunk) -> int:
+    """The row after the last one of a chunk, the rejected included; 0 for an empty one."""
+    rows = [row for row, _ in chunk.records] if isinstance(chunk, ObjectChunk) else chunk.rows
+    rejects = chunk.rejects if isinstance(chunk, ObjectChunk | TableChunk) else []
+    return int(max([-1, *(rows[-1:]), *(reject.row for reject in rejects)])) + 1
 
 
 def pieces(chunks: Iterable[Chunk], size: Callable[[], int]) -> Iterator[Chunk]:

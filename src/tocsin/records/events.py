@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from itertools import islice
 from pathlib import Path
@@ -14,9 +15,11 @@ from tocsin.model.subscription import Reject, shown
 from tocsin.records.bulk import SparseEvents
 from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
 from tocsin.records.csv_files import ColumnType, checked_types, read_csv
-from tocsin.records.files import Opened, input_format
+from tocsin.records.files import STANDARD, Opened, input_format
+from tocsin.records.json_documents import HEAD, document_records, may_be_document
 from tocsin.records.json_lines import read_json_lines
-from tocsin.records.tables import read_arrow_file, read_parquet, read_table
+from tocsin.records.several import files_of, read_several
+from tocsin.records.tables import read_arrow_file, read_dataset, read_parquet, read_parquet_folder, read_table
 
 
 def read_events(
@@ -33,6 +36,9 @@ def read_events(
     None); `what` is the word for messages.
     Raises `InvalidInput` when the source as a whole cannot be read.
     """
+    files = files_of(source)
+    if files is not None:
+        return _read_files(source, files, choose, schema or {}, delimiter)
     if isinstance(source, str | Path):
         return _read_path(source, choose, schema or {}, delimiter)
     checked_types(schema)
@@ -40,20 +46,24 @@ def read_events(
     if isinstance(source, SparseEvents):
         return source.chunks()
     if isinstance(source, bytes | bytearray | memoryview):
-        return read_json_lines(Opened(source))
+        return _read_json(Opened(source), "the JSON")
     if isinstance(source, Mapping):
         return iter([ObjectChunk([(0, source)], done=1.0)])
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return read_table(source)
     if type(source).__module__.startswith("pandas"):
         return _read_pandas(source, choose, what)
+    if type(source).__module__.startswith("polars") and hasattr(source, "collect"):
+        return read_table(source.collect())  # a lazy frame
+    if type(source).__module__.startswith("pyarrow") and hasattr(source, "count_rows"):
+        return read_dataset(source, choose)
     if hasattr(source, "__arrow_c_stream__"):
         return read_table(source)
     if isinstance(source, Iterable):
         return _read_objects(source, what)
     raise InvalidInput(
-        f"{what} cannot be read from a {type(source).__name__}; give dicts, JSON lines as bytes, a path, "
-        "an Arrow table, or a pandas or Polars data frame"
+        f"{what} cannot be read from a {type(source).__name__}; give dicts, JSON as bytes, paths, a folder, "
+        "an Arrow table or dataset, a DuckDB relation, or a pandas or Polars data frame"
     )
 
 
@@ -77,7 +87,29 @@ def _read_path(
         yield from read_arrow_file(path)
     else:
         with Opened(path) as opened:
-            yield from read_json_lines(opened)
+            yield from read_json_lines(opened) if str(path) == STANDARD else _read_json(opened, str(path))
+
+
+def _read_json(opened: Opened, name: str) -> Iterator[Chunk]:
+    """JSON lines, or a document that is an array, a feature collection or one object."""
+    head = opened.peek(HEAD)
+    records = document_records(opened.rest(), name) if may_be_document(head) else None
+    return read_json_lines(opened) if records is None else _read_objects(records, "records")
+
+
+def _read_files(
+    source: Any,
+    files: list[str | Path],
+    choose: Callable[[str], bool],
+    schema: Mapping[str, ColumnType],
+    delimiter: str | None,
+) -> Iterator[Chunk]:
+    is_folder = not isinstance(source, list | tuple) and os.path.isdir(source)  # noqa: PTH112
+    if is_folder and {input_format(file) for file in files} == {"parquet"}:
+        checked_types(schema)
+        _refuse_delimiter(f"{source}: ", delimiter)
+        return read_parquet_folder(Path(source), [Path(file) for file in files], choose)
+    return read_several(files, lambda file: _read_path(file, choose, schema, delimiter))
 
 
 def _read_pandas(frame: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk]:

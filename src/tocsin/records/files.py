@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from pathlib import Path
 from typing import IO, Any, Final, Literal, TypeAlias
@@ -18,6 +19,7 @@ ENDINGS: Final[dict[str, Format]] = {
     ".jsonl": "json lines",
     ".ndjson": "json lines",
     ".json": "json lines",
+    ".geojson": "json lines",
     ".csv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -29,6 +31,8 @@ ENDINGS: Final[dict[str, Format]] = {
 PACKED: Final = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 """How a file is packed whose name has one of these behind its ending."""
 STANDARD: Final = "-"
+_BLOCK_BYTES: Final = 1 << 24
+_URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
 def format_of(path: str | Path) -> Format:
@@ -36,7 +40,7 @@ def format_of(path: str | Path) -> Format:
     if str(path) == STANDARD:
         return "json lines"
     ending = Path(path).suffix.lower()
-    if str(path).lstrip().startswith("{"):
+    if str(path).lstrip().startswith(("{", "[")):
         readable(path)
     if ending not in ENDINGS:
         raise InvalidInput(
@@ -63,25 +67,49 @@ class Opened:
         self._name = "bytes" if isinstance(source, bytes | bytearray | memoryview) else str(source)
         self._raw: IO[bytes]
         self._size: int | None = None
+        self._ahead = bytearray()
         if isinstance(source, bytes | bytearray | memoryview):
             self._raw, self._size = io.BytesIO(source), len(source)
         elif self._name == STANDARD:
             if sys.stdin is None:
                 raise InvalidInput("standard input is closed")
             self._raw = sys.stdin.buffer
+        elif is_url(source):
+            file = opened_file(str(source))
+            self._raw, self._size = file, file.size()
         else:
             self._raw, self._size = readable(source).open("rb"), Path(source).stat().st_size
         codec = PACKED.get(Path(self._name).suffix.lower())
         self.stream: Any = self._raw
         if codec is not None:
-            self.stream = pa.CompressedInputStream(pa.PythonFile(self._raw, "r"), codec)
+            raw = self._raw if isinstance(self._raw, pa.NativeFile) else pa.PythonFile(self._raw, "r")
+            self.stream = pa.CompressedInputStream(raw, codec)
 
     def read(self, count: int) -> bytes:
         """What there is, up to so many bytes; raises `InvalidInput` where it cannot be unpacked."""
+        if not self._ahead:
+            return self._read(count)
+        block = bytes(self._ahead[:count])
+        del self._ahead[:count]
+        return block
+
+    def _read(self, count: int) -> bytes:
         try:
             return getattr(self.stream, "read1", self.stream.read)(count)  # type: ignore[no-any-return]
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{self._name} cannot be read: {error}") from None
+
+    def peek(self, count: int) -> bytes:
+        """What comes first, up to so many bytes; it is read again."""
+        while len(self._ahead) < count and (block := self._read(count - len(self._ahead))):
+            self._ahead += block
+        return bytes(self._ahead[:count])
+
+    def rest(self) -> bytes:
+        """All of it; it is read again."""
+        while block := self._read(_BLOCK_BYTES):
+            self._ahead += block
+        return bytes(self._ahead)
 
     def share(self) -> float | None:
         """How much of it was read; None where that is not known."""
@@ -95,12 +123,48 @@ class Opened:
             self._raw.close()
 
 
+def is_url(source: object) -> bool:
+    """Whether a source is named by its file system: `s3://bucket/events.parquet`, `file:///data/events.csv`."""
+    return isinstance(source, str) and _URL.match(source) is not None
+
+
+def opened_file(path: str | Path) -> pa.NativeFile:
+    """A file of any file system, to be read in any order; raises `InvalidInput` where there is none."""
+    if not is_url(path):
+        return pa.OSFile(str(readable(path)))
+    system, inner = _located(str(path))
+    try:
+        return system.open_input_file(inner)
+    except (OSError, pa.ArrowException) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}") from None
+
+
+def _located(url: str) -> tuple[Any, str]:
+    """The file system of a URL, Arrow's or, of those that Arrow has not, fsspec's; and the path in it."""
+    from pyarrow import fs  # which takes a while to import
+
+    try:
+        return fs.FileSystem.from_uri(url)  # type: ignore[no-any-return]
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error)
+    scheme, _, inner = url.partition("://")
+    try:
+        import fsspec  # type: ignore[import-not-found]
+
+        return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme))), inner
+    except ImportError:
+        hint = f"; fsspec knows more file systems than Arrow: pip install fsspec, and what {scheme} takes"
+        raise InvalidInput(f"{url} cannot be read: {reason}{hint}") from None
+    except Exception as error:  # noqa: BLE001  (whatever a file system's own code raises)
+        raise InvalidInput(f"{url} cannot be read: {error}") from None
+
+
 def readable(path: str | Path) -> Path:
     """The path, if it is a file; else a clear refusal."""
     if os.path.isdir(path):  # noqa: PTH112  (unlike pathlib's, False for what no file could be called)
         raise InvalidInput(f"{path} is a folder; give a file")
     if os.path.exists(path):  # noqa: PTH110
         return Path(path)
-    hint = "; JSON lines that are no file are given as bytes" if str(path).lstrip().startswith("{") else ""
+    hint = "; JSON lines that are no file are given as bytes" if str(path).lstrip().startswith(("{", "[")) else ""
     name = str(path) if len(str(path)) <= 200 and str(path).isprintable() else repr(str(path)[:60]) + "..."
     raise InvalidInput(f"there is no file {name}{hint}")

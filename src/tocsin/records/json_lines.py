@@ -97,14 +97,15 @@ def parse_lines(chunk: LinesChunk, chosen: Iterable[int] | None = None) -> Objec
             text = chunk.text[chunk.starts[line] : chunk.stops[line]]
             records.append((row, parse_line(text, int(chunk.numbers[line]))))
         except RecordError as error:
-            rejects.append(Reject(row, None, error.field, error.reason))
+            where = f"{chunk.name}: " if chunk.name else ""
+            rejects.append(Reject(row, None, error.field, where + error.reason))
     return ObjectChunk(records, rejects, chunk.done)
 
 
 def parse_line(line: bytes, number: int) -> dict[str, Any]:
     """One line's object; raises `RecordError` with the line's number."""
     try:
-        record = _decoded(line.decode())
+        record = decode_json(line.decode())
     except UnicodeDecodeError as error:
         raise RecordError(f"line {number}: not valid UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -117,7 +118,8 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
     return record
 
 
-def _decoded(text: str) -> Any:
+def decode_json(text: str) -> Any:
+    """Any JSON value; raises `ValueError`, also for NaN and its like."""
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError:

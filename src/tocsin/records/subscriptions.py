@@ -19,6 +19,7 @@ from tocsin.records.csv_files import read_csv
 from tocsin.records.events import read_events
 from tocsin.records.files import input_format
 from tocsin.records.json_lines import as_records
+from tocsin.records.several import files_of, read_several
 from tocsin.records.subscription_chunk import SubscriptionChunk
 from tocsin.records.subscription_record import FIELDS, Parsed, parsed_record
 from tocsin.records.tables import parquet_columns
@@ -76,6 +77,10 @@ def chunk_of(
 def _chunks(source: Any) -> Iterator[Chunk]:
     if isinstance(source, Conjunctions):
         source = source.table
+    files = files_of(source)
+    if files is not None:
+        yield from read_several(files, _chunks)
+        return
     if isinstance(source, str | Path):
         kind = input_format(source)
         if kind == "csv":  # all text: an id that looks like a number stays as it is written

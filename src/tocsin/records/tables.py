@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import CHUNK_ROWS, TableChunk
-from tocsin.records.files import readable
+from tocsin.records.files import is_url, opened_file, readable
 
 Chooser = Callable[[str], bool]
 """Whether a top-level column is needed."""
@@ -21,7 +21,7 @@ Chooser = Callable[[str], bool]
 def read_parquet(path: str | Path, choose: Chooser) -> Iterator[TableChunk]:
     """Only the columns that are needed are read from the file."""
     try:
-        file = pq.ParquetFile(readable(path))
+        file = pq.ParquetFile(opened_file(path))
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is no readable Parquet file: {error}") from None
     columns = [name for name in file.schema_arrow.names if choose(name)]
@@ -40,7 +40,7 @@ def read_parquet(path: str | Path, choose: Chooser) -> Iterator[TableChunk]:
 def parquet_columns(path: str | Path) -> list[str]:
     """The names of a Parquet file's columns."""
     try:
-        names: list[str] = pq.read_schema(readable(path)).names
+        names: list[str] = pq.read_schema(opened_file(path)).names
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is no readable Parquet file: {error}") from None
     return names
@@ -56,7 +56,7 @@ def _without_columns(total: int) -> Iterator[TableChunk]:
 
 def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
     """An Arrow IPC file or stream."""
-    source = pa.memory_map(str(readable(path)))
+    source = opened_file(path) if is_url(path) else pa.memory_map(str(readable(path)))
     try:
         try:
             file = pa.ipc.open_file(source)
@@ -67,6 +67,33 @@ def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
         yield from _chunks(batches, None)
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is no readable Arrow file: {error}") from None
+
+
+def read_dataset(dataset: Any, choose: Chooser) -> Iterator[TableChunk]:
+    """The rows of an Arrow dataset, a fragment after another; only the columns that are needed are read."""
+    names = dataset.schema.names
+    columns = names if any("." in name for name in names) else [name for name in names if choose(name)]
+    try:
+        total = dataset.count_rows()
+        if columns:
+            yield from _chunks(dataset.to_batches(columns=columns, batch_size=CHUNK_ROWS), total)
+        else:
+            yield from _without_columns(total)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"the dataset cannot be read: {error}") from None
+
+
+def read_parquet_folder(folder: Path, files: list[Path], choose: Chooser) -> Iterator[TableChunk]:
+    """The Parquet files of a folder; folders called `name=value` in it give a column."""
+    import pyarrow.dataset as ds  # which takes a while to import
+
+    try:
+        paths = [str(file) for file in files]
+        hive = ds.partitioning(flavor="hive")
+        dataset = ds.dataset(paths, format="parquet", partitioning=hive, partition_base_dir=str(folder))
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"{folder} cannot be read: {error}") from None
+    yield from read_dataset(dataset, choose)
 
 
 def read_table(table: Any) -> Iterator[TableChunk]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Events
 from tocsin.model.readings import INSTANT_PATTERN, as_instant, is_reading, read_instant
 from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT
 
@@ -32,16 +33,23 @@ def with_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
     types, payloads, is_instant = _read(arrays.types[places], arrays.payloads[places], batch.strings)
     places, types, payloads = places[is_instant], types[is_instant], payloads[is_instant]
     owners = np.searchsorted(arrays.starts, places, side="right") - 1
-    before = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(batch)))])
+    return replace(batch, arrays=inserted(arrays, owners, second[places], types, payloads), attributes=names)
+
+
+def inserted(
+    arrays: Events, owners: NDArray[Any], attributes: NDArray[Any], types: NDArray[Any], payloads: NDArray[Any]
+) -> Events:
+    """The entries of a batch and some more, each behind those that its event has; `owners` ascend."""
+    count = len(arrays.starts) - 1
+    before = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=count))])
     old = np.arange(len(arrays.types)) + np.repeat(before[:-1], np.diff(arrays.starts))
-    new = arrays.starts[owners + 1] + np.arange(len(places))
-    changed = arrays._replace(
+    new = arrays.starts[owners + 1] + np.arange(len(owners))
+    return arrays._replace(
         starts=frozen(arrays.starts + before, np.int64),
-        attributes=_merged(arrays.attributes, old, second[places], new),
+        attributes=_merged(arrays.attributes, old, attributes, new),
         types=_merged(arrays.types, old, types, new),
         payloads=_merged(arrays.payloads, old, payloads, new),
     )
-    return replace(batch, arrays=changed, attributes=names)
 
 
 def without_readings(batch: EventBatch) -> EventBatch:

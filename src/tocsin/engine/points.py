@@ -1,0 +1,75 @@
+"""What if a place comes as two numbers, each an attribute of its own? A batch gets the points that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tocsin.columns.arrays import frozen
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.readings import inserted
+from tocsin.columns.numbers import numbers_of
+from tocsin.errors import InvalidInput
+from tocsin.kernels import codes
+
+Points = Mapping[str, tuple[str, str]]
+"""Attributes that are points, with those that are their x and y: `{"location": ("lon", "lat")}`."""
+
+
+def checked_points(points: Any) -> Points:
+    """The mapping as given, None for none; raises `InvalidInput` for anything else."""
+    if points is None:
+        return {}
+    is_sound = isinstance(points, Mapping) and all(
+        isinstance(name, str)
+        and isinstance(pair, list | tuple)
+        and len(pair) == 2
+        and all(isinstance(p, str) for p in pair)
+        for name, pair in points.items()
+    )
+    if not is_sound:
+        raise InvalidInput(f"points is {points!r:.80}; it maps names to pairs of names: {{'location': ('lon', 'lat')}}")
+    return {name: (pair[0], pair[1]) for name, pair in points.items()}
+
+
+def with_coordinates(wanted: Wanted, points: Points) -> Wanted:
+    """What is to be read of events: for a point that is wanted, its coordinates."""
+    return wanted.also({name for point, pair in points.items() if point in wanted for name in pair})
+
+
+def with_points(batch: EventBatch, wanted: Wanted, points: Points) -> EventBatch:
+    """The batch with a point for each event that has both of its coordinates as numbers, and no such value itself."""
+    for point, (x, y) in points.items():
+        numbers = wanted.numbers if batch.attributes is wanted.ordered else _numbered(batch.attributes)
+        if x in numbers and y in numbers and point in wanted:
+            batch = _with_point(batch, numbers, point, x, y)
+    return batch
+
+
+def _numbered(names: list[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}
+
+
+def _with_point(batch: EventBatch, numbers: Mapping[str, int], point: str, x: str, y: str) -> EventBatch:
+    names = batch.attributes if point in numbers else [*batch.attributes, point]
+    number, arrays = numbers.get(point, len(names) - 1), batch.arrays
+    owners = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))
+    coordinates = np.full((len(batch), 2), np.nan)
+    for axis, name in enumerate((x, y)):
+        own = (arrays.attributes == numbers[name]) & (arrays.types == codes.NUMBER)
+        coordinates[owners[own], axis] = numbers_of(arrays.payloads[own])
+    chosen = ~np.isnan(coordinates).any(axis=1)
+    chosen[owners[arrays.attributes == number]] = False
+    events = np.flatnonzero(chosen)
+    boxes = np.concatenate([arrays.boxes, coordinates[events][:, [0, 1, 0, 1]]])
+    changed = inserted(
+        arrays._replace(boxes=frozen(boxes, np.float64)),
+        events,
+        np.full(len(events), number, np.int32),
+        np.full(len(events), codes.GEOMETRY, np.uint8),
+        len(arrays.boxes) + np.arange(len(events)),
+    )
+    return replace(batch, arrays=changed, attributes=names)

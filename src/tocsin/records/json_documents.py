@@ -1,0 +1,69 @@
+"""What if a JSON source is no lines but one document: an array of records, a GeoJSON feature collection, an object?
+
+A first line that is an object by itself, and no feature collection, is that of JSON lines, and nothing else is tried.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tocsin.errors import InvalidInput
+from tocsin.records.json_lines import decode_json
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+HEAD: Final = 1 << 16
+"""How much of a source tells whether it is a document."""
+
+
+def may_be_document(head: bytes) -> bool:
+    """Whether a source that begins so is to be read as a whole: its first line is no record by itself."""
+    text = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
+    if not text.startswith((b"[", b"{")):
+        return False
+    line, _, rest = text.partition(b"\n")
+    try:
+        first = json.loads(line)
+    except (ValueError, RecursionError):
+        is_cut = len(head) >= HEAD and not rest  # one line, longer than what is looked at
+        return text.startswith(b"[") or is_cut or line.rstrip().endswith((b"{", b"[", b",", b":"))
+    return (isinstance(first, list) and not rest.strip()) or _is_collection(first)
+
+
+def document_records(text: bytes, name: str) -> list[Any] | None:
+    """The records of a document; None where it is none after all, so that its lines can be looked at.
+
+    Raises `InvalidInput` for what begins like an array and is damaged.
+    """
+    try:
+        document = decode_json(text.removeprefix(_BYTE_ORDER_MARK).decode())
+    except json.JSONDecodeError as error:
+        if text.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"[") and not error.msg.startswith("Extra data"):
+            where = f"line {error.lineno}, column {error.colno}"
+            raise InvalidInput(f"{name} begins like a JSON array, and is damaged at {where}: {error.msg}") from None
+        return None
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(document, list):
+        return document
+    if _is_collection(document):
+        return [_feature(one) for one in document["features"]]
+    return [document] if isinstance(document, dict) else None
+
+
+def _is_collection(document: object) -> bool:
+    return (
+        isinstance(document, Mapping)
+        and document.get("type") == "FeatureCollection"
+        and isinstance(document.get("features"), list)
+    )
+
+
+def _feature(feature: Any) -> Any:
+    """A GeoJSON feature as a record: its properties, its `geometry`, and its `id` where it has one."""
+    if not isinstance(feature, Mapping):
+        return feature
+    properties = feature.get("properties")
+    own = {name: feature[name] for name in ("id", "geometry") if feature.get(name) is not None}
+    return {**own, **properties} if isinstance(properties, Mapping) else own
