@@ -73,16 +73,21 @@ def test_progress_counts_all_files(folder: Path) -> None:
 
 
 def test_subscriptions_come_in_several_files(folder: Path) -> None:
-    """Also CSV, all text; of one id the first is kept."""
+    """Also CSV, all text; of one id the first is kept. A folder is one of Parquet files, or an index."""
     Path("s").mkdir()
     Path("s/1.jsonl").write_text(json.dumps(ASKED[0]) + "\n" + '{"id": "bad"}\n')
     Path("s/2.csv").write_text("id,where\n7,price > 7\ndear,price > 100\n")
 
-    answer = tocsin.match("s", [{"price": 8}])
+    answer = tocsin.match("s/*", [{"price": 8}])
 
     assert answer.table["subscription"].to_pylist() == ["7", "dear"]
     assert [(reject.row, reject.id) for reject in answer.subscription_errors] == [(1, "bad"), (3, "dear")]
     assert tocsin.Engine().subscribe_many(["s/2.csv"]).accepted == 2
+    with pytest.raises(tocsin.SegmentError, match="is no tocsin index"):
+        tocsin.match("s", [{"price": 8}])
+    Path("p").mkdir()
+    pq.write_table(pa.table({"id": ["p"], "where": ["price > 7"]}), "p/1.parquet")
+    assert tocsin.match("p", [{"price": 8}]).table["subscription"].to_pylist() == ["p"]
 
 
 DOCUMENTS: dict[str, Any] = {

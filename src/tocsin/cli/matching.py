@@ -7,15 +7,19 @@ import sys
 from dataclasses import replace
 from typing import Final
 
+import pyarrow as pa
+
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
+from tocsin.engine.matching import EVENT_KEY
 from tocsin.engine.notices import Noticing, Seen
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Ranking, Relaxed, Top
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.files import STANDARD
+from tocsin.records.keys import as_texts
 from tocsin.segment import Snapshots
 
 _FEW: Final = 100_000
@@ -46,6 +50,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument(
         "--delimiter", metavar="CHARACTER", help="what parts the fields of a CSV of events (default: recognised)"
     )
+    parser.add_argument("--event-key", metavar="NAME", help="write this attribute of events beside their rows")
+    parser.add_argument("--payload", action="store_true", help="write what subscriptions carry, as JSON")
     parser.add_argument(
         "--points",
         default="",
@@ -95,7 +101,17 @@ def _print_notices(subscriptions: Snapshots, stats: Stats, seen: Seen) -> None:
 def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog, seen: Seen) -> int:
     """Write all matches; how many events were answered."""
     schema, points = _schema(given.schema), _points(given.points)
-    request = Request(_ranking(given), given.lists, given.strict, schema, given.threads, given.delimiter, points)
+    request = Request(
+        _ranking(given),
+        given.lists,
+        given.strict,
+        schema,
+        given.threads,
+        given.delimiter,
+        points,
+        given.event_key,
+        given.payload,
+    )
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
     parts = match_chunks(subscriptions, given.events, request, stats, seen)
@@ -103,11 +119,18 @@ def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, lo
         writer.write(empty_table(subscriptions, request))
         served = 0
         for part in parts:
-            writer.write(part.table)
+            writer.write(_with_text_keys(part.table))
             log.add("event", part.rejects)
             served += part.served
             bar.update(part.done, f"{stats.events:,} events, {stats.matches:,} matches")
     return served
+
+
+def _with_text_keys(table: pa.Table) -> pa.Table:
+    """Keys of events as texts, for a file has one type a column, and what comes later may be of another."""
+    if EVENT_KEY not in table.column_names:
+        return table
+    return table.set_column(1, EVENT_KEY, as_texts(table[EVENT_KEY].combine_chunks()))
 
 
 def _ranking(given: argparse.Namespace) -> Ranking | None:

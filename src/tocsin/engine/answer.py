@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
+from tocsin.engine.documents import documents
 from tocsin.errors import MissingExtra
+from tocsin.language.showing import table_html
 from tocsin.model.notice import Notice
 from tocsin.model.subscription import Reject, told
+from tocsin.records.sources import Events
+
+_AT_ONCE: Final = 8192
 
 
 @dataclass(slots=True)
@@ -78,6 +83,21 @@ class Answer:
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows of the table, each as an object."""
+        for batch in self.table.to_batches(_AT_ONCE):
+            yield from batch.to_pylist()
+
+    def documents(self, events: Events, **options: Any) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """The events that matched, each with its rows of the table: the source is read again, once.
+
+        `options` are those that say how it is read (`schema`, `delimiter`).
+        """
+        return documents(self.table, events, **options)
+
+    def _repr_html_(self) -> str:
+        return table_html(self.table, repr(self))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.table.__arrow_c_stream__(requested_schema)

@@ -135,6 +135,9 @@ class DeltaSnapshot(Snapshot):
         kind = pa.int64() if ids and isinstance(ids[0], int) else pa.large_string()
         return pa.array(self.names_of(numbers), kind)
 
+    def payloads(self) -> pa.Array | None:
+        return pa.array(self.delta.payloads[: len(self)], pa.large_string())
+
     def names_of(self, numbers: NDArray[np.int64]) -> list[SubscriptionId]:
         ids = self.delta.ids
         return [ids[number] for number in numbers.tolist()]

@@ -32,6 +32,7 @@ from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
 from tocsin.planner import choose
 from tocsin.records import parsed_record, subscription_of
+from tocsin.records.sources import Events, Subscriptions
 from tocsin.segment import require_suitable
 
 _DELTA_LIMIT: Final = 8192
@@ -118,7 +119,7 @@ class Engine:
 
     def subscribe_many(
         self,
-        source: Any,
+        source: Subscriptions,
         *,
         replace: bool = False,
         strict: bool = False,
@@ -158,8 +159,11 @@ class Engine:
 
     # Questions
 
-    def match(self, event: Mapping[str, Any], *, ranking: Ranking | None = None) -> Matches:
-        """The subscriptions that an event satisfies, by id, or the best of them; a bad event raises `RecordError`."""
+    def match(self, event: Mapping[str, Any], *, ranking: Ranking | None = None, payload: bool = False) -> Matches:
+        """The subscriptions that an event satisfies, by id, or the best of them; a bad event raises `RecordError`.
+
+        With `payload` each match has what its subscription carries as `.payload`.
+        """
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
         with self._store.reading() as snapshots:
@@ -168,11 +172,11 @@ class Engine:
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
             found = snapshots.find(batch, ranking)
             scores = snapshots.scores_of(found.subscriptions) if found.scores is None else found.scores
-            return Matches(snapshots, found.subscriptions, scores, batch.rejects)
+            return Matches(snapshots, found.subscriptions, scores, batch.rejects, with_payloads=payload)
 
     def match_batch(
         self,
-        events: Any,
+        events: Events,
         *,
         ranking: Ranking | None = None,
         lists: bool = False,
@@ -182,18 +186,20 @@ class Engine:
         progress: Callable[[float | None], None] | None = None,
         delimiter: str | None = None,
         points: Points | None = None,
+        event_key: str | None = None,
+        payload: bool = False,
     ) -> Answer:
         """The matches of a source of events, as `tocsin.match` gives them. All see one state of the subscriptions.
 
         Where all events are bad it gives their errors alone. `progress` is called with the share of the events that is
         answered, None where their number is not known.
         """
-        request = Request(ranking, lists, strict, schema, threads, delimiter, points or {})
+        request = Request(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload)
         with self._store.reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [], progress)
 
     def warnings(
-        self, events: Any = None, *, schema: Mapping[str, Any] | None = None, delimiter: str | None = None
+        self, events: Events | None = None, *, schema: Mapping[str, Any] | None = None, delimiter: str | None = None
     ) -> list[Notice]:
         """What the subscriptions ask that none of some events has, or that none can have; those that most ask first.
 

@@ -13,7 +13,7 @@ from tocsin.language import Templates
 from tocsin.model.subscription import Reject
 from tocsin.planner import choose
 from tocsin.records import files_of, read_subscriptions
-from tocsin.segment import MANIFEST, Segment, SegmentBuilder, Snapshots, assemble, open_index
+from tocsin.segment import Segment, SegmentBuilder, Snapshots, assemble, open_index
 
 Progress = Callable[[float | None], None]
 
@@ -33,10 +33,10 @@ def load_segments(
 
 
 def _is_index(folder: Path) -> bool:
-    """Whether a folder is to be opened: as an index, or because nothing in it could be read as subscriptions."""
+    """Whether a folder is to be opened as an index, whole or damaged: all but one of Parquet files and nothing else."""
     try:
-        return (folder / MANIFEST).exists() or not files_of(folder)
-    except InvalidInput:
+        return {Path(file).suffix.lower() for file in files_of(folder) or ()} - {".parquet", ".pq"} != set()
+    except InvalidInput:  # there is nothing in it that could be read
         return True
 
 

@@ -8,7 +8,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.model.subscription import Match, Reject
+from tocsin.language.stored import stored_payload
+from tocsin.model.subscription import Hit, Match, Reject
 from tocsin.segment import Snapshots
 
 
@@ -19,12 +20,19 @@ class Matches(Sequence[Match]):
     """
 
     def __init__(
-        self, snapshots: Snapshots, places: NDArray[np.int64], scores: NDArray[np.float64], errors: list[Reject]
+        self,
+        snapshots: Snapshots,
+        places: NDArray[np.int64],
+        scores: NDArray[np.float64],
+        errors: list[Reject],
+        *,
+        with_payloads: bool = False,
     ) -> None:
         self._snapshots = snapshots
         self._places = places
         self._scores = scores
         self.errors = errors
+        self._with_payloads = with_payloads
 
     def __len__(self) -> int:
         return len(self._scores)
@@ -41,10 +49,18 @@ class Matches(Sequence[Match]):
         if not -len(self) <= place < len(self):
             raise IndexError(f"there are {len(self)} matches; there is no {place}")
         place %= len(self)
-        return Match(self._snapshots.ids_of(self._places[place : place + 1])[0].as_py(), float(self._scores[place]))
+        return next(self._made(slice(place, place + 1)))
 
     def __iter__(self) -> Iterator[Match]:
-        return map(Match, self._snapshots.ids_of(self._places).to_pylist(), self._scores.tolist())
+        return self._made(slice(None))
+
+    def _made(self, chosen: slice) -> Iterator[Match]:
+        places = self._places[chosen]
+        ids, scores = self._snapshots.ids_of(places).to_pylist(), self._scores[chosen].tolist()
+        if not self._with_payloads:
+            return map(Match, ids, scores)
+        texts = self._snapshots.payloads_of(places).to_pylist()
+        return map(Hit, ids, scores, (stored_payload(text) if text else None for text in texts))
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented

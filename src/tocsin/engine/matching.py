@@ -18,11 +18,14 @@ from tocsin.engine.loading import load_segments, raise_first, require_some
 from tocsin.engine.notices import Noticing, Seen
 from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.engine.threads import in_order, workers
+from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
+from tocsin.records.keys import joined_keys, keys_at
+from tocsin.records.sources import Events, Subscriptions
 from tocsin.segment import Snapshots
 
 
@@ -37,12 +40,16 @@ class Request:
     threads: int | None = None  # None: as many as there are cores
     delimiter: str | None = None  # what parts the fields of a CSV; recognised where None
     points: Points = field(default_factory=dict)  # attributes that are made of two others
+    event_key: str | None = None  # an attribute whose value is to be beside the row of an event
+    payload: bool = False  # whether matches come with payloads
     piece_matches: int = 2_000_000
 
     def __post_init__(self) -> None:
         question_of(self.ranking)  # which refuses what is none
         workers(self.threads)
         checked_points(self.points)
+        if self.event_key is not None and not isinstance(self.event_key, str):
+            raise InvalidInput(f"event_key is {self.event_key!r:.40}; it names an attribute of the events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +64,8 @@ class Matched:
 
 
 def match(
-    subscriptions: Any,
-    events: Any,
+    subscriptions: Subscriptions,
+    events: Events,
     *,
     ranking: Ranking | None = None,
     index: str = "auto",
@@ -69,6 +76,8 @@ def match(
     progress: Callable[[float | None], None] | None = None,
     delimiter: str | None = None,
     points: Points | None = None,
+    event_key: str | None = None,
+    payload: bool = False,
 ) -> Answer:
     """Match events against subscriptions in one call, nothing kept.
 
@@ -79,15 +88,21 @@ def match(
 
     `schema` says the types of attributes of events ("number", "string", "boolean", "instant"), `points` which ones are
     made of two others (`{"location": ("lon", "lat")}`), `delimiter` what parts the fields of a CSV (recognised where
-    None). `threads` share the events, by default one a core; the answer is the same. `progress` is called with the
-    share of the subscriptions that is read, then with the share of the events that is answered; with None where a size
-    is not known.
+    None). `event_key` names an attribute of events whose value is wanted beside the row number, `payload` adds what
+    subscriptions carry, as JSON.
+
+    `threads` share the events, by default one a core; the answer is the same. `progress` is called with the share of
+    the subscriptions that is read, then with the share of the events that is answered; with None where a size is not
+    known.
 
     >>> answer = match([{"id": "cheap", "where": "price <= 580"}], [{"price": 550}, {"price": 600}])
     >>> answer.table.to_pylist()
     [{'event': 0, 'subscription': 'cheap'}]
     """
-    request, stats = Request(ranking, lists, strict, schema, threads, delimiter, points or {}), Stats()
+    request, stats = (
+        Request(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload),
+        Stats(),
+    )
     begun = time.perf_counter()
     snapshots, rejects = load_segments(subscriptions, index, strict=strict, progress=progress)
     require_some(len(snapshots), rejects, "subscription")
@@ -117,8 +132,20 @@ def answer_of(
     refused = [reject for part in parts for reject in part.rejects]
     if require_one:
         require_some(sum(part.served for part in parts), refused, "event")
-    table = pa.concat_tables([empty_table(snapshots, request), *(part.table for part in parts)])
+    table = _whole(snapshots, request, [part.table for part in parts])
     return Answer(table, refused, rejects, stats, noticing=Noticing(snapshots, seen))
+
+
+def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa.Table:
+    """The tables of all pieces as one; keys become of one type."""
+    if request.event_key is not None:
+        keys = joined_keys([part[EVENT_KEY].combine_chunks() for part in tables])
+        tables = [part.set_column(1, EVENT_KEY, key) for part, key in zip(tables, keys, strict=True)]
+        return pa.concat_tables(tables) if tables else empty_table(snapshots, request)
+    return pa.concat_tables([empty_table(snapshots, request), *tables])
+
+
+EVENT_KEY: Final = "event_key"
 
 
 def match_chunks(
@@ -128,7 +155,7 @@ def match_chunks(
     stats.subscriptions = len(snapshots)
     wanted = with_coordinates(snapshots.wanted, request.points)
     begun = time.perf_counter()
-    chunks = read_events(events, wanted.inside, request.schema, delimiter=request.delimiter)
+    chunks = read_events(events, _choice(wanted, request.event_key), request.schema, delimiter=request.delimiter)
     cut = _timed(pieces(chunks, lambda: _piece_size(request, stats)), stats)
 
     def answered(chunk: Chunk) -> Matched:
@@ -142,6 +169,13 @@ def match_chunks(
         yield part
         begun = time.perf_counter()
     stats.seconds += time.perf_counter() - begun
+
+
+def _choice(wanted: Wanted, key: str | None) -> Callable[[str], bool]:
+    """Which columns are read."""
+    if key is None:
+        return wanted.inside
+    return lambda name: wanted.inside(name) or name == key or key.startswith(f"{name}.")
 
 
 def _timed(chunks: Iterator[Chunk], stats: Stats) -> Iterator[Chunk]:
@@ -170,6 +204,10 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     stats.events = len(rows)
     if request.lists:
         table = _as_lists(table, rows, served)
+    if request.event_key is not None:
+        distinct, which = np.unique(table["event"].to_numpy(), return_inverse=True)
+        keys = keys_at(chunk, distinct, request.event_key)
+        table = table.add_column(1, EVENT_KEY, keys.take(pa.array(which)))
     _lap(stats, "match", clock)
     return Matched(table, rejects, chunk.done, stats, len(served))
 
@@ -191,13 +229,15 @@ _SHARED_PIECE: Final = 4096
 def _match_batches(snapshots: Snapshots, batches: list[EventBatch], request: Request, stats: Stats) -> pa.Table:
     """The matches of a chunk's batches as one table, by event."""
     tables = []
-    schema = _schema(snapshots, request.ranking, lists=False)
+    schema = _schema(snapshots, request, lists=False)
     for batch in batches:
         found = snapshots.find(batch, request.ranking)
         events = np.repeat(batch.rows, np.diff(found.starts))
         columns = [pa.array(events), snapshots.ids_column(found.subscriptions)]
         if found.scores is not None:
             columns.append(pa.array(found.scores))
+        if request.payload:
+            columns.append(snapshots.payloads_of(found.subscriptions))
         tables.append(pa.Table.from_arrays(columns, schema=schema))
         stats.matches += len(found.subscriptions)
         stats.candidates_examined += found.candidates_examined
@@ -214,19 +254,22 @@ def _lap(stats: Stats, phase: str, since: float) -> float:
     return now
 
 
-def _schema(snapshots: Snapshots, ranking: Ranking | None, lists: bool) -> pa.Schema:
+def _schema(snapshots: Snapshots, request: Request, lists: bool) -> pa.Schema:
     def column(kind: pa.DataType) -> pa.DataType:
         return pa.list_(kind) if lists else kind
 
     fields = [("event", pa.int64()), ("subscription", column(snapshots.ids_column_type))]
-    if ranking is not None:
+    if request.ranking is not None:
         fields.append(("score", column(pa.float64())))
+    if request.payload:
+        fields.append(("payload", column(pa.large_string())))
     return pa.schema(fields)
 
 
 def empty_table(snapshots: Snapshots, request: Request) -> pa.Table:
     """The table of an answer without events."""
-    return _schema(snapshots, request.ranking, request.lists).empty_table()
+    table = _schema(snapshots, request, request.lists).empty_table()
+    return table if request.event_key is None else table.add_column(1, EVENT_KEY, pa.array([], pa.large_string()))
 
 
 def _as_lists(table: pa.Table, rows: NDArray[np.int64], served: NDArray[np.int64]) -> pa.Table:

@@ -14,6 +14,7 @@ from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.evaluate import values_of_parts
 from tocsin.language.nearest import nearest
 from tocsin.language.needs import needed_for
+from tocsin.language.showing import lines_html
 from tocsin.language.truths import EITHER, Truth, negation_of, truth_of
 from tocsin.model.expression import And, Expression, IsNull, Not, Or, attributes
 from tocsin.model.values import UNTYPED, Value, type_name
@@ -64,6 +65,9 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(self._lines)
+
+    def _repr_html_(self) -> str:
+        return lines_html(str(self))
 
 
 def explain(expression: Expression, values: Mapping[str, Value]) -> Explanation:

@@ -36,6 +36,23 @@ class Match(NamedTuple):
     score: float
 
 
+class Hit(Match):
+    """A match with what its subscription carries. As a tuple it is the match alone."""
+
+    payload: Any
+
+    def __new__(cls, subscription: SubscriptionId, score: float, payload: Any = None) -> Hit:
+        hit = super().__new__(cls, subscription, score)
+        hit.payload = payload
+        return hit
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.subscription, self.score, self.payload
+
+    def __repr__(self) -> str:
+        return f"Match(subscription={self.subscription!r}, score={self.score!r}, payload={self.payload!r})"
+
+
 class Reject(NamedTuple):
     """A record, or a field of one, that could not be taken, and why. The rest was served.
 

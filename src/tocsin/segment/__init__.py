@@ -9,10 +9,9 @@ from tocsin.segment.folder import IndexFolder, current_segments, open_index
 from tocsin.segment.publishing import Publication, write_index
 from tocsin.segment.segment import Segment, SegmentSnapshot, Snapshot
 from tocsin.segment.snapshots import Snapshots
-from tocsin.segment.storage import MANIFEST, open_segment, write_segment
+from tocsin.segment.storage import open_segment, write_segment
 
 __all__ = [
-    "MANIFEST",
     "IndexFolder",
     "Publication",
     "Segment",

@@ -125,6 +125,10 @@ class Snapshot(ABC):
         """The ids of some."""
 
     @abstractmethod
+    def payloads(self) -> pa.Array | None:
+        """The payloads by number, JSON texts, null or empty for none; None where nobody has any."""
+
+    @abstractmethod
     def as_segment(self, plan: Plan) -> Segment:
         """A segment that answers the same, by the plan where it is built for that."""
 
@@ -164,6 +168,9 @@ class SegmentSnapshot(Snapshot):
 
     def all_ids(self) -> pa.Array:
         return self.arrow_ids
+
+    def payloads(self) -> pa.Array | None:
+        return None if self.segment.payloads is None else self.segment.payloads.arrow()
 
     def ids_of(self, numbers: NDArray[Any]) -> pa.Array:
         return pc.take(self.arrow_ids, pa.array(numbers), boundscheck=False)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import inverse, starts_of
@@ -123,6 +124,18 @@ class Snapshots:
         if not ids:
             return pa.array([], self.id_type)
         return pa.concat_arrays(ids).take(pa.array(inverse(np.concatenate([own for _, own, _ in chosen]))))
+
+    def payloads_of(self, places: NDArray[Any]) -> pa.Array:
+        """The subscriptions' payloads, JSON texts; null for none."""
+        texts = pa.nulls(len(places), pa.large_string())
+        for source, own, numbers in by_source(places):
+            held = self._snapshots[source].payloads()
+            if held is not None:
+                some = held.take(pa.array(numbers))
+                where = np.zeros(len(places), bool)
+                where[own] = True
+                texts = pc.replace_with_mask(texts, pa.array(where), pc.if_else(pc.equal(some, ""), None, some))
+        return texts
 
     def hold(self, users: int) -> None:
         """So many more users of these versions of the scores; -1 for one less."""

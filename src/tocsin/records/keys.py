@@ -1,0 +1,90 @@
+"""Which value do records have of one attribute that tells them apart? Of those that matched alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, TableChunk
+from tocsin.records.json_lines import parse_lines
+
+
+def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
+    """The values of an attribute (dotted within objects) of the records at some rows; null where there is none."""
+    if isinstance(chunk, TableChunk):
+        return _column(chunk.table, name).take(pa.array(np.searchsorted(chunk.rows, rows)))
+    if isinstance(chunk, LinesChunk):
+        chunk = parse_lines(chunk, np.searchsorted(chunk.rows, rows).tolist())
+    if isinstance(chunk, ObjectChunk):
+        records = dict(chunk.records)
+        return _array([_within(records.get(row, {}), name) for row in rows.tolist()])
+    places = np.searchsorted(chunk.rows, rows).tolist()
+    pairs = (dict(zip(chunk.names[place].as_py(), chunk.values[place].as_py(), strict=False)) for place in places)
+    return _array([pair.get(name) for pair in pairs])
+
+
+def joined_keys(parts: Sequence[pa.Array]) -> list[pa.Array]:
+    """Keys of several chunks as arrays of one type: texts, where they are of several."""
+    kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
+    if len(kinds) < 2:
+        return [part.cast(next(iter(kinds), pa.null())) for part in parts]
+    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+        return [part.cast(pa.float64(), safe=False) for part in parts]
+    return [as_texts(part) for part in parts]
+
+
+def as_texts(keys: pa.Array) -> pa.Array:
+    """Keys as texts."""
+    return pa.nulls(len(keys), pa.large_string()) if pa.types.is_null(keys.type) else keys.cast(pa.large_string())
+
+
+def _column(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
+    """A column, or one within a struct; lists and the like as JSON."""
+    column = _found(table, name)
+    if column is None:
+        return pa.nulls(table.num_rows)
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return _array(array.to_pylist()) if pa.types.is_nested(array.type) else array
+
+
+def _found(table: pa.Table | pa.RecordBatch, name: str) -> Any:
+    for at in [len(name), *(place for place, letter in enumerate(name) if letter == ".")]:
+        if name[:at] in table.schema.names:
+            column = table[name[:at]]
+            try:
+                return pc.struct_field(column, name[at + 1 :].split(".")) if at < len(name) else column
+            except (pa.ArrowException, NotImplementedError, TypeError):
+                return None  # there is no such field in it
+    return None
+
+
+def _within(record: Any, name: str) -> Any:
+    if not isinstance(record, Mapping):
+        return None
+    if name in record:
+        return record[name]
+    for at, letter in enumerate(name):
+        if letter == "." and isinstance(record.get(name[:at]), Mapping):
+            return _within(record[name[:at]], name[at + 1 :])
+    return None
+
+
+def _array(values: list[Any]) -> pa.Array:
+    """Values of one type as such, of several as texts."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} or (len(kinds) == 1 and not kinds & {dict, list, tuple}):
+        try:
+            return pa.array(values)
+        except (pa.ArrowException, OverflowError):
+            pass
+    return pa.array([_text(value) for value in values], pa.large_string())
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
