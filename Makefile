@@ -4,6 +4,7 @@
 #   make unit     the first case of each test that was quick the last time: a minute, once kernels are compiled
 #   make thorough every test, a hundred times as many examples (hours)
 #   make check    format, lint, types, imports, doctests, links
+#   make fuzz     odd inputs for five minutes (ARGS="--minutes 60 csv"); what fails is kept as a test
 #   make bench    benchmarks          make format  let ruff rewrite files
 #   make reproduce  the papers' figures (minutes)
 #   make clean    remove what the others made
@@ -18,7 +19,7 @@ SETUP  := pyproject.toml constraints.txt scripts/setup.sh
 # One thread for every library that would start its own: tests run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test unit thorough check lint format bench reproduce clean
+.PHONY: demo test unit thorough check lint format fuzz bench reproduce clean
 
 demo: $(DEMO)
 	$(BIN)/tocsin warm
@@ -35,6 +36,10 @@ unit: $(DEV)
 thorough: $(DEV)
 	$(BIN)/tocsin warm
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 $(ARGS)
+
+fuzz: $(DEV)
+	$(BIN)/tocsin warm
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 check: $(DEV)
 	$(BIN)/ruff format --check

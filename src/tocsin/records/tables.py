@@ -64,9 +64,15 @@ def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
         except pa.ArrowInvalid:
             source.seek(0)
             batches = pa.ipc.open_stream(source)
-        yield from _chunks(batches, None)
-    except (pa.ArrowInvalid, OSError) as error:
+        yield from _chunks(map(_validated, batches), None)
+    except (pa.ArrowException, OSError, OverflowError) as error:
         raise InvalidInput(f"{path} is no readable Arrow file: {error}") from None
+
+
+def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, once it is seen that its offsets lie within it: Arrow believes what a file says."""
+    batch.validate(full=True)
+    return batch
 
 
 def read_dataset(dataset: Any, choose: Chooser) -> Iterator[TableChunk]:
