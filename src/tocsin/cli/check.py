@@ -12,7 +12,8 @@ from tocsin.cli.rejects import counted, describe
 from tocsin.cli.sampling import add_sample, sampled
 from tocsin.columns.events.batch import Wanted
 from tocsin.engine.loading import read_part
-from tocsin.engine.notices import notices, seen_in
+from tocsin.engine.notices import notices
+from tocsin.engine.seen import seen_in
 from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.index import Part
 from tocsin.kernels.compiling.stores import has_all

@@ -13,7 +13,8 @@ from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
 from tocsin.engine.matching import EVENT_KEY
-from tocsin.engine.notices import Noticing, Seen
+from tocsin.engine.notices import Noticing
+from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Ranking, Relaxed, Top
 from tocsin.records import open_writer

@@ -68,7 +68,8 @@ class Answer:
         """What subscriptions ask that none of these events had, or that none can have; empty where all is well.
 
         An attribute that no event has (and the one that was perhaps meant), a type that no value had, what can never be
-        true and what always is. Made when it is asked for. Cost: linear in the subscriptions.
+        true and what always is. Made when it is asked for, of the subscriptions, which the answer holds until then and
+        on. Cost: linear in them.
         """
         return self.noticing()
 

@@ -18,9 +18,10 @@ from tocsin.engine.loading import checked_rejects, collect
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
-from tocsin.engine.notices import notices, seen_in
+from tocsin.engine.notices import notices
 from tocsin.engine.points import Points
 from tocsin.engine.saving import open_sources, save_sources
+from tocsin.engine.seen import seen_in
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError
@@ -199,14 +200,19 @@ class Engine:
             return answer_of(snapshots, events, request, Stats(), [], progress)
 
     def warnings(
-        self, events: Events | None = None, *, schema: Mapping[str, Any] | None = None, delimiter: str | None = None
+        self,
+        events: Events | None = None,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
     ) -> list[Notice]:
         """What the subscriptions ask that none of some events has, or that none can have; those that most ask first.
 
         A sample of the events will do, a few thousand; without one, what the subscriptions alone tell. Cost: linear.
         """
         with self._store.reading() as snapshots:
-            seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter)
+            seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points)
             return notices([(one.part(), one.alive) for one in snapshots if len(one)], seen)
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any]) -> Explanation:

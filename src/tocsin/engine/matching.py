@@ -15,8 +15,9 @@ from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.loading import load_segments, raise_first, require_some
-from tocsin.engine.notices import Noticing, Seen
+from tocsin.engine.notices import Noticing
 from tocsin.engine.points import Points, checked_points, with_coordinates
+from tocsin.engine.seen import Seen
 from tocsin.engine.threads import in_order, workers
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.expressions.asking import asked, literals
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.constants import contradictory, empty_ranges, unfolded
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.engine.encoding import encode_chunk
+from tocsin.engine.seen import Seen
 from tocsin.index import Part
 from tocsin.index.alive import Alive, are_alive
 from tocsin.kernels import codes
-from tocsin.kernels.reading.seen import note_types
 from tocsin.language import constant_text, name_text, to_text
 from tocsin.language.nearest import nearest
 from tocsin.language.stored import stored_expression
@@ -27,7 +24,6 @@ from tocsin.model.expression import And, Attribute, Constant, Expression, Not, O
 from tocsin.model.notice import Notice
 from tocsin.model.readings import attribute_of
 from tocsin.model.values import Instant
-from tocsin.records import Chunk, read_events
 from tocsin.segment import Snapshot
 
 _WORDS: Final = {
@@ -40,64 +36,7 @@ _WORDS: Final = {
     codes.UNTYPED: "of no type",
 }
 _LONGEST: Final = 100
-_FIRST: Final = 256
 _MOST_DEAD: Final = 10_000
-
-
-class Seen:
-    """The attributes that events had, with which types. Many threads may add."""
-
-    def __init__(self) -> None:
-        self.events = 0
-        self.types: dict[str, int] = {}  # a bit for each type, by attribute, or reading
-        self.first: Chunk | None = None  # some of the events, for the names of attributes that nobody asks for
-        self._lock = threading.Lock()
-        self._pending: tuple[list[str], NDArray[np.uint32]] = [], np.empty(0, np.uint32)
-
-    def add(self, chunk: Chunk, batches: Iterable[EventBatch]) -> None:
-        """Take note of a chunk, and of the batches that became of it. Cost: a nanosecond a value."""
-        if self.first is None and len(chunk):
-            self.first = chunk.part(0, min(len(chunk), _FIRST))
-        for batch in batches:
-            self._add(batch)
-
-    def _add(self, batch: EventBatch) -> None:
-        own = np.zeros(len(batch.attributes), np.uint32)
-        note_types(batch.arrays.attributes, batch.arrays.types, own)
-        with self._lock:
-            self.events += len(batch)
-            names, before = self._pending
-            if names is batch.attributes and len(before) == len(own):
-                before |= own
-            else:
-                self._fold()
-                self._pending = batch.attributes, own
-
-    def _fold(self) -> None:
-        names, found = self._pending
-        for number in np.flatnonzero(found).tolist():
-            self.types[names[number]] = self.types.get(names[number], 0) | int(found[number])
-        self._pending = [], np.empty(0, np.uint32)
-
-    def finish(self) -> None:
-        """Have `types` tell of all batches."""
-        with self._lock:
-            self._fold()
-
-    def names(self) -> list[str]:
-        """The attributes that events had, those that nobody asks for as far as the first events tell."""
-        found = set(map(attribute_of, self.types))
-        if self.first is not None:
-            found.update(name for batch in encode_chunk(self.first, Wanted(None))[0] for name in batch.attributes)
-        return sorted(found)
-
-
-def seen_in(events: Any, wanted: Wanted, schema: Mapping[str, Any] | None = None, delimiter: str | None = None) -> Seen:
-    """What a source of events has of the wanted attributes."""
-    seen = Seen()
-    for chunk in read_events(events, wanted.inside, schema, delimiter=delimiter):
-        seen.add(chunk, encode_chunk(chunk, wanted, schema)[0])
-    return seen
 
 
 class Noticing:
