@@ -109,9 +109,12 @@ def test_the_keywords_of_match() -> None:
         "threads",
         "progress",
         "delimiter",
+        "points",
+        "event_key",
+        "payload",
     ]
     kinds = [parameter.kind for parameter in parameters.values()]
-    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 8
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 11
 
 
 def test_the_tree_of_errors() -> None:

@@ -18,6 +18,7 @@ from tests.strategies.conditions import expressions
 from tests.strategies.events import json_events
 from tocsin.cli.main import main
 from tocsin.language import parse, to_text
+from tocsin.model.expression import attributes
 
 EVENTS = [
     {"price": 5, "city": "paris", "tags": ["x"], "gold": None, "ts": "yesterday", "number": "7", "ok": True},
@@ -141,8 +142,8 @@ def test_what_is_told_is_true(trees: list[Any], events: list[dict[str, Any]]) ->
     values = [flatten(event)[0] for event in events]
 
     for notice in tocsin.match(records, events).warnings:
-        if notice.condition.endswith("..."):
-            continue
+        if notice.condition.endswith("...") or len(attributes(parse(notice.condition))) > 1:
+            continue  # of several attributes the others may make it TRUE
         truths = [truth(parse(notice.condition), value) for value in values]
         if notice.reason.startswith("always true"):
             assert all(one is True for one in truths), notice

@@ -23,7 +23,7 @@ def encode_chunk(
     """A chunk of records as batches with distinct rows, and the records that could not be read."""
     batches, rejects = _encoded(chunk, wanted)
     if schema:
-        batches = [with_readings(with_schema(without_readings(batch), schema), wanted) for batch in batches]
+        batches = [with_readings(with_schema(without_readings(batch, wanted), schema), wanted) for batch in batches]
     if points:
         batches = [with_points(batch, wanted, points) for batch in batches]
     return batches, rejects

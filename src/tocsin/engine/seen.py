@@ -37,16 +37,16 @@ class Seen:
             self._add(batch)
 
     def _add(self, batch: EventBatch) -> None:
-        own = np.zeros(len(batch.attributes), np.uint32)
-        note_types(batch.arrays.attributes, batch.arrays.types, own)
         with self._lock:
             self.events += len(batch)
-            names, before = self._pending
-            if names is batch.attributes and len(before) == len(own):
-                before |= own
-            else:
+            names, found = self._pending
+            if names is not batch.attributes:
                 self._fold()
-                self._pending = batch.attributes, own
+                found = np.zeros(len(batch.attributes), np.uint32)
+            elif len(found) < len(names):  # which readers share, and which grows
+                found = np.concatenate([found, np.zeros(len(names), np.uint32)])
+            note_types(batch.arrays.attributes, batch.arrays.types, found)
+            self._pending = batch.attributes, found
 
     def _fold(self) -> None:
         names, found = self._pending

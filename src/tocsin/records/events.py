@@ -61,9 +61,8 @@ def read_events(
         return read_table(source)
     if isinstance(source, Iterable):
         return _read_objects(source, what)
-    given = "None" if source is None else f"a {type(source).__name__}"
     raise InvalidInput(
-        f"{what} cannot be read from {given}; give dicts, JSON as bytes, paths, a folder, "
+        f"{what} cannot be read from a {type(source).__name__}; give dicts, JSON as bytes, paths, a folder, "
         "an Arrow table or dataset, a DuckDB relation, or a pandas or Polars data frame"
     )
 

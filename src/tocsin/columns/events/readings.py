@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
-from tocsin.model.readings import INSTANT_PATTERN, as_instant, is_reading, read_instant
+from tocsin.model.readings import INSTANT_PATTERN, as_instant, read_instant
 from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT
 
 _TIMESTAMP = pa.timestamp("us", "UTC")
@@ -27,13 +27,15 @@ def with_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
     if readings is None:
         return batch
     arrays = batch.arrays
-    readings_of, names = readings
-    second = readings_of[arrays.attributes]
-    places = np.flatnonzero((second >= 0) & np.isin(arrays.types, _READABLE))
+    at = np.searchsorted(readings.attributes, arrays.attributes)
+    at[at == len(readings.attributes)] = 0
+    has_reading = (readings.attributes[at] == arrays.attributes) & np.isin(arrays.types, _READABLE)
+    places = np.flatnonzero(has_reading)
     types, payloads, is_instant = _read(arrays.types[places], arrays.payloads[places], batch.strings)
     places, types, payloads = places[is_instant], types[is_instant], payloads[is_instant]
     owners = np.searchsorted(arrays.starts, places, side="right") - 1
-    return replace(batch, arrays=inserted(arrays, owners, second[places], types, payloads), attributes=names)
+    numbers = readings.numbers[at[places]]
+    return replace(batch, arrays=inserted(arrays, owners, numbers, types, payloads), attributes=readings.names)
 
 
 def inserted(
@@ -52,13 +54,13 @@ def inserted(
     )
 
 
-def without_readings(batch: EventBatch) -> EventBatch:
+def without_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
     """The batch with the attributes' own values alone, to have them changed."""
-    readings = [number for number, name in enumerate(batch.attributes) if is_reading(name)]
-    if not readings:
+    readings = _readings(batch.attributes, wanted)
+    if readings is None:
         return batch
     arrays = batch.arrays
-    keep = ~np.isin(arrays.attributes, readings)
+    keep = ~np.isin(arrays.attributes, readings.numbers)
     owners = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))
     changed = arrays._replace(
         starts=starts_of(np.bincount(owners[keep], minlength=len(batch)), len(batch)),
@@ -72,27 +74,48 @@ def without_readings(batch: EventBatch) -> EventBatch:
 _READABLE = (codes.STRING, codes.INSTANT, codes.RANGED + codes.INSTANT)
 
 
-def _readings(names: list[str], wanted: Wanted) -> tuple[NDArray[np.int32], list[str]] | None:
-    """The number of each attribute's reading, -1 for none, and the names with those of readings; None for no reading.
+class _Readings(NamedTuple):
+    """The attributes of a batch that are to be read as instants, too. R of them."""
 
-    Batches of one reader share a list of names, which only grows; so does what is kept of it.
+    attributes: NDArray[np.int32]  # (R,) their numbers, ascending
+    numbers: NDArray[np.int32]  # (R,) the numbers of their readings
+    names: list[str]  # of all attributes and readings
+
+
+def _readings(names: list[str], wanted: Wanted) -> _Readings | None:
+    """What is to be read of a batch's attributes; None for nothing.
+
+    Batches of one reader share a list of names, for which it is kept.
     """
     if not wanted.readings:
         return None
+    asked = len(wanted.readings)
     known = wanted.kept.get("readings")
-    if known is not None and known[0] is names and known[1] == (len(names), len(wanted.readings)):
-        return known[2]  # type: ignore[no-any-return]
-    count, asked = len(names), len(wanted.readings)
-    numbers = {name: number for number, name in enumerate(names[:count])}
-    whole = names
-    if names is not wanted.ordered:
-        read = [as_instant(name) for name in names[:count] if name in wanted.readings]
-        whole = names + [name for name in read if name not in numbers]
-        numbers = {name: number for number, name in enumerate(whole)}
-    found = [numbers.get(as_instant(name), -1) if name in wanted.readings else -1 for name in whole[:count]]
-    result = (np.array(found, np.int32), whole) if any(number >= 0 for number in found) else None
-    wanted.kept["readings"] = names, (count, asked), result
-    return result
+    if known is None or known[0] is not names or known[1] != asked:
+        pairs = list(wanted.readings.items())  # others may want some more meanwhile
+        made = _shared(pairs, wanted) if names is wanted.ordered else _own(pairs, names)
+        known = wanted.kept["readings"] = names, len(pairs), made
+    made_before: _Readings | None = known[2]
+    return made_before
+
+
+def _shared(pairs: list[tuple[str, int]], wanted: Wanted) -> _Readings:
+    """Of a batch under the numbers that all readers share."""
+    table = np.array(sorted((wanted.numbers[name], number) for name, number in pairs), np.int32)
+    return _Readings(table[:, 0], table[:, 1], wanted.ordered)
+
+
+def _own(pairs: list[tuple[str, int]], names: list[str]) -> _Readings | None:
+    """Of a batch with a list of names of its own, to which those of readings are added."""
+    asked = {name for name, _ in pairs}
+    numbers = {name: number for number, name in enumerate(names)}
+    found = [name for name in names if name in asked]
+    whole = names + [as_instant(name) for name in found if as_instant(name) not in numbers]
+    numbers |= {name: number for number, name in enumerate(whole[len(names) :], len(names))}
+    if not found:
+        return None
+    attributes = np.array([numbers[name] for name in found], np.int32)
+    return _Readings(attributes, np.array([numbers[as_instant(name)] for name in found], np.int32), whole)
 
 
 def _read(
