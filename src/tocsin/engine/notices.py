@@ -20,10 +20,9 @@ from tocsin.kernels import codes
 from tocsin.language import constant_text, name_text, to_text
 from tocsin.language.nearest import nearest
 from tocsin.language.stored import stored_expression
-from tocsin.model.expression import And, Attribute, Constant, Expression, Not, Or, attributes, walk
+from tocsin.model.expression import And, Expression, Not, Or, attributes
 from tocsin.model.notice import Notice
 from tocsin.model.readings import attribute_of
-from tocsin.model.values import Instant
 from tocsin.segment import Snapshot
 
 _WORDS: Final = {
@@ -55,7 +54,6 @@ class _Reason(NamedTuple):
 
     attribute: str  # empty for none
     text: str
-    constant: type | None = None  # the type of the constants that the condition has
     is_whole: bool = False  # whether all conditions on the attribute are meant together
 
 
@@ -96,10 +94,7 @@ def _told_whole(part: Part, alive: Alive) -> Iterator[tuple[Part, NDArray[np.boo
 
 def _of_part(part: Part, counts: NDArray[np.bool_], seen: Seen | None) -> list[Notice]:
     compiled = part.compiled
-    asking, reasons = literals(compiled), _Reasons(compiled)
-    if seen is not None:
-        reasons.add_types(seen)
-    reasons.add_constants()
+    asking, reasons = literals(compiled), _Reasons(compiled, seen)
     which = reasons.of_leaves[asking.leaves, asking.negated.astype(np.int64)]
     apart, on = contradictory(compiled, asking)
     extra = [reasons.number(_exclusion(compiled.attributes[attribute])) for attribute in on.tolist()]
@@ -108,7 +103,7 @@ def _of_part(part: Part, counts: NDArray[np.bool_], seen: Seen | None) -> list[N
     pairs = np.unique(np.stack([which, owners])[:, counts[owners]], axis=1)
     numbers, firsts, askers = np.unique(pairs[0], return_index=True, return_counts=True)
     return [
-        _notice(part, reasons.all[number], int(count), int(pairs[1, first]))
+        _notice(part, reasons.all[number], seen, int(count), int(pairs[1, first]))
         for number, first, count in zip(numbers.tolist(), firsts, askers, strict=True)
     ]
 
@@ -120,11 +115,14 @@ def _exclusion(name: str) -> _Reason:
 class _Reasons:
     """The reasons for which leaves of compiled expressions are worth a notice."""
 
-    def __init__(self, compiled: CompiledExpressions) -> None:
+    def __init__(self, compiled: CompiledExpressions, seen: Seen | None) -> None:
         self.all: list[_Reason] = []
         self.of_leaves = np.full((len(compiled.arrays.leaf_kinds), 2), -1, np.int64)  # as they are, and negated
         self._compiled = compiled
         self._numbers: dict[_Reason, int] = {}
+        if seen is not None:
+            self._add_types(seen)
+        self._add_constants()
 
     def number(self, reason: _Reason) -> int:
         number = self._numbers.setdefault(reason, len(self.all))
@@ -132,7 +130,7 @@ class _Reasons:
             self.all.append(reason)
         return number
 
-    def add_types(self, seen: Seen) -> None:
+    def _add_types(self, seen: Seen) -> None:
         """Attributes that no event had, and those that had other types only."""
         names, arrays = self._compiled.attributes, self._compiled.arrays
         asks = asked(self._compiled)
@@ -155,7 +153,7 @@ class _Reasons:
             name = names[arrays.leaf_attributes[leaf]]
             self.of_leaves[leaf, 0] = self.number(_Reason(name, f"always true: no event has {name_text(name)}"))
 
-    def add_constants(self) -> None:
+    def _add_constants(self) -> None:
         """What holds, or does not, whatever comes."""
         names, arrays = self._compiled.attributes, self._compiled.arrays
         for leaf in np.flatnonzero(empty_ranges(self._compiled)).tolist():
@@ -163,16 +161,19 @@ class _Reasons:
             self.of_leaves[leaf, 0] = self.number(_Reason(name, "no value lies within"))
         for leaf, (text, folded) in unfolded(self._compiled).items():
             reason = f"folded text is never {constant_text(text)}, which folds to {constant_text(folded)}: fold it, too"
-            self.of_leaves[leaf] = self.number(_Reason(names[arrays.leaf_attributes[leaf]], reason, str))
+            self.of_leaves[leaf, 0] = self.number(_Reason(names[arrays.leaf_attributes[leaf]], reason))
         for kind, as_it_is, negated in _CONSTANT:
             for leaf in np.flatnonzero(arrays.leaf_kinds == kind).tolist():
-                self.of_leaves[leaf] = self.number(_Reason("", as_it_is)), self.number(_Reason("", negated))
+                self.of_leaves[leaf] = self.number(as_it_is), self.number(negated)
 
 
+_ALWAYS: Final = _Reason("", "always true")
+_NEVER: Final = _Reason("", "never true")
+_NEITHER: Final = _Reason("", "neither true nor false of any event")
 _CONSTANT: Final = (
-    (codes.TRUE_LEAF, "always true", "never true"),
-    (codes.FALSE_LEAF, "never true", "always true"),
-    (codes.UNKNOWN_LEAF, "neither true nor false of any event", "neither true nor false of any event"),
+    (codes.TRUE_LEAF, _ALWAYS, _NEVER),
+    (codes.FALSE_LEAF, _NEVER, _ALWAYS),
+    (codes.UNKNOWN_LEAF, _NEITHER, _NEITHER),
 )
 
 
@@ -188,11 +189,8 @@ def _missing(name: str, types: int, seen: Mapping[str, int], known: Sequence[str
         return _Reason(attribute, f"no event has {shown}{advice}")
     kind = codes.GEOMETRY if types >> codes.GEOMETRY & 1 else (types & -types).bit_length() - 1
     came = " or ".join(word for code, word in _WORDS.items() if own >> code & 1) or "a range"
-    return _Reason(
-        attribute,
-        f"every {shown} that came is {came}, never {_WORDS[kind]}{_advice(attribute, kind, own)}",
-        _CONSTANTS.get(kind),
-    )
+    reason = f"every {shown} that came is {came}, never {_WORDS[kind]}{_advice(attribute, kind, own)}"
+    return _Reason(attribute, reason)
 
 
 def _advice(attribute: str, kind: int, came: int) -> str:
@@ -206,29 +204,24 @@ def _advice(attribute: str, kind: int, came: int) -> str:
 
 
 _SCHEMA: Final = {codes.NUMBER: "number", codes.BOOLEAN: "boolean"}
-_CONSTANTS: Final = {codes.NUMBER: float, codes.STRING: str, codes.BOOLEAN: bool, codes.INSTANT: Instant}
 
 
-def _notice(part: Part, reason: _Reason, count: int, owner: int) -> Notice:
+def _notice(part: Part, reason: _Reason, seen: Seen | None, count: int, owner: int) -> Notice:
     tree = stored_expression(part.sources[owner].as_py())
-    chosen = [node for node in _predicates(tree) if _is_about(node, reason)] or [tree]
-    text = " AND ".join(map(to_text, chosen if reason.is_whole else chosen[:1]))
+    about = [node for node in _predicates(tree) if not reason.attribute or reason.attribute in attributes(node)]
+    if not reason.is_whole:
+        about = [node for node in about if reason in _reasons_of(node, seen)][:1]
+    text = " AND ".join(map(to_text, about or [tree]))
     shown = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
     return Notice(reason.attribute, shown, reason.text, count, part.ids[owner].as_py())
 
 
-def _is_about(node: Expression, reason: _Reason) -> bool:
-    if not reason.attribute:
-        return not attributes(node)
-    constants = (one.value for one in walk(node) if isinstance(one, Constant))
-    return reason.attribute in attributes(node) and (
-        reason.constant is None or any(isinstance(value, reason.constant) for value in constants) or _is_bare(node)
-    )
-
-
-def _is_bare(node: Expression) -> bool:
-    """Whether a predicate is an attribute alone, which is asked to be TRUE."""
-    return isinstance(node.operand if isinstance(node, Not) else node, Attribute)
+def _reasons_of(node: Expression, seen: Seen | None) -> set[_Reason]:
+    """The reasons for which a predicate by itself is worth a notice."""
+    compiled = compile_expressions([node])
+    reasons, asking = _Reasons(compiled, seen), literals(compiled)
+    numbers = reasons.of_leaves[asking.leaves, asking.negated.astype(np.int64)]
+    return {reasons.all[number] for number in numbers.tolist() if number >= 0}
 
 
 def _predicates(tree: Expression) -> list[Expression]:
