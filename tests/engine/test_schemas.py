@@ -123,3 +123,39 @@ def test_samples_go_by_the_schema() -> None:
     statistics = tocsin.sample([{"n": "NA"}, {"n": "3"}], schema={"n": "number"})
 
     assert statistics.shares["n"] == 0.5
+
+
+PLACES = [
+    "POINT(1 1)",
+    " point ( 1.0  1e0 ) ",
+    "POINT(9 9)",
+    "POINT(1)",
+    "POLYGON((0 0, 1 0, 1 1, 0 0))",
+    "POINT(1e999 1)",
+]
+
+
+def test_texts_are_places_where_the_schema_says_so(tmp_path: Path) -> None:
+    """Well-known text in JSON lines, dicts, tables and CSV; other forms of places stay, the rest is told of."""
+    asked = [{"id": "in", "where": "S_INTERSECTS(at, BBOX(0, 0, 2, 2))"}, {"id": "there", "where": "at IS NOT NULL"}]
+    events: list[dict[str, Any]] = [{"at": text} for text in PLACES]
+    (tmp_path / "e.csv").write_text("at,n\n" + "".join(f'"{text}",1\n' for text in PLACES))
+    lines = "".join(json.dumps(event) + "\n" for event in events).encode()
+    for source in (events, lines, pa.table({"at": PLACES}), tmp_path / "e.csv"):
+        answer = tocsin.match(asked, source, schema={"at": "geometry"})
+        inside = [row["event"] for row in answer.table.to_pylist() if row["subscription"] == "in"]
+        assert inside == [0, 1]
+        assert [(reject.row, reject.field) for reject in answer.event_errors] == [(3, "at"), (4, "at"), (5, "at")]
+        assert "is no place that is known here" in answer.event_errors[0].reason
+        assert len(answer) == 2 + len(PLACES)
+    others = [
+        {"at": [1, 1]},
+        {"at": [0, 0, 5, 5]},
+        {"at": {"type": "Point", "coordinates": [1, 1]}},
+        {"at": [1]},
+        {"at": 5},
+    ]
+    answer = tocsin.match(asked[:1], others, schema={"at": "geometry"})
+    assert answer.table["event"].to_pylist() == [0, 1, 2]
+    assert [reject.row for reject in answer.event_errors] == [3, 4]
+    assert len(tocsin.match(asked[:1], [{"at": "POINT(1 1)"}]).warnings) == 1

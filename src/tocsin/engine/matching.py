@@ -87,10 +87,10 @@ def match(
     `compile` made. A bad record is reported in `.errors` and the rest served; where none is left, of either,
     `RecordError` says why; `strict` raises it at the first one.
 
-    `schema` says the types of attributes of events ("number", "string", "boolean", "instant"), `points` which ones are
-    made of two others (`{"location": ("lon", "lat")}`), `delimiter` what parts the fields of a CSV (recognised where
-    None). `event_key` names an attribute of events whose value is wanted beside the row number, `payload` adds what
-    subscriptions carry, as JSON.
+    `schema` says the types of attributes of events ("number", "string", "boolean", "instant", "geometry"), `points`
+    which ones are made of two others (`{"location": ("lon", "lat")}`), `delimiter` what parts the fields of a CSV
+    (recognised where None). `event_key` names an attribute of events whose value is wanted beside the row number,
+    `payload` adds what subscriptions carry, as JSON.
 
     `threads` share the events, by default one a core; the answer is the same. `progress` is called with the share of
     the subscriptions that is read, then with the share of the events that is answered; with None where a size is not

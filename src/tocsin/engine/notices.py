@@ -13,6 +13,7 @@ from tocsin.columns.expressions.asking import asked, literals
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.constants import contradictory, empty_ranges, unfolded
 from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.engine.schemas import WORDS
 from tocsin.engine.seen import Seen
 from tocsin.index import Part
 from tocsin.index.alive import Alive, are_alive
@@ -25,15 +26,6 @@ from tocsin.model.notice import Notice
 from tocsin.model.readings import attribute_of
 from tocsin.segment import Snapshot
 
-_WORDS: Final = {
-    codes.NUMBER: "a number",
-    codes.STRING: "a text",
-    codes.BOOLEAN: "a boolean",
-    codes.INSTANT: "an instant",
-    codes.LIST: "a list",
-    codes.GEOMETRY: "a geometry",
-    codes.UNTYPED: "of no type",
-}
 _LONGEST: Final = 100
 _MOST_DEAD: Final = 10_000
 
@@ -188,8 +180,8 @@ def _missing(name: str, types: int, seen: Mapping[str, int], known: Sequence[str
             advice = f"; a text stands in single quotes: {constant_text(attribute)}"
         return _Reason(attribute, f"no event has {shown}{advice}")
     kind = codes.GEOMETRY if types >> codes.GEOMETRY & 1 else (types & -types).bit_length() - 1
-    came = " or ".join(word for code, word in _WORDS.items() if own >> code & 1) or "a range"
-    reason = f"every {shown} that came is {came}, never {_WORDS[kind]}{_advice(attribute, kind, own)}"
+    came = " or ".join(word for code, word in WORDS.items() if own >> code & 1) or "a range"
+    reason = f"every {shown} that came is {came}, never {WORDS[kind]}{_advice(attribute, kind, own)}"
     return _Reason(attribute, reason)
 
 

@@ -6,6 +6,8 @@ brings a type of its own. What a text says is what the field of a CSV that holds
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -18,6 +20,7 @@ from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.events.batch import Dictionary, EventBatch
 from tocsin.columns.events.scalars import encode_scalars
 from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Events
 from tocsin.model.subscription import Reject
 from tocsin.records.csv_values import convert_column
 
@@ -26,15 +29,18 @@ _TYPES: Final = {
     "string": codes.STRING,
     "boolean": codes.BOOLEAN,
     "instant": codes.INSTANT,
+    "geometry": codes.GEOMETRY,
 }
-_WORDS: Final = {
+WORDS: Final = {
     codes.NUMBER: "a number",
     codes.STRING: "a text",
     codes.BOOLEAN: "a boolean",
     codes.INSTANT: "an instant",
     codes.LIST: "a list",
     codes.GEOMETRY: "a geometry",
+    codes.UNTYPED: "of no type",
 }
+"""Types of values, for people."""
 
 
 class _Entries(NamedTuple):
@@ -43,22 +49,23 @@ class _Entries(NamedTuple):
     types: NDArray[np.uint8]  # (N,)
     payloads: NDArray[np.int64]  # (N,)
     is_kept: NDArray[np.bool_]  # (N,) false where a text stands for absence
+    boxes: list[NDArray[np.float64]]  # (., 4) those that texts say, behind the batch's
 
 
 def with_schema(batch: EventBatch, schema: Mapping[str, str]) -> EventBatch:
     """A batch whose attributes have the types of a schema, as far as it names them. Cost: of the values it names."""
     arrays = batch.arrays
-    entries = _Entries(arrays.types.copy(), arrays.payloads.copy(), np.ones(len(arrays.types), bool))
+    entries = _Entries(arrays.types.copy(), arrays.payloads.copy(), np.ones(len(arrays.types), bool), [arrays.boxes])
     owners = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))
     rejects = list(batch.rejects)
     for number, name in enumerate(batch.attributes):
         if name not in schema:
             continue
-        odd = np.flatnonzero((arrays.attributes == number) & ~_is_of(arrays.types, schema[name]))
+        odd = np.flatnonzero((arrays.attributes == number) & ~_is_of(arrays, schema[name]))
         is_text = arrays.types[odd] == codes.STRING
         problems = _convert_texts(batch.strings, odd[is_text], schema[name], entries)
         for place in odd[~is_text].tolist():
-            word = _WORDS.get(int(arrays.types[place]), "a range")
+            word = WORDS.get(int(arrays.types[place]), "a range")
             problems[place] = f"{word}, where the schema says {schema[name]!r}"
             entries.types[place], entries.payloads[place] = codes.UNTYPED, 0
         rejects += [
@@ -69,11 +76,15 @@ def with_schema(batch: EventBatch, schema: Mapping[str, str]) -> EventBatch:
     )
 
 
-def _is_of(types: NDArray[np.uint8], kind: str) -> NDArray[np.bool_]:
-    """Which values are of a type, or of none already; a range is of the type of its ends."""
+def _is_of(arrays: Events, kind: str) -> NDArray[np.bool_]:
+    """Which values are of a type, or of none already; a range is of the type of its ends, some lists are boxes."""
+    types = arrays.types
     found: NDArray[np.bool_] = (
         (types == _TYPES[kind]) | (types == codes.RANGED + _TYPES[kind]) | (types == codes.UNTYPED)
     )
+    if kind == "geometry":
+        lists = np.flatnonzero(types == codes.LIST)
+        found[lists] = arrays.list_boxes[arrays.payloads[lists]] >= 0
     return found
 
 
@@ -82,6 +93,8 @@ def _convert_texts(strings: list[str], places: NDArray[np.int64], kind: str, ent
     if not len(places):
         return {}
     distinct, which = np.unique(entries.payloads[places], return_inverse=True)
+    if kind == "geometry":
+        return _convert_places([strings[number] for number in distinct.tolist()], which, places, entries)
     texts = pa.array([strings[number].encode() for number in distinct.tolist()], pa.binary())
     values, problems = convert_column(texts, kind)
     wrong = dict(problems)
@@ -94,6 +107,36 @@ def _convert_texts(strings: list[str], places: NDArray[np.int64], kind: str, ent
     return {int(place): wrong[number] for place, number in zip(places, which.tolist(), strict=True) if number in wrong}
 
 
+def _convert_places(
+    texts: list[str], which: NDArray[np.int64], places: NDArray[np.int64], entries: _Entries
+) -> dict[int, str]:
+    """The same for places, as well-known text."""
+    points = [_point(text) for text in texts]
+    first = sum(map(len, entries.boxes))
+    is_point = np.array([point is not None for point in points])
+    entries.boxes.append(np.array([point or (0.0, 0.0, 0.0, 0.0) for point in points], np.float64).reshape(-1, 4))
+    entries.types[places] = np.where(is_point, codes.GEOMETRY, codes.UNTYPED)[which]
+    entries.payloads[places] = np.where(is_point, first + np.arange(len(points)), 0)[which]
+    reason = "is no place that is known here: POINT(2.35 48.85), a GeoJSON point, or two or four numbers in a list"
+    return {
+        int(place): f"{texts[number]!r:.60} {reason}"
+        for place, number in zip(places, which.tolist(), strict=True)
+        if points[number] is None
+    }
+
+
+def _point(text: str) -> tuple[float, float, float, float] | None:
+    match = _POINT.fullmatch(text)
+    if match is None:
+        return None
+    x, y = map(float, match.groups())
+    return (x, y, x, y) if math.isfinite(x) and math.isfinite(y) else None
+
+
+_NUMBER: Final = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+_POINT: Final = re.compile(rf"\s*POINT\s*\(\s*{_NUMBER}\s+{_NUMBER}\s*\)\s*", re.ASCII | re.IGNORECASE)
+
+
 def _changed(arrays: Any, owners: NDArray[np.int64], entries: _Entries) -> Any:
     kept = entries.is_kept
     return arrays._replace(
@@ -101,4 +144,5 @@ def _changed(arrays: Any, owners: NDArray[np.int64], entries: _Entries) -> Any:
         attributes=frozen(arrays.attributes[kept], np.int32),
         types=frozen(entries.types[kept], np.uint8),
         payloads=frozen(entries.payloads[kept], np.int64),
+        boxes=frozen(np.concatenate(entries.boxes), np.float64),
     )

@@ -25,9 +25,9 @@ from tocsin.records.csv_types import checked_delimiter, inferred, recognised_del
 from tocsin.records.csv_values import ARROW_TYPES, convert_column
 from tocsin.records.files import Opened
 
-ColumnType: TypeAlias = Literal["number", "string", "boolean", "instant"]
+ColumnType: TypeAlias = Literal["number", "string", "boolean", "instant", "geometry"]
 
-COLUMN_TYPES: Final = tuple(ARROW_TYPES)
+COLUMN_TYPES: Final = (*ARROW_TYPES, "geometry")
 _BLOCK_BYTES: Final = 1 << 20
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -57,7 +57,7 @@ def read_csv(
             return
         names = _header(path, first)
         schema = _checked_schema(path, names, schema or {})
-        kinds: dict[str, str] = dict.fromkeys(names, "string") if as_text else dict(schema)
+        kinds: dict[str, str] = dict.fromkeys(names, "string") if as_text else _as_columns(schema)
         if undecided(names, kinds) and Path(path).is_file():
             kinds |= _foreseen(path, names, kinds, delimiter)
         row = 0
@@ -67,6 +67,11 @@ def read_csv(
             kinds |= inferred(raw, undecided(names, kinds))
             yield _converted(raw, kinds, row + good, rejects, block.done)
             row += len(block.places)
+
+
+def _as_columns(schema: Mapping[str, ColumnType]) -> dict[str, str]:
+    """The types of columns as they are read; who encodes them makes geometries of texts."""
+    return {name: "string" if kind == "geometry" else kind for name, kind in schema.items()}
 
 
 def _foreseen(path: str | Path, names: list[str], kinds: Mapping[str, str], delimiter: str | None) -> dict[str, str]:

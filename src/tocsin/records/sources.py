@@ -29,25 +29,9 @@ class Dataset(Protocol):
 
 
 Path: TypeAlias = str | PathLike[str]
-Tables: TypeAlias = ArrowStream | LazyFrame | Dataset
-Events: TypeAlias = (
-    Iterable[Mapping[str, Any]]
-    | Mapping[str, Any]
-    | bytes
-    | bytearray
-    | memoryview
-    | Path
-    | Sequence[Path]
-    | Tables
-    | SparseEvents
+Anything: TypeAlias = (
+    bytes | bytearray | memoryview | Path | Sequence[Path] | ArrowStream | LazyFrame | Dataset | Mapping[str, Any]
 )
-Subscriptions: TypeAlias = (
-    Iterable[Mapping[str, Any] | Subscription]
-    | bytes
-    | bytearray
-    | memoryview
-    | Path
-    | Sequence[Path]
-    | Tables
-    | Conjunctions
-)
+"""JSON, files, tables, or one record."""
+Events: TypeAlias = Iterable[Mapping[str, Any]] | Anything | SparseEvents
+Subscriptions: TypeAlias = Iterable[Mapping[str, Any] | Subscription] | Anything | Conjunctions
