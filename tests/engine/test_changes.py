@@ -36,8 +36,8 @@ class WholeChanges(Changes):
 
     world = World(
         UNLIMITED,
-        own.expressions(max_depth=4).map(lambda tree: (tree, {})),
-        points,
+        st.one_of(own.expressions(max_depth=4), own.expressions_about_elements(3)).map(lambda tree: (tree, {})),
+        own.with_lists(points),
         ("n", "s", "flag"),
         ({}, {"n": 1, "s": "a", "flag": True}),
     )

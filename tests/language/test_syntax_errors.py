@@ -51,7 +51,7 @@ REFUSED = [
     ("a = 1 IS NULL", 7, "comparisons do not chain: IS cannot follow"),
     ("a = ('x', 'y')", 5, "a list has no place here; it follows IN"),
     ("a, b", 2, "',' has no place here; conditions are joined with AND or OR"),
-    ("foo(1)", 1, "there is no function 'foo' (there are ACCENTI, A_CONTAINEDBY"),
+    ("foo(1)", 1, "there is no function 'foo' (there are ACCENTI, ANY, A_CONTAINEDBY"),
     ("A_CONTAIN(a, ('x'))", 1, "did you mean A_CONTAINS?"),
     ("a = 9007199254740993", 5, "9007199254740993 cannot be represented exactly; write it as a string"),
     ("a = -9007199254740993", 5, "-9007199254740993 cannot be represented exactly"),

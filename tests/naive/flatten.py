@@ -8,6 +8,8 @@ The laws, in order of strength:
 * an object that is no geometry is its members, under dotted names; a list of such objects is a list of each
   of their attributes, lists inside concatenated;
 * what has no type is present, `UNTYPED`, and reported.
+
+Every list that lies in objects alone is kept beside them, element by element, each an event of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +35,13 @@ class _Leaf(NamedTuple):
     listed: bool
 
 
-def flatten(record: Mapping[str, object]) -> tuple[dict[str, Value], list[tuple[str, str]]]:
+class Flat(dict[str, Value]):
+    """An event's values by attribute, and its lists by dotted name: of each element the values, None for a bad one."""
+
+    lists: dict[str, list[Flat | None]]
+
+
+def flatten(record: Mapping[str, object]) -> tuple[Flat, list[tuple[str, str]]]:
     """The attributes of an event, and its problems as (attribute, reason), at most one an attribute.
 
     Raises `RecordError` for an event that cannot be used as a whole.
@@ -44,13 +52,32 @@ def flatten(record: Mapping[str, object]) -> tuple[dict[str, Value], list[tuple[
     for leaf in _leaves((), record, listed=False):
         found.setdefault(".".join(leaf.path), []).append(leaf)
 
-    values: dict[str, Value] = {}
+    values = Flat()
+    values.lists = dict(_lists((), record))
     problems: list[tuple[str, str]] = []
     for name, leaves in found.items():
         values[name], reason = _attribute(name, leaves)
         if reason:
             problems.append((name, reason))
     return values, problems
+
+
+def _lists(path: tuple[str, ...], members: Mapping[str, object]) -> Iterator[tuple[str, list[Flat | None]]]:
+    for key, value in members.items():
+        if _is_object(value):
+            yield from _lists((*path, key), value)  # type: ignore[arg-type]
+        elif isinstance(value, _LISTS):
+            yield ".".join((*path, key)), [_element(item) for item in value]
+
+
+def _element(item: object) -> Flat | None:
+    """An element as an event: an object is one, anything else is what `element` is. No range is within a list."""
+    try:
+        values, _ = flatten(item if _is_object(item) else {"element": item})  # type: ignore[arg-type]
+    except RecordError:
+        return None
+    values.update({name: UNTYPED for name, value in values.items() if isinstance(value, Range)})
+    return values
 
 
 def _leaves(path: tuple[str, ...], members: Mapping[str, object], listed: bool) -> Iterator[_Leaf]:

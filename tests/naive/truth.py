@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, is_of_type, judge, truth_that
 from tocsin.model.expression import (
     And,
+    AnyElement,
     Arithmetic,
     Array,
     Attribute,
@@ -93,6 +94,11 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
             return _FUNCTIONS[name](*operands)
         case IsNull():
             return operands[0] is None
+        case AnyElement(items, condition):
+            elements = getattr(values, "lists", {}).get(items.name)
+            return (
+                None if elements is None else _any([one if one is None else truth(condition, one) for one in elements])
+            )
         case _:
             return _condition(node, operands)
 

@@ -4,8 +4,13 @@ Both draw from small pools, and an attribute has a usual type, so that what is a
 true. New features extend these files.
 """
 
-from tests.strategies.conditions import comparisons_with_constants, conjunctions_of_clauses, expressions
-from tests.strategies.events import bad_events, json_events, json_text, python_events
+from tests.strategies.conditions import (
+    comparisons_with_constants,
+    conjunctions_of_clauses,
+    expressions,
+    expressions_about_elements,
+)
+from tests.strategies.events import bad_events, json_events, json_text, python_events, with_lists
 from tests.strategies.intervals import grid_ranges, interval_events, interval_grid_events, ranges
 from tests.strategies.pools import NAMES, NUMBERS, STRINGS, attribute_names, boxes, points, scalars, values
 from tests.strategies.weighted import (
@@ -32,6 +37,7 @@ __all__ = [
     "conjunctions_of_ranges",
     "conjunctions_of_words",
     "expressions",
+    "expressions_about_elements",
     "grid_events",
     "grid_ranges",
     "interval_events",
@@ -44,5 +50,6 @@ __all__ = [
     "scalars",
     "values",
     "weighted",
+    "with_lists",
     "word_events",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.strategies.pools import (
     ATTRIBUTES,
     KEYWORDS,
+    LIST,
     ORDERED,
     PATTERN_PARTS,
     PATTERNS,
@@ -25,10 +27,12 @@ from tests.strategies.pools import (
     points,
     scalars,
 )
+from tocsin.language.fold import fold
 from tocsin.model.expression import (
     ARITHMETIC,
     ARRAY_FUNCTIONS,
     COMPARISONS,
+    AnyElement,
     Arithmetic,
     Array,
     Attribute,
@@ -84,6 +88,57 @@ def _predicates(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
         kinds += [(2, _places()), (2, _regexes())]
         kinds += [(4, _arrays())] if depth > 2 else []
     return chosen(*kinds)
+
+
+def expressions_about_elements(max_depth: int = 4) -> SearchStrategy[Expression]:
+    """Expressions of which nearly all ask something of any element of a list, also of lists in lists."""
+    return _about_elements(max_depth, 2)
+
+
+@cache
+def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
+    within = _conditions(3, False)
+    inner = chosen((3, within), (2, _about_elements(2, levels - 1))) if levels else within
+    texts = chosen((3, _compared(2).map(_of_element)), (1, st.just(Attribute("element"))))
+    asked = chosen(
+        (4, st.builds(AnyElement, st.just(Attribute(LIST)), inner)),
+        (2, st.builds(AnyElement, _attributes("list"), texts)),
+        (1, st.builds(AnyElement, attribute_names().map(Attribute), inner)),
+    )
+    if depth == 1:
+        return asked
+    again = st.deferred(lambda: _about_elements(depth - 1, levels))
+    several = st.lists(often(again, within, odds=4), min_size=2, max_size=3)
+    return chosen(
+        (5, asked),
+        (2, again.map(Not)),
+        (2, several.map(conjunction)),
+        (2, several.map(disjunction)),
+        (1, again.map(IsNull)),
+        (
+            1,
+            st.builds(Comparison, st.sampled_from(("=", "<>")), again, st.one_of(again, st.booleans().map(Constant))),
+        ),
+    )
+
+
+def _of_element(tree: Expression) -> Expression:
+    """The same about an element that is no object: of every attribute it is the one."""
+    return fold(tree, _about_element)
+
+
+def _about_element(node: Expression, parts: Sequence[Expression]) -> Expression:
+    if isinstance(node, Attribute):
+        return Attribute("element")
+    if isinstance(node, Comparison):
+        return Comparison(node.op, *parts)
+    if isinstance(node, In):
+        return In(parts[0], tuple(parts[1:]))
+    if isinstance(node, Between):
+        return Between(*parts)
+    if isinstance(node, Not):
+        return Not(*parts)
+    return type(node)(tuple(parts)) if parts else node  # type: ignore[call-arg]
 
 
 def comparisons_with_constants(max_depth: int = 4) -> SearchStrategy[Expression]:

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import cache
 from typing import Final
 
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from tests.strategies.pools import (
     INSTANT_TEXTS,
     INSTANTS,
     KEYWORDS,
+    LIST,
     NUMBERS,
     SCALARS,
     Kind,
@@ -107,6 +109,25 @@ def bad_events() -> SearchStrategy[dict[object, object]]:
     """Events that cannot be used as a whole: an attribute in two forms, or a name that is no string."""
     clashes = ({"a.b": 1, "a": {"b": 2}}, {"x": {"a.b": 1, "a": {"b": 1}}}, {"a": [{"b": 1}], "a.b": [2]})
     return st.sampled_from((*clashes, {1: "a"}, {"a": {None: 1}}))
+
+
+def with_lists(events: SearchStrategy[dict[str, object]]) -> SearchStrategy[dict[str, object]]:
+    """The same events, three in four with a list of objects and of what lists seldom have; in these lists again."""
+    added = st.tuples(events, chosen((8, _element_lists(1)), (1, _json_any))).map(lambda two: {**two[0], LIST: two[1]})
+    return chosen((3, added), (1, events))
+
+
+@cache
+def _element_lists(levels: int) -> SearchStrategy[list[object]]:
+    members = {
+        name: often(_json_kinds[kind], _json_any, odds=12) for kind, names in ATTRIBUTES.items() for name in names
+    }
+    if levels:
+        members[LIST] = _element_lists(levels - 1)
+    objects = st.lists(st.sampled_from(sorted(members)), max_size=6, unique=True).flatmap(
+        lambda names: st.fixed_dictionaries({name: members[name] for name in names})
+    )
+    return st.lists(chosen((8, objects), (1, st.one_of(_json_scalar, st.none(), _json_place))), max_size=3)
 
 
 def json_text(event: Mapping[str, object]) -> str:

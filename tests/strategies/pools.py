@@ -21,6 +21,9 @@ ATTRIBUTES: Final[dict[Kind, tuple[str, ...]]] = {
 }
 """The attributes, by the type that they usually have."""
 
+LIST: Final = "parts"
+"""The attribute of events with lists of objects: `with_lists`."""
+
 NAMES: Final = tuple(name for names in ATTRIBUTES.values() for name in names)
 SCALAR_KINDS: Final[tuple[Kind, ...]] = ("number", "string", "boolean", "instant")
 ORDERED: Final[tuple[Kind, ...]] = ("number", "number", "string", "instant")

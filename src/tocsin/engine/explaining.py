@@ -8,7 +8,7 @@ from typing import Any
 from tocsin.language import Explanation, parse_any
 from tocsin.language import explain as explain_tree
 from tocsin.language.stored import stored_expression
-from tocsin.model.event import flatten
+from tocsin.model.elements import values_for
 from tocsin.model.subscription import Subscription
 from tocsin.records import subscription_of
 
@@ -25,9 +25,10 @@ def explain(subscription: str | Mapping[str, Any] | Subscription, event: Mapping
         tree = parse_any(subscription)
     else:
         tree = subscription_of(subscription).where
-    return explain_tree(tree, flatten(event).values)
+    return explain_tree(tree, values_for([tree], event))
 
 
 def explain_stored(text: str, event: Mapping[str, Any]) -> Explanation:
     """Explain a subscription whose text an engine keeps."""
-    return explain_tree(stored_expression(text), flatten(event).values)
+    tree = stored_expression(text)
+    return explain_tree(tree, values_for([tree], event))

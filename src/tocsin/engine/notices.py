@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.expressions.asking import asked, literals
+from tocsin.columns.expressions.asking import ANY, asked, literals
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.constants import contradictory, empty_ranges, unfolded
 from tocsin.columns.expressions.writer import compile_expressions
@@ -23,7 +23,7 @@ from tocsin.language.nearest import nearest
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import And, Expression, Not, Or, attributes
 from tocsin.model.notice import Notice
-from tocsin.model.readings import attribute_of
+from tocsin.model.readings import attribute_of, reading_of
 from tocsin.segment import Snapshot
 
 _LONGEST: Final = 100
@@ -105,9 +105,14 @@ def _exclusion(name: str) -> _Reason:
 
 
 class _Reasons:
-    """The reasons for which leaves of compiled expressions are worth a notice."""
+    """The reasons for which leaves of compiled expressions are worth a notice.
 
-    def __init__(self, compiled: CompiledExpressions, seen: Seen | None) -> None:
+    `prefix` is what attributes are in, where they are those of a list's elements.
+    """
+
+    def __init__(self, compiled: CompiledExpressions, seen: Seen | None, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._whose = "element" if prefix else "event"
         self.all: list[_Reason] = []
         self.of_leaves = np.full((len(compiled.arrays.leaf_kinds), 2), -1, np.int64)  # as they are, and negated
         self._compiled = compiled
@@ -126,7 +131,7 @@ class _Reasons:
         """Attributes that no event had, and those that had other types only."""
         names, arrays = self._compiled.attributes, self._compiled.arrays
         asks = asked(self._compiled)
-        found = np.array([seen.types.get(name, 0) for name in names], np.uint32)
+        found = np.array([_types_seen(name, seen) for name in names], np.uint32)
         known = seen.names()
         missed = np.flatnonzero(found[asks.attributes] & asks.types == 0)
         compares = arrays.leaf_kinds[asks.leaves[missed]] == codes.COMPARE
@@ -134,7 +139,9 @@ class _Reasons:
         distinct, which = np.unique(pairs, axis=1, return_inverse=True)
         numbers = np.array(
             [
-                self.number(_missing(names[attribute], types, seen.types, known, is_compared=bool(compared)))
+                self.number(
+                    _missing(names[attribute], types, seen.types, known, self._prefix, is_compared=bool(compared))
+                )
                 for attribute, types, compared in distinct.T.tolist()
             ],
             np.int64,
@@ -143,7 +150,26 @@ class _Reasons:
         nulls = np.flatnonzero(arrays.leaf_kinds == codes.IS_NULL)
         for leaf in nulls[found[arrays.leaf_attributes[nulls]] == 0].tolist():
             name = names[arrays.leaf_attributes[leaf]]
-            self.of_leaves[leaf, 0] = self.number(_Reason(name, f"always true: no event has {name_text(name)}"))
+            reason = f"always true: no {self._whose} has {name_text(name)}"
+            self.of_leaves[leaf, 0] = self.number(_Reason(name, reason))
+        self._add_elements(seen)
+
+    def _add_elements(self, seen: Seen) -> None:
+        """Of what is asked of elements that came, what no element fulfils."""
+        arrays = self._compiled.arrays
+        for number, name in enumerate(self._compiled.attributes):
+            reading = reading_of(name)
+            own = seen.elements.get(reading.attribute) if reading.is_condition else None
+            if own is None or not own.events:
+                continue
+            tree, items = stored_expression(reading.rest), name_text(reading.attribute)
+            for side, asked_of in enumerate((tree, Not(tree))):
+                inner = _reasons_of(asked_of, own, f"{self._prefix}{reading.attribute}.")
+                if inner:
+                    first = min(reason.text for reason in inner)
+                    reason = _Reason(reading.attribute, f"of the elements of {items}: {first}")
+                    leaves = (arrays.leaf_kinds < codes.COMPARE) & (arrays.leaf_attributes == number)
+                    self.of_leaves[leaves, side] = self.number(reason)
 
     def _add_constants(self) -> None:
         """What holds, or does not, whatever comes."""
@@ -169,25 +195,35 @@ _CONSTANT: Final = (
 )
 
 
-def _missing(name: str, types: int, seen: Mapping[str, int], known: Sequence[str], *, is_compared: bool) -> _Reason:
+def _types_seen(name: str, seen: Seen) -> int:
+    """The types that came under a compiled name, a bit each; all, for what is asked of elements, where a list did."""
+    reading = reading_of(name)
+    return (ANY if reading.attribute in seen.elements else 0) if reading.is_condition else seen.types.get(name, 0)
+
+
+def _missing(
+    name: str, types: int, seen: Mapping[str, int], known: Sequence[str], prefix: str, *, is_compared: bool
+) -> _Reason:
     """Why nothing fulfils what is asked of an attribute, or its reading."""
     attribute = attribute_of(name)
-    shown, own = name_text(attribute), seen.get(attribute, 0)
+    shown, own, is_list = name_text(attribute), seen.get(attribute, 0), reading_of(name).is_condition
     if not own:
         near = nearest(attribute, known)
         advice = f"; did you mean {name_text(near)}?" if near else ""
         if is_compared and not near:
             advice = f"; a text stands in single quotes: {constant_text(attribute)}"
-        return _Reason(attribute, f"no event has {shown}{advice}")
+        what = f"a list {shown}" if is_list else shown
+        return _Reason(attribute, f"no {'element' if prefix else 'event'} has {what}{advice}")
+    types = 1 << codes.LIST if is_list else types
     kind = codes.GEOMETRY if types >> codes.GEOMETRY & 1 else (types & -types).bit_length() - 1
     came = " or ".join(word for code, word in WORDS.items() if own >> code & 1) or "a range"
-    reason = f"every {shown} that came is {came}, never {WORDS[kind]}{_advice(attribute, kind, own)}"
+    reason = f"every {shown} that came is {came}, never {WORDS[kind]}{_advice(prefix + attribute, kind, own)}"
     return _Reason(attribute, reason)
 
 
 def _advice(attribute: str, kind: int, came: int) -> str:
     if came == 1 << codes.LIST and kind <= codes.INSTANT:
-        return "; A_CONTAINS and A_OVERLAPS look into lists"
+        return "; A_CONTAINS, A_OVERLAPS and ANY look into lists"
     if came == 1 << codes.STRING and kind in (codes.NUMBER, codes.BOOLEAN):
         return f"; a schema can say what its texts are: {{{attribute!r}: {_SCHEMA[kind]!r}}}"
     if came == 1 << codes.STRING and kind == codes.INSTANT:
@@ -208,10 +244,10 @@ def _notice(part: Part, reason: _Reason, seen: Seen | None, count: int, owner: i
     return Notice(reason.attribute, shown, reason.text, count, part.ids[owner].as_py())
 
 
-def _reasons_of(node: Expression, seen: Seen | None) -> set[_Reason]:
+def _reasons_of(node: Expression, seen: Seen | None, prefix: str = "") -> set[_Reason]:
     """The reasons for which a predicate by itself is worth a notice."""
     compiled = compile_expressions([node])
-    reasons, asking = _Reasons(compiled, seen), literals(compiled)
+    reasons, asking = _Reasons(compiled, seen, prefix), literals(compiled)
     numbers = reasons.of_leaves[asking.leaves, asking.negated.astype(np.int64)]
     return {reasons.all[number] for number in numbers.tolist() if number >= 0}
 

@@ -22,9 +22,11 @@ _FIRST: Final = 256
 class Seen:
     """The attributes that events had, with which types. Many threads may add."""
 
-    def __init__(self) -> None:
+    def __init__(self, of: tuple[Seen, str] | None = None) -> None:
         self.events = 0
+        self._of = of  # for elements: whose lists they are in, under which attribute
         self.types: dict[str, int] = {}  # a bit for each type, by attribute, or reading
+        self.elements: dict[str, Seen] = {}  # the same of the elements of lists, by the lists' attribute
         self.first: Chunk | None = None  # some of the events, for the names of attributes that nobody asks for
         self._lock = threading.Lock()
         self._pending: tuple[list[str], NDArray[np.uint32]] = [], np.empty(0, np.uint32)
@@ -37,6 +39,11 @@ class Seen:
             self._add(batch)
 
     def _add(self, batch: EventBatch) -> None:
+        for name, lists in list(batch.elements.items()):
+            if len(lists.events):
+                with self._lock:
+                    own = self.elements.setdefault(name, Seen((self, name)))
+                own._add(lists.batch)
         with self._lock:
             self.events += len(batch)
             names, found = self._pending
@@ -58,12 +65,17 @@ class Seen:
         """Have `types` tell of all batches."""
         with self._lock:
             self._fold()
+        for own in self.elements.values():
+            own.finish()
 
     def names(self) -> list[str]:
         """The attributes that events had, those that nobody asks for as far as the first events tell."""
-        found = set(map(attribute_of, self.types))
+        found = set(map(attribute_of, self.types)).union(self.elements)
         if self.first is not None:
             found.update(name for batch in encode_chunk(self.first, Wanted(None))[0] for name in batch.attributes)
+        if self._of is not None:
+            outer, prefix = self._of[0], f"{self._of[1]}."
+            found.update(name.removeprefix(prefix) for name in outer.names() if name.startswith(prefix))
         return sorted(found)
 
 

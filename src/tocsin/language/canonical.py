@@ -13,6 +13,7 @@ from tocsin.language.fold import fold
 from tocsin.language.tokens import is_plain_name
 from tocsin.model.expression import (
     And,
+    AnyElement,
     Arithmetic,
     Array,
     Attribute,
@@ -94,6 +95,8 @@ def _write(node: Expression, parts: Sequence[_Piece]) -> _Piece:
         return _Piece(_list([part.text for part in parts]), _ATOM)
     if isinstance(node, Call):
         return _Piece(node.name + _list([part.text for part in parts]), _ATOM)
+    if isinstance(node, AnyElement):
+        return _Piece("ANY" + _list([parts[0].text, to_text(node.condition)]), _ATOM)
     return _predicate(node, [part.at_least(_SUM) for part in parts])
 
 

@@ -24,9 +24,11 @@ from tocsin.language.truths import (
     negation_of,
     truth_of,
 )
+from tocsin.model.elements import Elements
 from tocsin.model.expression import (
     MIRRORED,
     And,
+    AnyElement,
     Arithmetic,
     Array,
     Attribute,
@@ -42,10 +44,11 @@ from tocsin.model.expression import (
     Not,
     Or,
 )
-from tocsin.model.readings import read_instant
+from tocsin.model.readings import as_elements, read_instant
 from tocsin.model.values import Instant, Range, Value, box_of, type_name
 
-Values = Mapping[str, Value]
+Values = Mapping[str, Value | Elements]
+"""The values of a flattened event; under `as_elements(name)` the elements of a list: `model.elements.values_for`."""
 
 
 def evaluate(expression: Expression, values: Values) -> bool | None:
@@ -81,9 +84,11 @@ def values_of_parts(expression: Expression, values: Values) -> dict[int, Value |
 
 def _value(node: Expression, parts: Sequence[Any], values: Values) -> Value | Truth:
     if isinstance(node, Attribute):
-        return values.get(node.name)
+        return cast(Value | None, values.get(node.name))
     if isinstance(node, Constant):
         return node.value
+    if isinstance(node, AnyElement):
+        return _any_element(node, cast(Elements | None, values.get(as_elements(node.items.name))))
     return _RULES[type(node)](node, parts)
 
 
@@ -136,6 +141,13 @@ def _in(node: In, parts: Sequence[Any]) -> Truth:
     return disjunction_of(
         _compare("=", node.operand, item, value, of_item) for item, of_item in zip(node.items, items, strict=True)
     )
+
+
+def _any_element(node: AnyElement, elements: Elements | None) -> Truth:
+    """As an OR over the elements; FALSE of an empty list."""
+    if elements is None:
+        return None
+    return disjunction_of(truth_of(value_of(node.condition, one)) if one is not None else None for one in elements)
 
 
 # ---- arithmetic

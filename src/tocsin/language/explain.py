@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
-from tocsin.language.evaluate import values_of_parts
+from tocsin.language.evaluate import Values, values_of_parts
 from tocsin.language.nearest import nearest
 from tocsin.language.needs import needed_for
 from tocsin.language.showing import lines_html
 from tocsin.language.truths import EITHER, Truth, negation_of, truth_of
-from tocsin.model.expression import And, Expression, IsNull, Not, Or, attributes
+from tocsin.model.elements import Elements
+from tocsin.model.expression import And, AnyElement, Expression, IsNull, Not, Or, attributes
+from tocsin.model.readings import as_elements, is_reading
 from tocsin.model.values import UNTYPED, Value, type_name
 
 _LONGEST_SHOWN: Final = 160
@@ -70,7 +72,7 @@ class Explanation:
         return lines_html(str(self))
 
 
-def explain(expression: Expression, values: Mapping[str, Value]) -> Explanation:
+def explain(expression: Expression, values: Values) -> Explanation:
     """Why an expression is TRUE, FALSE or UNKNOWN about one flattened event.
 
     >>> from tocsin.language import parse
@@ -92,7 +94,7 @@ _HEADLINES: Final = {True: "matches", False: "does not match", None: "does not m
 class _Findings:
     """The findings and lines of one explanation, gathered from the root downwards."""
 
-    def __init__(self, values: Mapping[str, Value], results: Mapping[int, Value | Truth]) -> None:
+    def __init__(self, values: Values, results: Mapping[int, Value | Truth]) -> None:
         self.held: list[Finding] = []
         self.failed: list[Finding] = []
         self.lines: list[str] = []
@@ -122,7 +124,11 @@ class _Findings:
     def _add_predicate(self, node: Expression, wanted: bool, level: int) -> None:
         truth = self.truth(node, wanted)
         predicate = to_text(node if wanted else Not(node))
-        came = ", ".join(self._value_shown(node, name, truth) for name in attributes(node))
+        elements = self._values.get(as_elements(node.items.name)) if isinstance(node, AnyElement) else None
+        if isinstance(node, AnyElement) and isinstance(elements, Elements):
+            came = f"{name_text(node.items.name)} has {_counted(len(elements))}"
+        else:
+            came = ", ".join(self._value_shown(node, name, truth) for name in attributes(node))
         if truth:
             finding = Finding(predicate, truth, came)
             self.held.append(finding)
@@ -130,11 +136,22 @@ class _Findings:
             finding = Finding(predicate, truth, came, needed_for(node, wanted, self._values))
             self.failed.append(finding)
         self._line(level, str(finding))
+        if isinstance(node, AnyElement) and isinstance(elements, Elements):
+            self._add_element(node, elements, level + 1)
+
+    def _add_element(self, node: AnyElement, elements: Elements, level: int) -> None:
+        """Tell of the first element that fulfils the condition of ANY or, where none does, of the nearest to it."""
+        told = [(number, explain(node.condition, one)) for number, one in enumerate(elements) if one is not None]
+        if told:
+            number, nearest_one = min(told, key=lambda one: (not one[1].matched, len(one[1].failed)))
+            relation = "fulfils it" if nearest_one.matched else "is nearest to it"
+            self._line(level, f"{name_text(node.items.name)}[{number}] {relation}:")
+            self.lines.extend("  " * level + line for line in nearest_one._lines[1:])
 
     def _value_shown(self, node: Expression, name: str, truth: bool | None) -> str:
-        value, shown = self._values.get(name), name_text(name)
+        value, shown = cast(Value | None, self._values.get(name)), name_text(name)
         if value is None:
-            near = None if truth else nearest(name, self._values)
+            near = None if truth else nearest(name, (one for one in self._values if not is_reading(one)))
             return f"{shown} is absent" + (f"; did you mean {name_text(near)}?" if near else "")
         if value is UNTYPED:
             return f"{shown} is present, of no type"
@@ -143,6 +160,10 @@ class _Findings:
 
     def _line(self, level: int, text: str) -> None:
         self.lines.append("  " * level + text)
+
+
+def _counted(elements: int) -> str:
+    return "one element" if elements == 1 else f"{elements} elements"
 
 
 def _short(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from tocsin.model.expression import MAX_DEPTH, Expression, walk
+from tocsin.model.expression import MAX_DEPTH, AnyElement, Expression, walk
 
 Result = TypeVar("Result")
 
@@ -34,15 +34,19 @@ def fold(root: Expression, combine: Callable[[Expression, Sequence[Result]], Res
 def measure(root: Expression, most_nodes: int = _MANY) -> tuple[int, int]:
     """The depth of a tree, one for a single node, and the number of its nodes.
 
-    Counting stops once there are more than `most_nodes`.
+    What `ANY` asks of elements counts as nested in it. Counting stops once there are more than `most_nodes`.
     """
     depth = nodes = 0
     level: list[Expression] = [root]
     while level and nodes <= most_nodes:
         depth += 1
         nodes += len(level)
-        level = [child for node in level for child in node.children()]
+        level = [child for node in level for child in _nested(node)]
     return depth, nodes
+
+
+def _nested(node: Expression) -> tuple[Expression, ...]:
+    return (node.items, node.condition) if isinstance(node, AnyElement) else node.children()
 
 
 def too_deep(depth: int) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from typing import Final
 
-from tocsin.model.expression import PREDICATE_FUNCTIONS, STRING_FUNCTIONS
+from tocsin.model.expression import ELEMENT_FUNCTIONS, PREDICATE_FUNCTIONS, STRING_FUNCTIONS
 
 LITERAL_FUNCTIONS: Final = ("DATE", "TIMESTAMP", "POINT", "BBOX")
 """Functions in text that make a constant."""
 
-SUPPORTED: Final = frozenset(STRING_FUNCTIONS + PREDICATE_FUNCTIONS + LITERAL_FUNCTIONS)
+SUPPORTED: Final = frozenset(STRING_FUNCTIONS + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS + LITERAL_FUNCTIONS)
 
 _SPATIAL: Final = ("CONTAINS", "CROSSES", "DISJOINT", "EQUALS", "OVERLAPS", "TOUCHES", "WITHIN")
 _TEMPORAL: Final = (

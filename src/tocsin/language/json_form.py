@@ -20,11 +20,13 @@ from tocsin.model.expression import (
     ARITHMETIC,
     ARRAY_FUNCTIONS,
     COMPARISONS,
+    ELEMENT_FUNCTIONS,
     MAX_DEPTH,
     MAX_NODES,
     PREDICATE_FUNCTIONS,
     STRING_FUNCTIONS,
     And,
+    AnyElement,
     Arithmetic,
     ArithmeticOperator,
     Array,
@@ -189,7 +191,7 @@ def _read_object(value: Mapping[str, Json]) -> tuple[Make, _Parts]:
         name = value["property"]
         if not isinstance(name, str) or not name:
             raise Misplaced("a property is a name: a string that is not empty")
-        return _constant(Attribute(_text(name))), []
+        return _constant(rules.attribute(_text(name))), []
     if "interval" in value:
         raise Misplaced(not_supported("interval"), unsupported=True)
     for key, make in _LITERALS.items():
@@ -301,7 +303,7 @@ _OPERATIONS: Final[dict[str, tuple[int | None, Make]]] = {
     **{op: (2, _comparison(op)) for op in COMPARISONS},
     **{op: (2, _arithmetic(op)) for op in ARITHMETIC},
     **{name: (1, _function(name)) for name in STRING_FUNCTIONS},
-    **{name: (2, _function(name)) for name in PREDICATE_FUNCTIONS},
+    **{name: (2, _function(name)) for name in PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS},
 }
 """What each operator makes, and of how many arguments; None is any number."""
 
@@ -355,6 +357,8 @@ def _written(node: Expression, parts: Sequence[Json]) -> Json:
             "op": "a_containedBy" if node.name == "A_CONTAINEDBY" else node.name.lower(),
             "args": list(parts),
         }
+    if isinstance(node, AnyElement):
+        return {"op": "any", "args": [parts[0], to_json(node.condition)]}
     return {"op": _NAMES[type(node)], "args": list(parts)}
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
-from tocsin.language.evaluate import evaluate
+from tocsin.language.evaluate import Values, evaluate
 from tocsin.model.expression import (
     MIRRORED,
     MIRRORED_FUNCTIONS,
+    AnyElement,
     Array,
     Attribute,
     Between,
@@ -34,8 +35,6 @@ _OPPOSITES: Final[dict[str, ComparisonOperator]] = {
     "<=": ">",
 }
 _MOST_SHOWN: Final = 12
-
-Values = Mapping[str, Value]
 
 
 def needed_for(node: Expression, wanted: bool, values: Values) -> str:
@@ -63,7 +62,7 @@ def _subject(node: Expression, kind: str, values: Values) -> str:
     """The attribute's name, or `a number` and the like when what came is of another type."""
     if not isinstance(node, Attribute):
         return to_text(node)
-    value = values.get(node.name)
+    value = cast(Value | None, values.get(node.name))
     if value is None or type_name(value) == kind:
         return name_text(node.name)
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
@@ -115,6 +114,11 @@ def _constant(node: Constant, wanted: bool, values: Values) -> str:
     return f"another expression: {to_text(node if wanted else Not(node))} never holds"
 
 
+def _any_element(node: AnyElement, wanted: bool, values: Values) -> str:
+    items, condition = name_text(node.items.name), to_text(node.condition)
+    return f"an element of {items} with {condition}" if wanted else f"a list {items} of which all fail {condition}"
+
+
 # ---- functions
 
 
@@ -162,7 +166,7 @@ def _s_intersects(node: Call, wanted: bool, values: Values) -> str:
         left, right = right, left
     if not (isinstance(left, Attribute) and isinstance(right, Constant)):
         return ""
-    value = values.get(left.name)
+    value = cast(Value | None, values.get(left.name))
     fits = value is None or box_of(value) is not None
     subject = name_text(left.name) if fits else "a point or a box"
     relation = "at" if isinstance(right.value, Point) else "inside or touching"
@@ -200,4 +204,5 @@ _NEEDS: Final[dict[type, Callable[[Any, bool, Values], str]]] = {
     Attribute: _bare_attribute,
     Constant: _constant,
     Call: _call,
+    AnyElement: _any_element,
 }

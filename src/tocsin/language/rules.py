@@ -16,12 +16,15 @@ from tocsin.language.strings import ends_in_escape, regex_problem
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.expression import (
     ARRAY_FUNCTIONS,
+    ELEMENT_FUNCTIONS,
     MAX_DEPTH,
+    MAX_LISTS,
     MAX_NODES,
     PREDICATE_FUNCTIONS,
     SPATIAL_FUNCTIONS,
     STRING_FUNCTIONS,
     And,
+    AnyElement,
     Arithmetic,
     ArithmeticOperator,
     Array,
@@ -41,6 +44,7 @@ from tocsin.model.expression import (
     conjunction,
     disjunction,
     is_condition,
+    walk,
 )
 from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, type_name
 
@@ -153,11 +157,19 @@ def _require_scalar(node: Expression) -> None:
         raise Misplaced("an array has no place here; it is an argument of, say, A_CONTAINS", node)
 
 
+def attribute(name: str, *, span: Span | None = None) -> Attribute:
+    if "\x00" in name[1:]:  # which parts a name from what is asked of it; templates have names that begin with one
+        raise Misplaced("an attribute's name has no character NUL in it")
+    return Attribute(name, span=span)
+
+
 # ---- functions
 
 
 def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
-    """A function of STRING_FUNCTIONS or PREDICATE_FUNCTIONS, its name in capitals."""
+    """A function of STRING_FUNCTIONS, PREDICATE_FUNCTIONS or ELEMENT_FUNCTIONS, its name in capitals."""
+    if name in ELEMENT_FUNCTIONS:
+        return any_element(arguments, span=span)
     if name in STRING_FUNCTIONS:
         _require_count(name, arguments, 1, "a string")
         _require_string(name, arguments[0])
@@ -175,6 +187,24 @@ def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None
     else:
         raise Misplaced(unknown_function(name))
     return Call(name, tuple(arguments), span=span)
+
+
+def any_element(arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
+    """ANY of a list's attribute and a condition on its elements."""
+    _require_count("ANY", arguments, 2, "the attribute of a list and a condition on its elements, as in price > 3")
+    items, condition = arguments
+    if not isinstance(items, Attribute):
+        raise Misplaced(f"ANY needs the attribute of a list, not {describe(items)}", items)
+    _require_condition(condition, "ANY asks for a condition that some element fulfils")
+    if _lists_in(condition) == MAX_LISTS:
+        raise Misplaced(f"ANY nests more than {MAX_LISTS} deep; at most {MAX_LISTS} is allowed", condition)
+    return AnyElement(items, condition, span=span)
+
+
+def _lists_in(condition: Expression) -> int:
+    """How deep a condition looks into lists that lie in lists."""
+    inner = [_lists_in(node.condition) for node in walk(condition) if isinstance(node, AnyElement)]
+    return 1 + max(inner) if inner else 0
 
 
 def array(items: Sequence[Expression], *, span: Span | None = None) -> Array:
@@ -316,6 +346,7 @@ _DESCRIPTIONS: Final[dict[type, str]] = {
     Between: "a condition with BETWEEN",
     Like: "a condition with LIKE",
     IsNull: "a condition with IS NULL",
+    AnyElement: "a condition with ANY",
     Not: "a condition with NOT",
     And: "a condition with AND",
     Or: "a condition with OR",

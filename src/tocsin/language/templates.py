@@ -11,7 +11,7 @@ each text. Whatever is in doubt has no template, and is left to `parse`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
@@ -28,6 +28,7 @@ from tocsin.language.text import parse
 from tocsin.language.tokens import KEYWORDS, is_plain_name, tokenize
 from tocsin.model.expression import (
     And,
+    AnyElement,
     Arithmetic,
     Array,
     Attribute,
@@ -304,8 +305,16 @@ def _placeholder_text(kind: str, slot: int) -> str:
 
 def _slots_in(tree: Expression) -> list[int]:
     """The slots whose placeholders a tree holds, as often as it holds them, in ascending order."""
-    found = [slot_of(scalar) for node in walk(tree) for scalar in _scalars_of(node)]
+    found = [slot_of(scalar) for node in _nodes(tree) for scalar in _scalars_of(node)]
     return sorted([slot for slot in found if slot is not None])
+
+
+def _nodes(tree: Expression) -> Iterator[Expression]:
+    """Every node, with those of conditions about elements."""
+    for node in walk(tree):
+        yield node
+        if isinstance(node, AnyElement):
+            yield from _nodes(node.condition)
 
 
 def _scalars_of(node: Expression) -> tuple[str | float, ...]:
@@ -322,7 +331,7 @@ def _scalars_of(node: Expression) -> tuple[str | float, ...]:
 
 def _checks(tree: Expression) -> list[_Check]:
     """The rules of a tree that look at the values in its slots, beside the numbers themselves."""
-    return [check for node in walk(tree) if (check := _check_of(node)) is not None]
+    return [check for node in _nodes(tree) if (check := _check_of(node)) is not None]
 
 
 def _check_of(node: Expression) -> _Check | None:
@@ -351,6 +360,9 @@ def _is_box(node: Expression, values: Values) -> bool:
 
 def _filled(node: Expression, parts: Sequence[Expression], values: Values) -> Expression:
     """A node of a template's tree anew: of its filled parts, or with the values of its own slots."""
+    if isinstance(node, AnyElement):
+        condition = fold(node.condition, lambda inner, of_it: _filled(inner, of_it, values))
+        return AnyElement(cast(Attribute, parts[0]), condition)
     if parts:
         return _REBUILT[type(node)](node, parts)
     if isinstance(node, Attribute):

@@ -233,7 +233,7 @@ class _Nodes(lark.Transformer[Token, Expression]):
     @staticmethod
     def quoted_attribute(c: list[Any]) -> Expression:
         token = c[0]
-        return Attribute(token.value[1:-1].replace('""', '"'), span=Span(token.start_pos, token.end_pos))
+        return _placed(rules.attribute, token.value[1:-1].replace('""', '"'), span=Span(token.start_pos, token.end_pos))
 
     # ---- functions
 

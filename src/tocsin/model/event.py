@@ -59,7 +59,7 @@ def _flatten_into(flat: FlatEvent, record: Mapping[str, Any], prefix: str, depth
     values = flat.values
     for key, raw in record.items():
         name = prefix + (key if type(key) is str else _key(key))
-        if isinstance(raw, Mapping) and not _is_geometry(raw):
+        if isinstance(raw, Mapping) and not is_geometry(raw):
             _flatten_into(flat, raw, name + ".", depth + 1)
             continue
         if _is_list_of_objects(raw):
@@ -87,7 +87,7 @@ def _is_list_of_objects(raw: object) -> bool:
 
 def _flatten_list(flat: FlatEvent, items: Sequence[object], name: str, depth: int) -> dict[str, Value]:
     """A list of objects becomes a list under each of their attributes, in order."""
-    if not all(item is None or (isinstance(item, Mapping) and not _is_geometry(item)) for item in items):
+    if not all(item is None or (isinstance(item, Mapping) and not is_geometry(item)) for item in items):
         flat.problems.append(Problem(name, "a list of objects and other things has no type"))
         return {name: UNTYPED}
     joined: dict[str, list[Scalar] | None] = {}
@@ -210,7 +210,8 @@ def _list(raw: Sequence[Any] | Set[Any], name: str, problems: list[Problem]) -> 
     return tuple(elements)
 
 
-def _is_geometry(raw: Mapping[str, Any]) -> bool:
+def is_geometry(raw: Mapping[str, Any]) -> bool:
+    """Whether an object is a geometry of GeoJSON, and so a value."""
     kind = raw.get("type")
     return type(kind) is str and kind in _GEOMETRIES and ("coordinates" in raw or "geometries" in raw)
 

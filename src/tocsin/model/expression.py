@@ -32,10 +32,13 @@ MIRRORED_FUNCTIONS: Final = {"A_CONTAINS": "A_CONTAINEDBY", "A_CONTAINEDBY": "A_
 """The others mean the same with their arguments the other way round."""
 SPATIAL_FUNCTIONS: Final = ("S_INTERSECTS",)
 TEXT_FUNCTIONS: Final = ("MATCHES",)
+ELEMENT_FUNCTIONS: Final = ("ANY",)
 PREDICATE_FUNCTIONS: Final = ARRAY_FUNCTIONS + SPATIAL_FUNCTIONS + TEXT_FUNCTIONS
 
 MAX_DEPTH: Final = 256
 MAX_NODES: Final = 100_000
+MAX_LISTS: Final = 8
+"""How deep lists may lie in lists, in conditions of any element."""
 
 
 class Span(NamedTuple):
@@ -168,6 +171,20 @@ class Call(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class AnyElement(Node):
+    """`ANY(items, condition)`: TRUE when an element of the list makes the condition TRUE, FALSE when all make it FALSE.
+
+    The names in the condition are an element's own: it is an expression about another event, and no child of this one.
+    """
+
+    items: Attribute
+    condition: Expression
+
+    def children(self) -> tuple[Expression, ...]:
+        return (self.items,)
+
+
+@dataclass(frozen=True, slots=True)
 class Not(Node):
     operand: Expression
 
@@ -196,7 +213,20 @@ class Or(Node):
 
 
 Expression: TypeAlias = (
-    Constant | Attribute | Array | Arithmetic | Comparison | In | Between | Like | IsNull | Call | Not | And | Or
+    Constant
+    | Attribute
+    | Array
+    | Arithmetic
+    | Comparison
+    | In
+    | Between
+    | Like
+    | IsNull
+    | Call
+    | AnyElement
+    | Not
+    | And
+    | Or
 )
 
 
@@ -222,7 +252,7 @@ def is_condition(node: Expression) -> bool:
 
 
 def walk(root: Expression) -> Iterator[Expression]:
-    """Every node, parents before children, left to right; no recursion."""
+    """Every node, parents before children, left to right; no recursion. What `ANY` asks of elements is not walked."""
     stack = [root]
     while stack:
         node = stack.pop()

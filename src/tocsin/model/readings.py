@@ -1,20 +1,32 @@
-"""Under which names are attributes compiled? Their own and, where they are compared with an instant, one beside it.
+"""Under which names are attributes compiled? Their own and, for another reading of them, one beside it.
 
 A string that is compared with an instant is read as one, where the whole of it is a date or a timestamp; compared with
 a string it stays what it is. So an attribute has two readings, and a comparison with an instant is compiled on the
 second, under a name of its own. An event's value is put under both, as far as it has them: no rule of three-valued
 logic is needed beyond that of an absent attribute, and no subscription changes what another one means.
+
+What is asked of any element of a list is such a reading, too: whether some element fulfils a condition is a boolean of
+the event, under a name that holds the condition's text. Beside it the names that the condition looks at are compiled,
+so that whoever reads events knows what to read of the elements.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from tocsin.errors import InvalidInput
 from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT, Instant
 
-_MARK: Final = "\x00instant"
+_PART: Final = "\x00"
+_INSTANT_KIND: Final = "instant"
+_ELEMENTS_KIND: Final = "elements"
+_OF_KIND: Final = "of"
+
+SOME: Final = "some"
+"""The kind of a reading that is TRUE where some element fulfils a condition, and absent elsewhere."""
+WHETHER: Final = "whether"
+"""The same, and FALSE where all elements make the condition FALSE: what NOT asks for."""
 
 _TIME: Final = r"[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?"
 INSTANT_PATTERN: Final = rf"^[0-9]{{4}}-\d\d-\d\d({_TIME})?$"
@@ -22,19 +34,66 @@ INSTANT_PATTERN: Final = rf"^[0-9]{{4}}-\d\d-\d\d({_TIME})?$"
 _INSTANT: Final = re.compile(INSTANT_PATTERN, re.ASCII)
 
 
+class Reading(NamedTuple):
+    """A compiled name in its parts: an attribute, which reading of it (empty for its own value), and what of that."""
+
+    attribute: str
+    kind: str
+    rest: str
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is the truth of a condition, `rest`, about a list's elements."""
+        return self.kind in (SOME, WHETHER)
+
+    @property
+    def is_of_elements(self) -> bool:
+        """Whether it says that `rest` is to be read of a list's elements."""
+        return self.kind == _OF_KIND
+
+
+def reading_of(name: str) -> Reading:
+    """A compiled name in its parts.
+
+    >>> reading_of(as_instant("ts")), reading_of(as_condition("items", "price > 3", SOME)).rest
+    (Reading(attribute='ts', kind='instant', rest=''), 'price > 3')
+    """
+    at = name.find(_PART, 1)
+    if at < 0:
+        return Reading(name, "", "")
+    kind, _, rest = name[at + 1 :].partition(_PART)
+    return Reading(name[:at], kind, rest)
+
+
 def as_instant(name: str) -> str:
     """The name of an attribute's reading as an instant."""
-    return name + _MARK
+    return name + _PART + _INSTANT_KIND
+
+
+def as_elements(name: str) -> str:
+    """The name under which the elements of an attribute's list are, each as an event, for `language.evaluate`."""
+    return name + _PART + _ELEMENTS_KIND
+
+
+def as_condition(name: str, text: str, kind: str) -> str:
+    """The name of the truth of a condition about a list's elements; `kind` is SOME or WHETHER."""
+    return name + _PART + kind + _PART + text
+
+
+def of_elements(name: str, inner: str) -> str:
+    """The name that says that `inner` is to be read of the elements of an attribute's list."""
+    return name + _PART + _OF_KIND + _PART + inner
 
 
 def attribute_of(name: str) -> str:
     """The attribute that a compiled name is a reading of, itself for its own."""
-    return name.removesuffix(_MARK)
+    at = name.find(_PART, 1)
+    return name if at < 0 else name[:at]
 
 
 def is_reading(name: str) -> bool:
-    """Whether a compiled name is that of a reading as an instant."""
-    return name.endswith(_MARK)
+    """Whether a compiled name is that of another reading than an attribute's own value."""
+    return name.find(_PART, 1) >= 0
 
 
 def read_instant(text: str) -> Instant | None:

@@ -7,7 +7,7 @@ number of compiled expressions: `bind` maps both onto each of them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
@@ -18,7 +18,7 @@ from tocsin.columns.arrays import empty_runs, frozen, gathered, starts_of
 from tocsin.columns.numbers import key_of
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
-from tocsin.model.readings import attribute_of, is_reading
+from tocsin.model.readings import Reading, attribute_of, reading_of
 from tocsin.model.subscription import Reject
 from tocsin.model.values import Box, Instant, Point, Range, Scalar, Untyped, Value, box_of
 
@@ -37,6 +37,8 @@ class EventBatch:
     strings: list[str]
     rows: NDArray[np.int64]
     rejects: list[Reject]
+    elements: Mapping[str, ListElements] = field(default_factory=dict)
+    """Those of the lists that somebody asks any element of, by attribute, until it is known what they fulfil."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -50,7 +52,7 @@ class EventBatch:
         return before[arrays.starts[1:]] > before[arrays.starts[:-1]]
 
     def only(self, chosen: NDArray[np.int64]) -> EventBatch:
-        """Some of the events, in that order; what entries refer to stays as it is."""
+        """Some of the events, in that order; what entries refer to stays as it is. Elements are not kept."""
         entries, _ = gathered(self.arrays.starts, chosen)
         arrays = self.arrays._replace(
             starts=starts_of(np.diff(self.arrays.starts)[chosen], len(chosen)),
@@ -58,7 +60,16 @@ class EventBatch:
             types=frozen(self.arrays.types[entries], np.uint8),
             payloads=frozen(self.arrays.payloads[entries], np.int64),
         )
-        return replace(self, arrays=arrays, rows=self.rows[chosen])
+        return replace(self, arrays=arrays, rows=self.rows[chosen], elements={})
+
+
+@dataclass(frozen=True, slots=True)
+class ListElements:
+    """The elements of a batch's lists under one attribute. L lists of N elements."""
+
+    events: NDArray[np.int64]  # (L,) the places of the events that have such a list
+    owners: NDArray[np.int64]  # (N,) of each element the place of its event; -1 where that is not in the batch
+    batch: EventBatch  # each as an event whose row is its number, but for those that cannot be read
 
 
 class Wanted:
@@ -73,7 +84,11 @@ class Wanted:
         self.numbers: dict[str, int] = {}  # of attributes
         self.readings: dict[str, int] = {}  # of attributes' readings as instants, by attribute: `model.readings`
         self.kept: dict[str, Any] = {}  # what readers keep of them, by reader, from chunk to chunk
+        self.asked: dict[str, int] = {}  # what is asked of elements of lists, by its whole name
+        self.conditions: dict[str, list[str]] = {}  # the conditions of these, by the list's attribute
+        self.elements: dict[str, Wanted] = {}  # what is wanted of the elements, by the list's attribute
         self._prefixes: set[str] = set()
+        self._lists: set[str] = set()  # the attributes of these lists, and their prefixes
         self.add(names or ())
 
     def add(self, names: Iterable[str]) -> None:
@@ -81,9 +96,13 @@ class Wanted:
         if self.names is None:
             return
         for name in names:
-            attribute = attribute_of(name)
+            reading = reading_of(name)
+            if reading.is_condition or reading.is_of_elements:
+                self._add_asked(name, reading)
+                continue
+            attribute = reading.attribute
             if attribute not in self.names:
-                self._prefixes.update(attribute[:at] for at, letter in enumerate(attribute) if letter == ".")
+                self._prefixes.update(_prefixes(attribute))
                 self.ordered.append(attribute)
                 self.numbers[attribute] = len(self.ordered) - 1
                 self.names.add(attribute)
@@ -91,9 +110,27 @@ class Wanted:
                 self.ordered.append(name)
                 self.readings[attribute] = len(self.ordered) - 1
 
+    def _add_asked(self, name: str, reading: Reading) -> None:
+        if name in self.asked:
+            return
+        self.ordered.append(name)
+        self.asked[name] = len(self.ordered) - 1
+        attribute = reading.attribute
+        if attribute not in self.elements:
+            self._lists.update((attribute, *_prefixes(attribute)))
+            self.conditions[attribute] = []
+            self.elements[attribute] = Wanted(())
+        if reading.is_condition:
+            self.conditions[attribute].append(name)
+        else:
+            self.elements[attribute].add([reading.rest])
+
     def number(self, name: str) -> int:
         """The number of a name that is wanted, of an attribute's or of a reading's."""
-        return (self.readings if is_reading(name) else self.numbers)[attribute_of(name)]
+        reading = reading_of(name)
+        if not reading.kind:
+            return self.numbers[name]
+        return self.asked[name] if name in self.asked else self.readings[reading.attribute]
 
     def __contains__(self, name: str) -> bool:
         return self.names is None or name in self.names
@@ -104,12 +141,22 @@ class Wanted:
 
     def outer(self, count: int) -> set[str]:
         """What one of the first `count` wanted names is nested in, unless that is wanted, too."""
-        ordered = self.ordered[:count]
-        return {name[:at] for name in ordered for at, letter in enumerate(name) if letter == "."} - set(ordered)
+        ordered, lists = self.ordered[:count], list(self.elements)
+        named = (*map(attribute_of, ordered), *lists)
+        return {outer for name in named for outer in _prefixes(name)}.union(lists).difference(ordered)
 
     def inside(self, name: str) -> bool:
+        """Whether the attribute itself, one nested in it, or any element of a list in it, is wanted."""
+        return self.holds(name) or name in self._lists
+
+    def holds(self, name: str) -> bool:
         """Whether the attribute itself, or one nested in it, is wanted."""
         return name in self or name in self._prefixes
+
+
+def _prefixes(name: str) -> list[str]:
+    """What a dotted name is nested in."""
+    return [name[:at] for at, letter in enumerate(name) if letter == "."]
 
 
 @dataclass(slots=True)

@@ -61,11 +61,11 @@ def _names(wanted: Wanted) -> tuple[Names, list[str]]:
     count = len(wanted.ordered)
     known = wanted.kept.get("lines")
     if known is None or known[0].wanted != count:
-        known = wanted.kept["lines"] = _hashed(wanted.ordered[:count], wanted.outer(count))
+        known = wanted.kept["lines"] = _hashed(wanted.ordered[:count], wanted.outer(count), set(wanted.elements))
     return known
 
 
-def _hashed(wanted: list[str], outer: set[str]) -> tuple[Names, list[str]]:
+def _hashed(wanted: list[str], outer: set[str], lists: set[str]) -> tuple[Names, list[str]]:
     ordered = wanted + sorted(outer)
     places = np.full(_power_of_two(2 * len(ordered)), -1, np.int32)
     quoted = Texts.of([name + '"' for name in ordered])
@@ -76,7 +76,8 @@ def _hashed(wanted: list[str], outer: set[str]) -> tuple[Names, list[str]]:
             place = (place + 1) % len(places)
         places[place] = number
     texts = Texts.of(ordered)
-    return Names(places, texts.starts, texts.data, len(wanted)), wanted
+    apart = np.array([name in lists for name in ordered], np.uint8)
+    return Names(places, texts.starts, texts.data, apart, len(wanted)), wanted
 
 
 def _power_of_two(least: int) -> int:

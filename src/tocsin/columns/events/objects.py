@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from tocsin.columns.events.batch import EventBatch, ValueStore, Wanted, build_events
+from tocsin.columns.events.elements import GatheredLists
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.numbers import keys_of
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
+from tocsin.model.elements import elements_in
 from tocsin.model.event import flatten
 from tocsin.model.subscription import Reject
 from tocsin.model.values import LARGEST_INTEGER
@@ -47,6 +49,7 @@ class _ObjectEncoder:
         self.numbers: list[float] = []  # the values of type NUMBER, in order
         self.payloads: list[int] = []  # the payloads of all others, in order
         self.rejects: list[Reject] = []
+        self.lists = {name: GatheredLists(inner) for name, inner in list(wanted.elements.items())}
 
     def add(self, row: int, record: Mapping[str, Any]) -> None:
         """Add one event: value by value while they are plain, else through `flatten`."""
@@ -55,6 +58,10 @@ class _ObjectEncoder:
             del self.attributes[lengths[0] :], self.types[lengths[0] :]
             del self.numbers[lengths[1] :], self.payloads[lengths[2] :]
             self._add_flattened(row, record)
+        for name, lists in self.lists.items():
+            elements = elements_in(record, name)
+            if elements is not None:
+                lists.add(len(self.rows), elements)
         self.rows.append(row)
         self.ends.append(len(self.attributes))
 
@@ -140,6 +147,7 @@ class _ObjectEncoder:
             list(self.store.dictionary.numbers),
             np.array(self.rows, np.int64),
             self.rejects,
+            {name: lists.finish(encode_objects) for name, lists in self.lists.items()},
         )
 
 

@@ -7,7 +7,7 @@ Arrow types cannot say per column (lists of objects, decimals, nested lists) goe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch, ValueStore, Wanted, build_events
+from tocsin.columns.events.batch import EventBatch, ListElements, ValueStore, Wanted, build_events
+from tocsin.columns.events.elements import GatheredLists, list_elements
+from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_text
-from tocsin.columns.events.vectors import encode_lists, has_scalar_lists
+from tocsin.columns.events.vectors import encode_lists, has_scalar_lists, is_list
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
+from tocsin.model.elements import ELEMENT, elements_in
 from tocsin.model.event import flatten
 from tocsin.model.subscription import Reject
 
@@ -83,12 +86,17 @@ class _TableEncoder:
         self.columns: list[tuple[str, _Entries]] = []
         self.bad_rows: dict[int, Reject] = {}
         self.rejects: list[Reject] = []
+        self.elements: dict[str, ListElements] = {}
 
     def add(self, name: str, column: pa.Array) -> None:
         """Add a column, or the columns within it."""
         if isinstance(column, pa.ExtensionArray):
             self._add_extension(name, column)
             return
+        if is_list(column.type) and name in self.wanted.elements:
+            self._add_elements(name, column)
+            if not self.wanted.holds(name):
+                return
         if pa.types.is_struct(column.type):
             for inner, child in zip(column.type, column.flatten(), strict=True):
                 if self.wanted.inside(f"{name}.{inner.name}"):
@@ -103,6 +111,33 @@ class _TableEncoder:
                 self._add_column(name, np.arange(self.count), encode_lists(column, self.store))
         else:
             self._add_objects(name, column)
+
+    def _add_elements(self, name: str, column: pa.Array) -> None:
+        """The elements of a column of lists: those that are structs are a table, others its one column."""
+        present = pc.is_valid(column).to_numpy(zero_copy_only=False)
+        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        owners = np.repeat(np.arange(self.count), np.where(present, lengths, 0))
+        flat = column.flatten()
+        if pa.types.is_struct(flat.type):
+            table = pa.Table.from_arrays(flat.flatten(), names=[field.name for field in flat.type])
+            table = table if len(flat.type) else pa.table({ELEMENT: pa.nulls(len(flat))})
+        else:
+            table = pa.table({ELEMENT: flat})
+        batch = encode_table(table, self.wanted.elements[name])
+        self.elements.setdefault(name, list_elements(np.flatnonzero(present), owners, batch))
+
+    def _gather_elements(self, name: str, rows: Iterable[int], values: Iterable[object]) -> None:
+        """The elements of the lists that lie in values of other types."""
+        inside = [one for one in list(self.wanted.elements) if one == name or one.startswith(f"{name}.")]
+        lists = {one: GatheredLists(self.wanted.elements[one]) for one in inside if one not in self.elements}
+        if not lists:
+            return
+        for row, value in zip(rows, values, strict=True):
+            for one, gathered in lists.items():
+                found = elements_in({name: value}, one)
+                if found is not None:
+                    gathered.add(row, found)
+        self.elements |= {one: gathered.finish(encode_objects) for one, gathered in lists.items()}
 
     def _add_column(self, name: str, rows: NDArray[np.int64], column: ScalarColumn) -> None:
         present = column.present
@@ -151,8 +186,9 @@ class _TableEncoder:
     def _add_objects(self, name: str, column: pa.Array, rows: NDArray[np.int64] | None = None) -> None:
         """Values of other types, one Python object each."""
         found: dict[str, tuple[list[int], list[int], list[int]]] = {}
-        for place, value in enumerate(_python_values(column)):
-            row = place if rows is None else int(rows[place])
+        places = range(self.count) if rows is None else rows.tolist()
+        self._gather_elements(name, places, _python_values(column))
+        for row, value in zip(places, _python_values(column), strict=True):
             try:
                 values, problems = flatten({name: value})
             except RecordError as error:
@@ -201,6 +237,7 @@ class _TableEncoder:
             list(self.store.dictionary.numbers),
             self.rows[good],
             sorted(self.rejects + list(self.bad_rows.values()), key=lambda reject: reject.row),
+            {name: _of_good(lists, good) for name, lists in self.elements.items()},
         )
 
     def _find_doubles(self) -> None:
@@ -213,6 +250,13 @@ class _TableEncoder:
             for row in np.concatenate([repeated, twice]).tolist():
                 self._refuse(row, name, "the attribute comes twice")
             given[column.rows] = True
+
+
+def _of_good(lists: ListElements, good: NDArray[np.bool_]) -> ListElements:
+    """The lists of rows that are served, by their places among these."""
+    places = np.where(good, np.cumsum(good) - 1, -1)
+    events = places[lists.events]
+    return ListElements(events[events >= 0], places[lists.owners], lists.batch)
 
 
 def _has_text_keys(kind: pa.MapType) -> bool:

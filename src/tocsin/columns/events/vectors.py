@@ -15,8 +15,12 @@ from tocsin.kernels import codes
 
 def has_scalar_lists(kind: pa.DataType) -> bool:
     """Whether `encode_lists` takes columns of this type."""
-    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    return is_list and has_scalars(kind.value_type)
+    return is_list(kind) and has_scalars(kind.value_type)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether values of this type are lists, with offsets or of one size."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def encode_lists(column: pa.Array, store: ValueStore) -> ScalarColumn:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tocsin.columns.expressions.naming import names_asked
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
 from tocsin.columns.expressions.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
 from tocsin.columns.expressions.pools import Leaf, Pools
@@ -16,6 +17,7 @@ from tocsin.model.expression import (
     MIRRORED,
     MIRRORED_FUNCTIONS,
     And,
+    AnyElement,
     Array,
     Between,
     Call,
@@ -30,7 +32,7 @@ from tocsin.model.expression import (
     conjunction,
     disjunction,
 )
-from tocsin.model.readings import as_instant
+from tocsin.model.readings import SOME, WHETHER, as_instant
 from tocsin.model.values import Box, Point, Scalar
 
 _COMPARISONS = {
@@ -68,6 +70,7 @@ class PredicateCompiler:
             Like: self._like,
             IsNull: self._is_null,
             Call: self._call,
+            AnyElement: lambda node: self._of_elements(node, WHETHER),
         }
 
     def literal(self, node: Expression) -> int:
@@ -80,6 +83,17 @@ class PredicateCompiler:
         path = classify(node)
         assert isinstance(path, Path)
         return self._constant_comparison("=", path, Const(True))
+
+    def some_element(self, node: AnyElement) -> int:
+        """The literal of ANY where it need not be known whether it is FALSE."""
+        return self._of_elements(node, SOME)
+
+    def _of_elements(self, node: AnyElement, kind: str) -> int:
+        """A boolean of the event, under a name that says what is asked of the elements; and what that looks at."""
+        *inner, asked = names_asked(node, kind)
+        for name in inner:
+            self.pools.attributes.number(name)
+        return self._constant_comparison("=", Path(asked), Const(True))
 
     def in_literals(self, node: In) -> list[int] | None:
         """IN over constants as one literal a type, to be joined by OR; None when some operand is no constant."""

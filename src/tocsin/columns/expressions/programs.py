@@ -5,7 +5,7 @@ from __future__ import annotations
 from tocsin.columns.expressions.pools import Pools
 from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between
 from tocsin.kernels import codes
-from tocsin.model.expression import And, Between, Comparison, Expression, In, Not, Or, disjunction
+from tocsin.model.expression import And, AnyElement, Between, Comparison, Expression, In, Not, Or, disjunction
 
 # Cheap leaves first: AND and OR stop early, and their order never changes an answer.
 _COSTS = {
@@ -47,6 +47,8 @@ class ProgramCompiler:
             if literal is None:
                 return self._level(expanded_between(node), negated=negated)
             return literal ^ negated
+        if isinstance(node, AnyElement) and not negated:
+            return self.predicates.some_element(node)
         return self.predicates.literal(node) ^ negated
 
     def _in(self, node: In, *, negated: bool) -> int | list[int]:

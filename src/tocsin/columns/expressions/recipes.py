@@ -23,7 +23,7 @@ from tocsin.columns.numbers import key_of, numbers_of
 from tocsin.kernels import codes
 from tocsin.language import Template
 from tocsin.language.templates import Values, slot_of
-from tocsin.model.expression import STRING_FUNCTIONS, Call, Constant, walk
+from tocsin.model.expression import STRING_FUNCTIONS, AnyElement, Call, Constant, walk
 
 # What the operand of a recipe is made of.
 FIXED: Final = 0  # the payload itself
@@ -82,6 +82,8 @@ def recipe_of(template: Template) -> Recipe | None:
         isinstance(node, Call) and node.name in STRING_FUNCTIONS and isinstance(node.arguments[0], Constant | Call)
         for node in walk(template.tree)
     )
+    if any(isinstance(node, AnyElement) for node in walk(template.tree)):
+        return None  # the text of what it asks of elements is a name
     if folded:  # CASEI('ABC') is computed when the tree is compiled, which a placeholder would not survive
         return None
     pools = Pools()

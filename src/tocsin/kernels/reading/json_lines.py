@@ -35,6 +35,7 @@ class Names(NamedTuple):
     places: NDArray[np.int32]  # (H,) number of a name, -1 for none
     starts: NDArray[np.int64]  # (A + 1,)
     data: NDArray[np.uint8]  # names as UTF-8; those from `wanted` on are only prefixes of wanted ones
+    apart: NDArray[np.uint8]  # (A,) whether a list under that name is no plain value: its elements are asked for
     wanted: int
 
 
@@ -137,6 +138,8 @@ def read_object(lines: Lines, line: int, names: Names, entries: Entries) -> bool
             seen[name] = line
             number = counts[ENTRIES]
             if i < stop and text[i] == 91:  # [
+                if names.apart[name]:
+                    return False
                 i = read_list(lines, i + 1, stop, entries)
                 types[number], payloads[number] = codes.LIST, counts[LISTS]
                 entries.list_ends[counts[LISTS]] = counts[ELEMENTS]
