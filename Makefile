@@ -1,8 +1,8 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both set up all they need in .venv by themselves.
 #   make demo     the pipeline on local Spark over a year of real flights (about two minutes)
-#   make test     every test; the slowest are named at the end
+#   make test     every test but the longest; the slowest are named at the end
 #   make unit     the first case of each test that was quick the last time: a minute, once kernels are compiled
-#   make thorough every test, a hundred times as many examples (hours)
+#   make thorough every test, the longest too, two hundred times as many examples (hours)
 #   make check    format, lint, types, imports, doctests, links
 #   make fuzz     odd inputs for five minutes (ARGS="--minutes 60 csv"); what fails is kept as a test
 #   make bench    benchmarks          make format  let ruff rewrite files
@@ -27,7 +27,7 @@ demo: $(DEMO)
 
 test: $(DEV)
 	$(BIN)/tocsin warm
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 -m "not long" $(ARGS)
 
 unit: $(DEV)
 	$(BIN)/tocsin warm

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 # Deadlines are off because the first example compiles kernels; `unit` is for between two edits, `thorough` for a night.
 settings.register_profile("unit", deadline=None, max_examples=5, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("default", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

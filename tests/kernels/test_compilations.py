@@ -77,6 +77,7 @@ def test_only_straight_lines_are_pasted() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_first_answer_compiles_each_function_once_and_rare_ones_when_they_are_needed(tmp_path: Path) -> None:
     """With an empty cache: subscriptions of plain comparisons, then README's first example."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
