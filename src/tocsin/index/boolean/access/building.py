@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen, frozen_table
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.leaf_order import eager_first
+from tocsin.columns.expressions.narrowing import narrowed
 from tocsin.columns.expressions.shared_operands import with_shared_operands
 from tocsin.columns.expressions.subsets import subset
 from tocsin.index.boolean.access.compounds import Compounded, Known, compounded, with_literals
@@ -53,6 +54,7 @@ class _Costs(NamedTuple):
 
 def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -> AccessLayout:
     """Place and cluster all expressions. Cost: O(P log P) for P predicates."""
+    compiled = narrowed(compiled)
     leaves = with_shared_operands(compiled.arrays)  # equal patterns have one number, and so one key
     compiled = replace(compiled, arrays=leaves)
     known = _costs(compiled, statistics)
