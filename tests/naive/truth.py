@@ -34,6 +34,7 @@ from tocsin.model.expression import (
     Constant,
     Expression,
     In,
+    Interval,
     IsNull,
     Like,
     Not,
@@ -90,6 +91,10 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
             return tuple(item.value for item in items)  # type: ignore[misc]
         case Arithmetic(op):
             return compute(op, *operands)
+        case Interval():
+            return None
+        case Call(name, arguments) if name.startswith("T_"):
+            return _in_time(name, *arguments, values)
         case Call(name):
             return _FUNCTIONS[name](*operands)
         case IsNull():
@@ -148,6 +153,74 @@ def _against(op: str, left: Expression, right: Expression, one: Result, other: R
     if isinstance(one, Range):
         return judge(op, one, other) if isinstance(right, Constant) else None
     return compare(op, one, other)
+
+
+def _in_time(name: str, one: Expression, other: Expression, values: Mapping[str, Value]) -> Truth:
+    """Allen's relations, by what the standard's table says of starts and ends."""
+    (a, b), (c, d) = _ends(one), _ends(other)
+    before, equal, after = "<", "=", ">"
+    needed = {
+        "T_AFTER": [(a, after, d)],
+        "T_BEFORE": [(b, before, c)],
+        "T_CONTAINS": [(a, before, c), (b, after, d)],
+        "T_DURING": [(a, after, c), (b, before, d)],
+        "T_EQUALS": [(a, equal, c), (b, equal, d)],
+        "T_FINISHEDBY": [(a, before, c), (b, equal, d)],
+        "T_FINISHES": [(a, after, c), (b, equal, d)],
+        "T_MEETS": [(b, equal, c)],
+        "T_METBY": [(a, equal, d)],
+        "T_OVERLAPPEDBY": [(a, after, c), (a, before, d), (b, after, d)],
+        "T_OVERLAPS": [(a, before, c), (b, after, c), (b, before, d)],
+        "T_STARTEDBY": [(a, equal, c), (b, after, d)],
+        "T_STARTS": [(a, equal, c), (b, before, d)],
+    }
+    if name in needed:
+        return _all(_ordered(*three, values) for three in needed[name])
+    apart = _any([_ordered(a, after, d, values), _ordered(b, before, c, values)])
+    if name == "T_DISJOINT":
+        return apart
+    return truth_that(False in can_be(apart), True in can_be(apart))
+
+
+_FAR: Final = {"start": -math.inf, "end": math.inf}
+
+
+def _ends(node: Expression) -> tuple[Expression | float, Expression | float]:
+    if not isinstance(node, Interval):
+        return node, node
+    start = _FAR["start"] if node.start == Constant("..") else node.start
+    return start, _FAR["end"] if node.end == Constant("..") else node.end
+
+
+def _ordered(left: Expression | float, op: str, right: Expression | float, values: Mapping[str, Value]) -> Truth:
+    """Whether one end is before, at or after another; infinity is what is open."""
+    if isinstance(left, float) and isinstance(right, float):
+        return COMPARE[op](left, right)
+    if isinstance(left, float) or isinstance(right, float):
+        holds = COMPARE[op](left, 0.0) if isinstance(left, float) else COMPARE[op](0.0, right)
+        return _of_an_instant(_moment(right if isinstance(left, float) else left, values), holds)  # type: ignore[arg-type]
+    one, other = _moment(left, values), _moment(right, values)
+    if isinstance(left, Constant):
+        op, left, right, one, other = MIRRORED[op], right, left, other, one
+    if isinstance(one, Range):
+        return judge(op, one, other) if isinstance(right, Constant) else None
+    return compare(op, one, other) if isinstance(other, Instant) else None
+
+
+def _moment(node: Expression, values: Mapping[str, Value]) -> Result:
+    """A constant, or what an attribute is to who asks for an instant."""
+    if isinstance(node, Constant):
+        return node.value
+    found = values.get(node.name)  # type: ignore[attr-defined]
+    return _read(node, found, Constant(Instant(0))) if isinstance(found, str) else found
+
+
+def _of_an_instant(moment: Result, holds: bool) -> Truth:
+    """What is known of every instant; a range without an end reaches as far as an interval without one."""
+    earliest = Instant(-(2**63) + 2)
+    if isinstance(moment, Range):
+        return judge(">=" if holds else "<", moment, earliest)
+    return holds if isinstance(moment, Instant) else None
 
 
 def _read(node: Expression, result: Result, against: Expression) -> Result:

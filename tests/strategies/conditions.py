@@ -32,6 +32,8 @@ from tocsin.model.expression import (
     ARITHMETIC,
     ARRAY_FUNCTIONS,
     COMPARISONS,
+    OPEN_END,
+    TEMPORAL_FUNCTIONS,
     AnyElement,
     Arithmetic,
     Array,
@@ -42,6 +44,7 @@ from tocsin.model.expression import (
     Constant,
     Expression,
     In,
+    Interval,
     IsNull,
     Like,
     Not,
@@ -85,7 +88,7 @@ def _predicates(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
         (1, _nulls(depth, sql_only)),
     ]
     if not sql_only:
-        kinds += [(2, _places()), (2, _regexes())]
+        kinds += [(2, _places()), (2, _regexes()), (2, _times())]
         kinds += [(4, _arrays())] if depth > 2 else []
     return chosen(*kinds)
 
@@ -288,6 +291,25 @@ def _places() -> SearchStrategy[Expression]:
     pair = st.tuples(_attributes("place"), region)
     either = often(pair, pair.map(lambda two: (two[1], two[0])), odds=3)
     return st.builds(Call, st.just("S_INTERSECTS"), either)
+
+
+def _times() -> SearchStrategy[Expression]:
+    """Temporal functions of instants and intervals, with ends that are open, and attributes at either."""
+    instant = _attributes("instant")
+    constants = SCALARS["instant"].map(Constant)
+    ends = st.tuples(constants, constants).map(lambda two: sorted(two, key=lambda one: one.value))
+    interval = chosen(
+        (4, ends.map(lambda two: Interval(*two))),
+        (1, constants.map(lambda one: Interval(one, OPEN_END))),
+        (1, constants.map(lambda one: Interval(OPEN_END, one))),
+        (1, st.just(Interval(OPEN_END, OPEN_END))),
+        (3, st.builds(Interval, instant, _attributes("instant"))),
+        (1, instant.map(lambda one: Interval(one, OPEN_END))),
+        (1, st.builds(Interval, constants, instant)),
+    )
+    argument = chosen((2, instant), (1, constants), (3, interval))
+    pair = chosen((3, st.tuples(instant, argument)), (2, st.tuples(argument, argument)))
+    return st.builds(Call, st.sampled_from(TEMPORAL_FUNCTIONS), pair)
 
 
 def _regexes() -> SearchStrategy[Expression]:

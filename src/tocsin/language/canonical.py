@@ -23,6 +23,7 @@ from tocsin.model.expression import (
     Constant,
     Expression,
     In,
+    Interval,
     IsNull,
     Like,
     Not,
@@ -95,6 +96,10 @@ def _write(node: Expression, parts: Sequence[_Piece]) -> _Piece:
         return _Piece(_list([part.text for part in parts]), _ATOM)
     if isinstance(node, Call):
         return _Piece(node.name + _list([part.text for part in parts]), _ATOM)
+    if isinstance(node, Interval):
+        ends = zip((node.start, node.end), parts, strict=True)
+        texts = [f"'{instant_text(end.value)}'" if isinstance(end, Constant) else part.text for end, part in ends]
+        return _Piece("INTERVAL" + _list(texts), _ATOM)
     if isinstance(node, AnyElement):
         return _Piece("ANY" + _list([parts[0].text, to_text(node.condition)]), _ATOM)
     return _predicate(node, [part.at_least(_SUM) for part in parts])
@@ -142,9 +147,8 @@ def constant_text(value: Value) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, Instant):
-        text = value.isoformat()
-        midnight = text.removesuffix("T00:00:00Z")
-        return f"TIMESTAMP('{text}')" if midnight == text else f"DATE('{midnight}')"
+        text = instant_text(value)
+        return f"TIMESTAMP('{text}')" if "T" in text else f"DATE('{text}')"
     if isinstance(value, Point):
         return f"POINT({_number_text(value.x)} {_number_text(value.y)})"
     if isinstance(value, Box):
@@ -154,6 +158,11 @@ def constant_text(value: Value) -> str:
     if isinstance(value, tuple):
         return _list([constant_text(cast(Value, item)) for item in value])
     return repr(value)
+
+
+def instant_text(value: object) -> str:
+    """An instant as RFC 3339 has it, a date alone at midnight; the text of an open end as it is."""
+    return value.isoformat().removesuffix("T00:00:00Z") if isinstance(value, Instant) else str(value)
 
 
 def _range_text(value: Range) -> str:

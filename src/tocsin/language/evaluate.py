@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 from tocsin.language.fold import fold
 from tocsin.language.strings import fold_case, like_matches, regex_matches, strip_accents
+from tocsin.language.temporal import expanded
 from tocsin.language.truths import (
     EITHER,
     Truth,
@@ -27,6 +28,7 @@ from tocsin.language.truths import (
 from tocsin.model.elements import Elements
 from tocsin.model.expression import (
     MIRRORED,
+    TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
     Arithmetic,
@@ -39,12 +41,13 @@ from tocsin.model.expression import (
     Constant,
     Expression,
     In,
+    Interval,
     IsNull,
     Like,
     Not,
     Or,
 )
-from tocsin.model.readings import as_elements, read_instant
+from tocsin.model.readings import as_elements, attribute_of, is_reading, read_instant
 from tocsin.model.values import Instant, Range, Value, box_of, type_name
 
 Values = Mapping[str, Value | Elements]
@@ -84,12 +87,22 @@ def values_of_parts(expression: Expression, values: Values) -> dict[int, Value |
 
 def _value(node: Expression, parts: Sequence[Any], values: Values) -> Value | Truth:
     if isinstance(node, Attribute):
-        return cast(Value | None, values.get(node.name))
+        value = cast(Value | None, values.get(attribute_of(node.name)))
+        return _as_instant(value) if is_reading(node.name) else value
     if isinstance(node, Constant):
         return node.value
+    if isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
+        return value_of(expanded(node), values)
     if isinstance(node, AnyElement):
         return _any_element(node, cast(Elements | None, values.get(as_elements(node.items.name))))
     return _RULES[type(node)](node, parts)
+
+
+def _as_instant(value: Value | None) -> Value | None:
+    """What a value is to those who ask for an instant."""
+    if isinstance(value, str):
+        return read_instant(value)
+    return value if type_name(value) == "instant" else None
 
 
 # ---- predicates
@@ -245,6 +258,7 @@ _RULES: Final[dict[type, _Rule]] = {
     Like: _like,
     IsNull: lambda _node, parts: parts[0] is None,
     Array: lambda _node, parts: tuple(parts),
+    Interval: lambda _node, _parts: None,  # it is no value: `expanded` looks at its ends
     Arithmetic: _arithmetic,
     Call: _call,
 }

@@ -7,25 +7,16 @@ from typing import Final
 
 from tocsin.model.expression import ELEMENT_FUNCTIONS, PREDICATE_FUNCTIONS, STRING_FUNCTIONS
 
-LITERAL_FUNCTIONS: Final = ("DATE", "TIMESTAMP", "POINT", "BBOX")
-"""Functions in text that make a constant."""
+LITERAL_FUNCTIONS: Final = ("DATE", "TIMESTAMP", "INTERVAL", "POINT", "BBOX")
+"""Functions in text that make a constant, or an interval."""
 
 SUPPORTED: Final = frozenset(STRING_FUNCTIONS + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS + LITERAL_FUNCTIONS)
 
 _SPATIAL: Final = ("CONTAINS", "CROSSES", "DISJOINT", "EQUALS", "OVERLAPS", "TOUCHES", "WITHIN")
-_TEMPORAL: Final = (
-    *("AFTER", "BEFORE", "CONTAINS", "DISJOINT", "DURING", "EQUALS", "FINISHEDBY", "FINISHES", "INTERSECTS"),
-    *("MEETS", "METBY", "OVERLAPPEDBY", "OVERLAPS", "STARTEDBY", "STARTS"),
-)
 GEOMETRIES_NOT_YET: Final = frozenset(
     ("LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION")
 )
-NOT_YET: Final = (
-    frozenset("S_" + name for name in _SPATIAL)
-    | frozenset("T_" + name for name in _TEMPORAL)
-    | GEOMETRIES_NOT_YET
-    | {"INTERVAL"}
-)
+NOT_YET: Final = frozenset("S_" + name for name in _SPATIAL) | GEOMETRIES_NOT_YET
 """Valid CQL2 that this version does not evaluate."""
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import rules
+from tocsin.language.canonical import instant_text
 from tocsin.language.fold import fold, too_deep
 from tocsin.language.functions import GEOMETRIES_NOT_YET, NOT_YET, not_supported, unknown_function
 from tocsin.language.rules import Misplaced
@@ -38,6 +39,7 @@ from tocsin.model.expression import (
     Constant,
     Expression,
     In,
+    Interval,
     IsNull,
     Like,
     Not,
@@ -193,7 +195,10 @@ def _read_object(value: Mapping[str, Json]) -> tuple[Make, _Parts]:
             raise Misplaced("a property is a name: a string that is not empty")
         return _constant(rules.attribute(_text(name))), []
     if "interval" in value:
-        raise Misplaced(not_supported("interval"), unsupported=True)
+        ends = value["interval"]
+        if not isinstance(ends, list | tuple):
+            raise Misplaced("interval needs an array of two: dates or timestamps as strings, '..' or properties")
+        return rules.interval, [(f".interval[{i}]", end, False) for i, end in enumerate(ends)]
     for key, make in _LITERALS.items():
         if key in value:
             return _constant(make(value)), []
@@ -357,6 +362,9 @@ def _written(node: Expression, parts: Sequence[Json]) -> Json:
             "op": "a_containedBy" if node.name == "A_CONTAINEDBY" else node.name.lower(),
             "args": list(parts),
         }
+    if isinstance(node, Interval):
+        ends = zip((node.start, node.end), parts, strict=True)
+        return {"interval": [instant_text(end.value) if isinstance(end, Constant) else part for end, part in ends]}
     if isinstance(node, AnyElement):
         return {"op": "any", "args": [parts[0], to_json(node.condition)]}
     return {"op": _NAMES[type(node)], "args": list(parts)}
@@ -376,9 +384,8 @@ def _written_constant(value: object) -> Json:
     if isinstance(value, float):
         return _written_number(value)
     if isinstance(value, Instant):
-        text = value.isoformat()
-        midnight = text.removesuffix("T00:00:00Z")
-        return {"timestamp": text} if midnight == text else {"date": midnight}
+        text = instant_text(value)
+        return {"timestamp": text} if "T" in text else {"date": text}
     if isinstance(value, Point):
         return {"type": "Point", "coordinates": [_written_number(value.x), _written_number(value.y)]}
     if isinstance(value, Box):

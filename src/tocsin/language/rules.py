@@ -20,9 +20,11 @@ from tocsin.model.expression import (
     MAX_DEPTH,
     MAX_LISTS,
     MAX_NODES,
+    OPEN_END,
     PREDICATE_FUNCTIONS,
     SPATIAL_FUNCTIONS,
     STRING_FUNCTIONS,
+    TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
     Arithmetic,
@@ -36,6 +38,7 @@ from tocsin.model.expression import (
     Constant,
     Expression,
     In,
+    Interval,
     IsNull,
     Like,
     Not,
@@ -155,6 +158,8 @@ def _require_scalar(node: Expression) -> None:
             raise Misplaced("a geometry has no place here; it is an argument of S_INTERSECTS", node)
     elif isinstance(node, Array):
         raise Misplaced("an array has no place here; it is an argument of, say, A_CONTAINS", node)
+    elif isinstance(node, Interval):
+        raise Misplaced("an interval has no place here; it is an argument of, say, T_DURING", node)
 
 
 def attribute(name: str, *, span: Span | None = None) -> Attribute:
@@ -181,6 +186,10 @@ def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None
         _require_count(name, arguments, 2, "attributes, POINT(x y) or BBOX(xmin, ymin, xmax, ymax)")
         for argument in arguments:
             _require_geometry(name, argument)
+    elif name in TEMPORAL_FUNCTIONS:
+        _require_count(name, arguments, 2, "attributes, dates, timestamps or INTERVAL(start, end)")
+        for argument in arguments:
+            _require_time(name, argument)
     elif name in PREDICATE_FUNCTIONS:
         _require_count(name, arguments, 2, "an attribute and a regular expression in single quotes")
         _require_regex(name, *arguments)
@@ -245,6 +254,13 @@ def _require_geometry(name: str, node: Expression) -> None:
         raise Misplaced(f"{reason}, not {describe(node)}", node)
 
 
+def _require_time(name: str, node: Expression) -> None:
+    if isinstance(node, Attribute | Interval) or (isinstance(node, Constant) and isinstance(node.value, Instant)):
+        return
+    reason = f"{name} needs an attribute, DATE('2024-05-31'), TIMESTAMP('2024-05-31T08:15:00Z') or INTERVAL(start, end)"
+    raise Misplaced(f"{reason}, not {describe(node)}", node)
+
+
 def _require_regex(name: str, subject: Expression, pattern: Expression) -> None:
     if not isinstance(_inside_string_functions(subject), Attribute):
         raise Misplaced(
@@ -299,6 +315,31 @@ def _instant(written: str) -> Instant:
         raise Misplaced(str(error)) from None
 
 
+def interval(ends: Sequence[Expression], *, span: Span | None = None) -> Interval:
+    """INTERVAL of dates and timestamps in single quotes, '..' for an open end, or attributes."""
+    _require_count("INTERVAL", ends, 2, "a start and an end, as in INTERVAL('2024-05-01', '..')")
+    start, end = map(_interval_end, ends)
+    if isinstance(start, Constant) and isinstance(end, Constant) and OPEN_END not in (start, end):
+        first, last = start.value, end.value
+        if isinstance(first, Instant) and isinstance(last, Instant) and first > last:
+            raise Misplaced("the interval ends before it begins; write INTERVAL(start, end)")
+    return Interval(start, end, span=span)
+
+
+def _interval_end(node: Expression) -> Expression:
+    if isinstance(node, Attribute) or node == OPEN_END:
+        return node
+    if isinstance(node, Constant) and isinstance(node.value, Instant):
+        return node
+    if isinstance(node, Constant) and isinstance(node.value, str):
+        try:
+            return Constant(_instant(node.value), span=node.span)
+        except Misplaced as error:
+            raise Misplaced(f"{error.reason}; an open end is '..'", node) from None
+    reason = "an interval begins and ends at a date or timestamp in single quotes, '..' or an attribute"
+    raise Misplaced(f"{reason}, not at {describe(node)}", node)
+
+
 def box(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:
     if len(coordinates) == 6:
         raise Misplaced(not_supported("BBOX with six numbers (three dimensions)"), unsupported=True)
@@ -340,6 +381,7 @@ def _article(noun: str) -> str:
 
 _DESCRIPTIONS: Final[dict[type, str]] = {
     Array: "an array",
+    Interval: "an interval",
     Arithmetic: "an arithmetic expression",
     Comparison: "a comparison",
     In: "a condition with IN",

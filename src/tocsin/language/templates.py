@@ -38,6 +38,7 @@ from tocsin.model.expression import (
     Constant,
     Expression,
     In,
+    Interval,
     IsNull,
     Like,
     Not,
@@ -396,6 +397,7 @@ _REBUILT: Final[dict[type, Callable[[Any, Sequence[Any]], Expression]]] = {
     Like: lambda _node, parts: Like(*parts),
     IsNull: lambda _node, parts: IsNull(parts[0]),
     Array: lambda _node, parts: Array(tuple(parts)),
+    Interval: lambda _node, parts: Interval(*parts),
     Arithmetic: lambda node, parts: Arithmetic(node.op, *parts),
     Call: lambda node, parts: Call(node.name, tuple(parts)),
 }

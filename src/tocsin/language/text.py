@@ -307,4 +307,8 @@ def _box(nodes: list[Expression], span: Span) -> Expression:
     return _placed(rules.box, values, span=span)
 
 
-_LITERALS: Final = {"DATE": _date, "TIMESTAMP": _timestamp, "BBOX": _box}
+def _interval(nodes: list[Expression], span: Span) -> Expression:
+    return _placed(rules.interval, nodes, span=span)
+
+
+_LITERALS: Final = {"INTERVAL": _interval, "DATE": _date, "TIMESTAMP": _timestamp, "BBOX": _box}

@@ -33,7 +33,11 @@ MIRRORED_FUNCTIONS: Final = {"A_CONTAINS": "A_CONTAINEDBY", "A_CONTAINEDBY": "A_
 SPATIAL_FUNCTIONS: Final = ("S_INTERSECTS",)
 TEXT_FUNCTIONS: Final = ("MATCHES",)
 ELEMENT_FUNCTIONS: Final = ("ANY",)
-PREDICATE_FUNCTIONS: Final = ARRAY_FUNCTIONS + SPATIAL_FUNCTIONS + TEXT_FUNCTIONS
+TEMPORAL_FUNCTIONS: Final = (
+    *("T_AFTER", "T_BEFORE", "T_CONTAINS", "T_DISJOINT", "T_DURING", "T_EQUALS", "T_FINISHEDBY", "T_FINISHES"),
+    *("T_INTERSECTS", "T_MEETS", "T_METBY", "T_OVERLAPPEDBY", "T_OVERLAPS", "T_STARTEDBY", "T_STARTS"),
+)
+PREDICATE_FUNCTIONS: Final = ARRAY_FUNCTIONS + SPATIAL_FUNCTIONS + TEXT_FUNCTIONS + TEMPORAL_FUNCTIONS
 
 MAX_DEPTH: Final = 256
 MAX_NODES: Final = 100_000
@@ -88,6 +92,24 @@ class Array(Node):
 
     def children(self) -> tuple[Expression, ...]:
         return self.items
+
+
+@dataclass(frozen=True, slots=True)
+class Interval(Node):
+    """`INTERVAL('2024-05-01', '..')`: all instants between two, of which one or both may be open (`OPEN_END`).
+
+    Only the argument of a temporal function.
+    """
+
+    start: Expression
+    end: Expression
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.start, self.end
+
+
+OPEN_END: Final = Constant("..")
+"""An end of an interval that has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +238,7 @@ Expression: TypeAlias = (
     Constant
     | Attribute
     | Array
+    | Interval
     | Arithmetic
     | Comparison
     | In
@@ -248,7 +271,7 @@ def is_condition(node: Expression) -> bool:
         return isinstance(node.value, bool)
     if isinstance(node, Call):
         return node.name in PREDICATE_FUNCTIONS
-    return not isinstance(node, Array | Arithmetic)
+    return not isinstance(node, Array | Interval | Arithmetic)
 
 
 def walk(root: Expression) -> Iterator[Expression]:

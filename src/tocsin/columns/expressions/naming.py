@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from tocsin.language import to_text
 from tocsin.model.expression import (
+    TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
     Attribute,
     Between,
+    Call,
     Comparison,
     Constant,
     Expression,
@@ -55,6 +57,8 @@ def _of_predicate(predicate: Expression) -> Iterator[str]:
             yield node.name
         elif isinstance(node, AnyElement):
             yield from names_asked(node, WHETHER)
+        elif isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
+            yield from (as_instant(part.name) for part in walk(node) if isinstance(part, Attribute))
         elif isinstance(node, Comparison | In | Between):
             parts = node.children()
             if any(isinstance(part, Constant) and isinstance(part.value, Instant) for part in parts):

@@ -6,6 +6,7 @@ A negated literal holds where the leaf is FALSE, never where it is UNKNOWN, so N
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from tocsin.columns.expressions.naming import names_asked
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
@@ -13,9 +14,11 @@ from tocsin.columns.expressions.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW,
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.kernels import codes
 from tocsin.language import evaluate
+from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
     MIRRORED,
     MIRRORED_FUNCTIONS,
+    TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
     Array,
@@ -246,6 +249,8 @@ class PredicateCompiler:
             for operand in node.operands[1:]:
                 self._truth_steps(operand, steps)
                 steps.append((code, 0))
+        elif is_temporal(node):
+            self._truth_steps(expanded(cast(Call, node)), steps)
         elif isinstance(node, In):
             self._truth_steps(disjunction(Comparison("=", node.operand, item) for item in node.items), steps)
         elif isinstance(node, Between):
@@ -367,6 +372,11 @@ class PredicateCompiler:
             return self._unknown()
         other = self.pools.attributes.number(second.attribute)
         return self._leaf(codes.ARRAY_PAIR, **on, type=codes.LIST, other=other)
+
+
+def is_temporal(node: Expression) -> bool:
+    """Whether a node is compiled as the comparisons that `language.temporal` makes of it."""
+    return isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS
 
 
 def expanded_between(node: Between) -> Expression:

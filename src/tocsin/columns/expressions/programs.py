@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from tocsin.columns.expressions.pools import Pools
-from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between
+from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between, is_temporal
 from tocsin.kernels import codes
-from tocsin.model.expression import And, AnyElement, Between, Comparison, Expression, In, Not, Or, disjunction
+from tocsin.language.temporal import expanded
+from tocsin.model.expression import And, AnyElement, Between, Call, Comparison, Expression, In, Not, Or, disjunction
 
 # Cheap leaves first: AND and OR stop early, and their order never changes an answer.
 _COSTS = {
@@ -40,6 +43,8 @@ class ProgramCompiler:
         if isinstance(node, And | Or):
             parts = [self._level(operand, negated=negated) for operand in node.operands]
             return self._group(isinstance(node, And) != negated, parts)
+        if is_temporal(node):
+            return self._level(expanded(cast(Call, node)), negated=negated)
         if isinstance(node, In):
             return self._in(node, negated=negated)
         if isinstance(node, Between):

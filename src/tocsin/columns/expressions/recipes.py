@@ -17,7 +17,7 @@ from tocsin.columns.expressions import payloads
 from tocsin.columns.expressions.leaf_order import leaf_places
 from tocsin.columns.expressions.payloads import string_of, string_payload
 from tocsin.columns.expressions.pools import Leaf, Pools
-from tocsin.columns.expressions.predicates import like_text, like_tokens
+from tocsin.columns.expressions.predicates import is_temporal, like_text, like_tokens
 from tocsin.columns.expressions.programs import ProgramCompiler
 from tocsin.columns.numbers import key_of, numbers_of
 from tocsin.kernels import codes
@@ -82,8 +82,8 @@ def recipe_of(template: Template) -> Recipe | None:
         isinstance(node, Call) and node.name in STRING_FUNCTIONS and isinstance(node.arguments[0], Constant | Call)
         for node in walk(template.tree)
     )
-    if any(isinstance(node, AnyElement) for node in walk(template.tree)):
-        return None  # the text of what it asks of elements is a name
+    if any(isinstance(node, AnyElement) or is_temporal(node) for node in walk(template.tree)):
+        return None  # their names are made of a slot and more
     if folded:  # CASEI('ABC') is computed when the tree is compiled, which a placeholder would not survive
         return None
     pools = Pools()
