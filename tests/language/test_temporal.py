@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,10 +120,11 @@ def test_comparisons_with_constants_are_indexed() -> None:
 
     assert isinstance(node, Call)
     assert tocsin.to_text(expanded(node)) == "ts > DATE('2024-05-01') AND ts < DATE('2024-06-01')"
-    held = [{"id": n, "where": f"T_DURING(ts, INTERVAL('2024-05-{n:02}', '2024-05-{n + 1:02}'))"} for n in range(1, 31)]
-    answer = tocsin.match(held, [{"ts": "2024-05-07T10:00:00Z"}])
-    assert answer.table["subscription"].to_pylist() == [7]
-    assert answer.stats.candidates_examined <= 3
+    hours = [f"2024-{n // 672 + 1:02}-{n // 24 % 28 + 1:02}T{n % 24:02}:00:00Z" for n in range(3000)]
+    held = [{"id": n, "where": f"T_DURING(ts, INTERVAL('{hours[n]}', '{hours[n + 1]}'))"} for n in range(2999)]
+    answer = tocsin.match(held, [{"ts": hours[n].replace(":00:", ":30:")} for n in range(0, 2999, 100)])
+    assert answer.table["subscription"].to_pylist() == list(range(0, 2999, 100))
+    assert answer.stats.candidates_examined <= 60
 
 
 @pytest.mark.parametrize(
@@ -143,3 +145,16 @@ def test_what_is_refused(text: str, reason: str) -> None:
     """With its reason: a leap second, too, since instants have none."""
     with pytest.raises(tocsin.ExpressionError, match=reason):
         tocsin.parse(text)
+
+
+def test_instants_that_no_calendar_has_are_told() -> None:
+    """NumPy and Arrow have years before 1 and after 9999; they are compared, and explained."""
+    event = {"ts": np.datetime64(-(2**62), "us"), "far": np.datetime64(2**62, "us")}
+
+    told = tocsin.explain("ts > DATE('2024-01-01') OR T_BEFORE(far, ts)", event)
+
+    assert not told.matched and "ts = TIMESTAMP('1970-01-01T00:00:00Z - 4611686018427387904 microseconds')" in str(told)
+    assert (
+        len(tocsin.match([{"id": 1, "where": "T_BEFORE(ts, far) AND T_DURING(ts, INTERVAL('..', '..'))"}], [event]))
+        == 1
+    )

@@ -21,7 +21,7 @@ from tocsin.model.expression import (
     disjunction,
 )
 from tocsin.model.readings import as_instant
-from tocsin.model.values import Instant
+from tocsin.model.values import EARLIEST
 
 _Law: TypeAlias = tuple[tuple[str, ComparisonOperator, str], ...]
 
@@ -43,9 +43,6 @@ _ALL_OF: Final[dict[str, _Law]] = {
 }
 """Of the first argument start and end, of the second one in capitals."""
 _ANY_OF: Final[dict[str, _Law]] = {"T_DISJOINT": (("start", ">", "END"), ("end", "<", "START"))}
-
-EARLIEST: Final = Instant(-(2**63) + 2)
-"""An instant that none comes before: what is not before it is an instant, whatever it is."""
 
 
 def expanded(node: Call) -> Expression:

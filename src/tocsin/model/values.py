@@ -51,15 +51,21 @@ class Instant:
             raise InvalidInput(f"{text!r} is no date or time; write 2024-05-31 or 2024-05-31T08:15:00Z") from None
 
     def isoformat(self) -> str:
-        """ISO 8601 in UTC, ending in Z.
+        """ISO 8601 in UTC, ending in Z; of one before the year 1 or after 9999, what it is from 1970.
 
         >>> Instant(1_000_000).isoformat()
         '1970-01-01T00:00:01Z'
         """
-        moment = _EPOCH + dt.timedelta(microseconds=self.microseconds)
+        try:
+            moment = _EPOCH + dt.timedelta(microseconds=self.microseconds)
+        except OverflowError:
+            sign = "-" if self.microseconds < 0 else "+"
+            return f"1970-01-01T00:00:00Z {sign} {abs(self.microseconds)} microseconds"
         return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
+EARLIEST: Final = Instant(-(2**63) + 2)
+"""None comes before it: what is not before it is an instant, whatever it is."""
 FIRST_INSTANT: Final = Instant.of(dt.datetime.min)
 LAST_INSTANT: Final = Instant.of(dt.datetime.max)
 """Those that a text can name."""

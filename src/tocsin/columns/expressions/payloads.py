@@ -18,7 +18,7 @@ from tocsin.columns.arrays import frozen
 from tocsin.columns.numbers import key_of
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
-from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT
+from tocsin.model.values import EARLIEST, LAST_INSTANT
 
 Payload = TypeVar("Payload", int, NDArray[np.int64])
 
@@ -48,7 +48,7 @@ def first_and_last(kind: int, strings: int) -> tuple[int, int]:
     least, greatest = {
         codes.NUMBER: (key_of(-math.inf), key_of(math.inf)),
         codes.BOOLEAN: (0, 1),
-        codes.INSTANT: (FIRST_INSTANT.microseconds, LAST_INSTANT.microseconds),
+        codes.INSTANT: (EARLIEST.microseconds, LAST_INSTANT.microseconds),
     }[kind]
     return least + JUST_BELOW, greatest + JUST_ABOVE
 

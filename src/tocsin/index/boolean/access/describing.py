@@ -27,7 +27,7 @@ from tocsin.index.fields.kernels.layouts import (
 from tocsin.kernels import codes
 from tocsin.language.canonical import constant_text, name_text
 from tocsin.model.readings import attribute_of
-from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT, Instant
+from tocsin.model.values import Instant
 
 _MOST_SHOWN = 8
 
@@ -155,7 +155,7 @@ def _value(known: CompiledExpressions, kind: int, payload: np.int64, *, is_high:
             number = float(numbers_of(np.array(near)))
             if math.isfinite(number):
                 texts[side] = constant_text(number)
-        elif FIRST_INSTANT.microseconds <= near <= LAST_INSTANT.microseconds:
+        else:
             texts[side] = constant_text(Instant(near))
     best = min(texts, key=lambda side: len(texts[side]))
     return best, texts[best]
