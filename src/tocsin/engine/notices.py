@@ -23,7 +23,7 @@ from tocsin.language.nearest import nearest
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import And, Expression, Not, Or, attributes
 from tocsin.model.notice import Notice
-from tocsin.model.readings import attribute_of, reading_of
+from tocsin.model.readings import attribute_of, is_reading, reading_of
 from tocsin.segment import Snapshot
 
 _LONGEST: Final = 100
@@ -207,6 +207,8 @@ def _missing(
     """Why nothing fulfils what is asked of an attribute, or its reading."""
     attribute = attribute_of(name)
     shown, own, is_list = name_text(attribute), seen.get(attribute, 0), reading_of(name).is_condition
+    if is_reading(name) and not is_list:
+        types, is_compared = 1 << codes.INSTANT, False
     if not own:
         near = nearest(attribute, known)
         advice = f"; did you mean {name_text(near)}?" if near else ""

@@ -7,9 +7,11 @@ from typing import Any, Final, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.evaluate import Values, evaluate
+from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
     MIRRORED,
     MIRRORED_FUNCTIONS,
+    TEMPORAL_FUNCTIONS,
     AnyElement,
     Array,
     Attribute,
@@ -23,8 +25,10 @@ from tocsin.model.expression import (
     IsNull,
     Like,
     Not,
+    walk,
 )
-from tocsin.model.values import Point, Value, box_of, type_name
+from tocsin.model.readings import is_reading
+from tocsin.model.values import EARLIEST, Point, Value, box_of, type_name
 
 _OPPOSITES: Final[dict[str, ComparisonOperator]] = {
     "=": "<>",
@@ -123,7 +127,7 @@ def _any_element(node: AnyElement, wanted: bool, values: Values) -> str:
 
 
 def _call(node: Call, wanted: bool, values: Values) -> str:
-    need = _CALLS.get(node.name)
+    need = _temporal if node.name in TEMPORAL_FUNCTIONS else _CALLS.get(node.name)
     return need(node, wanted, values) if need else ""
 
 
@@ -171,6 +175,15 @@ def _s_intersects(node: Call, wanted: bool, values: Values) -> str:
     subject = name_text(left.name) if fits else "a point or a box"
     relation = "at" if isinstance(right.value, Point) else "inside or touching"
     return f"{subject} {relation if wanted else 'outside'} {constant_text(right.value)}"
+
+
+def _temporal(node: Call, wanted: bool, values: Values) -> str:
+    """The comparisons that it is, where they are with constants."""
+    meant = expanded(node)
+    parts = list(walk(meant))
+    if any(is_reading(one.name) for one in parts if isinstance(one, Attribute)) or Constant(EARLIEST) in parts:
+        return ""
+    return to_text(meant if wanted else Not(meant))
 
 
 def _matches(node: Call, wanted: bool, values: Values) -> str:
