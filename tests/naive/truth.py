@@ -20,6 +20,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import shapely
 
 from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, is_of_type, judge, truth_that
 from tocsin.model.expression import (
@@ -41,7 +42,7 @@ from tocsin.model.expression import (
     Or,
     walk,
 )
-from tocsin.model.values import Box, Instant, Point, Range, Value
+from tocsin.model.values import Box, Instant, Point, Range, Shape, Value
 
 Result: TypeAlias = Value | Either | None
 
@@ -323,6 +324,51 @@ def _on_sets(law: Callable[[set[object], set[object]], bool]) -> Callable[..., T
     return function
 
 
+def _related(patterns: Callable[[int, int], tuple[str, ...]]) -> Callable[[Result, Result], Truth]:
+    """A spatial predicate by the patterns of its DE-9IM matrix, as the simple features define them."""
+
+    def function(left: Result, right: Result) -> Truth:
+        one, other = _geometry(left), _geometry(right)
+        if one is None or other is None:
+            return None
+        dimensions = shapely.get_dimensions(one), shapely.get_dimensions(other)
+        return any(shapely.relate_pattern(one, other, pattern) for pattern in patterns(*dimensions))
+
+    return function
+
+
+def _geometry(value: Result) -> shapely.Geometry | None:
+    if isinstance(value, Shape):
+        return shapely.from_wkt(value.wkt)
+    box = _box(value)
+    if box is None:
+        return None
+    corners = [(box[0], box[1]), (box[2], box[1]), (box[2], box[3]), (box[0], box[3])]
+    return shapely.convex_hull(shapely.multipoints(corners))
+
+
+def _crossing(one: int, other: int) -> tuple[str, ...]:
+    if one == other:
+        return ("0********",) if one == 1 else ()
+    return ("T*T******",) if one < other else ("T*****T**",)
+
+
+def _overlapping(one: int, other: int) -> tuple[str, ...]:
+    return () if one != other else ("1*T***T**",) if one == 1 else ("T*T***T**",)
+
+
+_SPATIAL: Final = {
+    "S_INTERSECTS": _related(lambda *_: ("T********", "*T*******", "***T*****", "****T****")),
+    "S_DISJOINT": _related(lambda *_: ("FF*FF****",)),
+    "S_WITHIN": _related(lambda *_: ("T*F**F***",)),
+    "S_CONTAINS": _related(lambda *_: ("T*****FF*",)),
+    "S_EQUALS": _related(lambda *_: ("T*F**FFF*",)),
+    "S_TOUCHES": _related(lambda *_: ("FT*******", "F**T*****", "F***T****")),
+    "S_CROSSES": _related(_crossing),
+    "S_OVERLAPS": _related(_overlapping),
+}
+
+
 def intersects(left: Result, right: Result) -> Truth:
     """Whether two boxes share a point, edges included."""
     one, other = _box(left), _box(right)
@@ -355,5 +401,8 @@ _FUNCTIONS: Final[dict[str, Callable[..., Result]]] = {
     "A_CONTAINS": _on_sets(lambda left, right: right <= left),
     "A_CONTAINEDBY": _on_sets(lambda left, right: left <= right),
     "A_OVERLAPS": _on_sets(lambda left, right: bool(left & right)),
-    "S_INTERSECTS": intersects,
+    **_SPATIAL,
+    "S_INTERSECTS": lambda left, right: (
+        _SPATIAL["S_INTERSECTS"](left, right) if Shape in (type(left), type(right)) else intersects(left, right)
+    ),
 }

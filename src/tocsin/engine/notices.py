@@ -198,7 +198,14 @@ _CONSTANT: Final = (
 def _types_seen(name: str, seen: Seen) -> int:
     """The types that came under a compiled name, a bit each; all, for what is asked of elements, where a list did."""
     reading = reading_of(name)
-    return (ANY if reading.attribute in seen.elements else 0) if reading.is_condition else seen.types.get(name, 0)
+    if reading.is_condition:
+        return ANY if reading.attribute in seen.elements else 0
+    if reading.is_of_place:
+        return ANY if seen.types.get(reading.attribute, 0) & _PLACES else 0
+    return seen.types.get(name, 0)
+
+
+_PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.LIST
 
 
 def _missing(
@@ -208,7 +215,7 @@ def _missing(
     attribute = attribute_of(name)
     shown, own, is_list = name_text(attribute), seen.get(attribute, 0), reading_of(name).is_condition
     if is_reading(name) and not is_list:
-        types, is_compared = 1 << codes.INSTANT, False
+        types, is_compared = 1 << (codes.GEOMETRY if reading_of(name).is_of_place else codes.INSTANT), False
     if not own:
         near = nearest(attribute, known)
         advice = f"; did you mean {name_text(near)}?" if near else ""

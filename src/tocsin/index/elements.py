@@ -7,7 +7,6 @@ where an element fulfils the condition; FALSE, where anybody asks for that, if a
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 from tocsin.columns.events.batch import EventBatch, ListElements, Wanted
 from tocsin.columns.events.readings import inserted
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.forking import renewed
+from tocsin.index.conditions import blocks_of, numbers_of_names
+from tocsin.index.places import with_places
 from tocsin.index.protocols import Matcher
 from tocsin.index.registry import matcher_builder
 from tocsin.kernels import codes
@@ -26,8 +26,12 @@ from tocsin.model.expression import Expression, Not
 from tocsin.model.readings import WHETHER, reading_of
 
 
-def with_elements(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch, with the truth of what is asked of its lists' elements. Cost: nothing where nothing is asked."""
+def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
+    """The batch, with the truth of what is asked of its places, and of its lists' elements.
+
+    Cost: nothing where nothing is asked.
+    """
+    batch = with_places(batch, wanted)
     for name, lists in batch.elements.items():
         batch = _answered(batch, lists, wanted, name)
     return replace(batch, elements={}) if batch.elements else batch
@@ -35,18 +39,17 @@ def with_elements(batch: EventBatch, wanted: Wanted) -> EventBatch:
 
 def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str) -> EventBatch:
     asked = wanted.conditions[name]
-    kept = wanted.kept.get(name_of_kept := f"elements of {name}") or wanted.kept.setdefault(name_of_kept, _Blocks())
-    blocks = kept.of(asked)
+    blocks = blocks_of(wanted, f"elements of {name}", asked, _Block.of)
     if not blocks:
         return batch
-    elements = with_elements(lists.batch, wanted.elements[name])
+    elements = with_conditions(lists.batch, wanted.elements[name])
     found = [one.answer(lists, elements, len(batch)) for one in blocks]
     owners = np.concatenate([one.owners for one in found])
     conditions = np.concatenate([one.conditions for one in found])
     truths = np.concatenate([one.truths for one in found])
     order = np.argsort(owners, kind="stable")
     distinct, which = np.unique(conditions[order], return_inverse=True)
-    numbers, names = _numbers(batch, [asked[condition] for condition in distinct.tolist()], wanted)
+    numbers, names = numbers_of_names(batch, [asked[condition] for condition in distinct.tolist()], wanted)
     arrays = inserted(
         batch.arrays,
         owners[order],
@@ -55,15 +58,6 @@ def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str)
         truths[order].astype(np.int64),
     )
     return replace(batch, arrays=arrays, attributes=names)
-
-
-def _numbers(batch: EventBatch, asked: Sequence[str], wanted: Wanted) -> tuple[NDArray[np.int32], list[str]]:
-    """The numbers of conditions among a batch's attributes, and these with those that it did not have."""
-    if batch.attributes is wanted.ordered:
-        return np.array([wanted.asked[name] for name in asked], np.int32), wanted.ordered
-    known = {name: number for number, name in enumerate(batch.attributes)}
-    numbers = [known.setdefault(name, len(known)) for name in asked]
-    return np.array(numbers, np.int32), list(known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,28 +112,3 @@ class _Block:
             np.concatenate([self.conditions[expressions[keep]], np.tile(self.conditions[no_elements], len(empty))]),
             np.concatenate([~negated[keep], np.zeros(len(empty) * len(no_elements), bool)]),
         )
-
-
-class _Blocks:
-    """The conditions on one list in a few blocks: more may come, none goes. Many threads may ask."""
-
-    def __init__(self) -> None:
-        self._held: tuple[_Block, ...] = ()
-        self.renew_locks()
-        renewed(self)
-
-    def renew_locks(self) -> None:
-        self._lock = threading.Lock()
-
-    def of(self, names: Sequence[str]) -> tuple[_Block, ...]:
-        """Blocks of all conditions. Cost: each is indexed again as often as their number doubles."""
-        count = len(names)
-        if not self._held or self._held[-1].stop < count:
-            with self._lock:
-                held = list(self._held)
-                while held and held[-1].stop - held[-1].first <= count - held[-1].stop:
-                    held.pop()
-                first = held[-1].stop if held else 0
-                if first < count:
-                    self._held = (*held, _Block.of(names[first:count], first))
-        return self._held

@@ -29,7 +29,7 @@ from tocsin.model.expression import (
     Not,
     Or,
 )
-from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Range, Value
+from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Range, Shape, Value
 
 # How tightly a text binds, as the rules of the grammar nest.
 _OR: Final = 1
@@ -151,6 +151,8 @@ def constant_text(value: Value) -> str:
         return f"TIMESTAMP('{text}')" if "T" in text else f"DATE('{text}')"
     if isinstance(value, Point):
         return f"POINT({_number_text(value.x)} {_number_text(value.y)})"
+    if isinstance(value, Shape):
+        return value.wkt
     if isinstance(value, Box):
         return "BBOX" + _list([_number_text(edge) for edge in value.bounds()])
     if isinstance(value, Range):

@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, cast
 
 from tocsin.language.fold import fold
+from tocsin.language.spatial import spatial_truth
 from tocsin.language.strings import fold_case, like_matches, regex_matches, strip_accents
 from tocsin.language.temporal import expanded
 from tocsin.language.truths import (
@@ -28,6 +30,7 @@ from tocsin.language.truths import (
 from tocsin.model.elements import Elements
 from tocsin.model.expression import (
     MIRRORED,
+    SPATIAL_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
@@ -48,7 +51,7 @@ from tocsin.model.expression import (
     Or,
 )
 from tocsin.model.readings import as_elements, attribute_of, is_reading, read_instant
-from tocsin.model.values import Instant, Range, Value, box_of, type_name
+from tocsin.model.values import Instant, Range, Value, type_name
 
 Values = Mapping[str, Value | Elements]
 """The values of a flattened event; under `as_elements(name)` the elements of a list: `model.elements.values_for`."""
@@ -221,14 +224,6 @@ def _members(items: tuple[Any, ...]) -> set[Any]:
     return {(type(item), item) for item in items}
 
 
-def _s_intersects(left: Value | None, right: Value | None) -> bool | None:
-    a = None if left is None else box_of(left)
-    b = None if right is None else box_of(right)
-    if a is None or b is None:
-        return None
-    return a[0] <= b[2] and b[0] <= a[2] and a[1] <= b[3] and b[1] <= a[3]
-
-
 def _matches(text: Value | None, pattern: Value | None) -> bool | None:
     if not isinstance(text, str) or not isinstance(pattern, str):
         return None
@@ -242,7 +237,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Value | None]]] = {
     "A_CONTAINS": _on_sets(operator.ge),
     "A_CONTAINEDBY": _on_sets(operator.le),
     "A_OVERLAPS": _on_sets(lambda left, right: not left.isdisjoint(right)),
-    "S_INTERSECTS": _s_intersects,
+    **{name: partial(spatial_truth, name) for name in SPATIAL_FUNCTIONS},
     "MATCHES": _matches,
 }
 

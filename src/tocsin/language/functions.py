@@ -10,19 +10,17 @@ from tocsin.model.expression import ELEMENT_FUNCTIONS, PREDICATE_FUNCTIONS, STRI
 LITERAL_FUNCTIONS: Final = ("DATE", "TIMESTAMP", "INTERVAL", "POINT", "BBOX")
 """Functions in text that make a constant, or an interval."""
 
-SUPPORTED: Final = frozenset(STRING_FUNCTIONS + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS + LITERAL_FUNCTIONS)
-
-_SPATIAL: Final = ("CONTAINS", "CROSSES", "DISJOINT", "EQUALS", "OVERLAPS", "TOUCHES", "WITHIN")
-GEOMETRIES_NOT_YET: Final = frozenset(
+SHAPES: Final = frozenset(
     ("LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION")
 )
-NOT_YET: Final = frozenset("S_" + name for name in _SPATIAL) | GEOMETRIES_NOT_YET
-"""Valid CQL2 that this version does not evaluate."""
+"""Geometries in text whose parentheses hold well-known text."""
+
+SUPPORTED: Final = frozenset(STRING_FUNCTIONS + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS + LITERAL_FUNCTIONS) | SHAPES
 
 
 def unknown_function(name: str) -> str:
     """The message for a function that CQL2 does not have: the nearest that there is, and all of them."""
-    near = difflib.get_close_matches(name.upper()[:40], sorted(SUPPORTED | NOT_YET), n=1)
+    near = difflib.get_close_matches(name.upper()[:40], sorted(SUPPORTED), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return f"there is no function {name[:60]!r}{hint} (there are {', '.join(sorted(SUPPORTED))})"
 

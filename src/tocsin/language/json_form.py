@@ -14,8 +14,9 @@ from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import rules
 from tocsin.language.canonical import instant_text
 from tocsin.language.fold import fold, too_deep
-from tocsin.language.functions import GEOMETRIES_NOT_YET, NOT_YET, not_supported, unknown_function
+from tocsin.language.functions import SHAPES, unknown_function
 from tocsin.language.rules import Misplaced
+from tocsin.language.spatial import geojson_of
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.expression import (
     ARITHMETIC,
@@ -45,7 +46,7 @@ from tocsin.model.expression import (
     Not,
     Or,
 )
-from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point
+from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Shape
 
 Json: TypeAlias = Any
 Make: TypeAlias = Callable[[Sequence[Expression]], Expression]
@@ -231,9 +232,9 @@ def _geometry(value: Mapping[str, Json]) -> Constant:
     kind = value["type"]
     if kind == "Point":
         return rules.point(_numbers(value.get("coordinates"), "coordinates"))
-    if isinstance(kind, str) and kind.upper() in GEOMETRIES_NOT_YET:
-        raise Misplaced(not_supported(kind), unsupported=True)
-    raise Misplaced(f"{str(kind)[:40]!r} is no GeoJSON geometry; a Point can be used")
+    if isinstance(kind, str) and kind.upper() in SHAPES:
+        return rules.geojson_shape(dict(value))
+    raise Misplaced(f"{str(kind)[:40]!r} is no GeoJSON geometry, as Point and Polygon are")
 
 
 def _numbers(values: Json, key: str) -> list[float]:
@@ -259,8 +260,6 @@ def _read_operation(value: Mapping[str, Json]) -> tuple[Make, _Parts]:
     if not isinstance(op, str):
         raise Misplaced("op needs a string, such as 'and' or '='")
     name = op.upper()
-    if name in NOT_YET:
-        raise Misplaced(not_supported(op), unsupported=True)
     if name not in _OPERATIONS:
         raise Misplaced(unknown_function(op).replace("function", "operator or function"))
     if not isinstance(args, list | tuple):
@@ -388,6 +387,8 @@ def _written_constant(value: object) -> Json:
         return {"timestamp": text} if "T" in text else {"date": text}
     if isinstance(value, Point):
         return {"type": "Point", "coordinates": [_written_number(value.x), _written_number(value.y)]}
+    if isinstance(value, Shape):
+        return geojson_of(value)
     if isinstance(value, Box):
         return {"bbox": [_written_number(edge) for edge in value.bounds()]}
     return value

@@ -6,12 +6,13 @@ A type that merely cannot match (`1 = 'a'`) is no error: it is UNKNOWN when an e
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-from tocsin.errors import ExpressionError, InvalidInput
+from tocsin.errors import ExpressionError, InvalidInput, UnsupportedError
 from tocsin.language.fold import measure, too_deep
 from tocsin.language.functions import not_supported, unknown_function
+from tocsin.language.spatial import shape_of, shape_of_geojson, shapely
 from tocsin.language.strings import ends_in_escape, regex_problem
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.expression import (
@@ -49,7 +50,7 @@ from tocsin.model.expression import (
     is_condition,
     walk,
 )
-from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, type_name
+from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Shape, type_name
 
 
 class Misplaced(Exception):
@@ -154,7 +155,7 @@ def is_null(operand: Expression, *, span: Span | None = None) -> Expression:
 
 def _require_scalar(node: Expression) -> None:
     if isinstance(node, Constant):
-        if isinstance(node.value, Point | Box):
+        if isinstance(node.value, Point | Box | Shape):
             raise Misplaced("a geometry has no place here; it is an argument of S_INTERSECTS", node)
     elif isinstance(node, Array):
         raise Misplaced("an array has no place here; it is an argument of, say, A_CONTAINS", node)
@@ -183,9 +184,11 @@ def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None
         for argument in arguments:
             _require_array(name, argument)
     elif name in SPATIAL_FUNCTIONS:
-        _require_count(name, arguments, 2, "attributes, POINT(x y) or BBOX(xmin, ymin, xmax, ymax)")
+        _require_count(name, arguments, 2, "attributes, or geometries such as POINT(x y) and POLYGON((...))")
         for argument in arguments:
             _require_geometry(name, argument)
+        if name not in ("S_INTERSECTS", "S_DISJOINT"):
+            _require_relation(name, arguments)
     elif name in TEMPORAL_FUNCTIONS:
         _require_count(name, arguments, 2, "attributes, dates, timestamps or INTERVAL(start, end)")
         for argument in arguments:
@@ -222,7 +225,7 @@ def array(items: Sequence[Expression], *, span: Span | None = None) -> Array:
         if not isinstance(item, Constant):
             reason = f"{describe(item)} inside an array is not supported yet; write constants"
             raise Misplaced(reason, item, unsupported=True)
-        if isinstance(item.value, Point | Box):
+        if isinstance(item.value, Point | Box | Shape):
             raise Misplaced("an array holds numbers, strings, booleans, dates and timestamps", item)
         constants.append(item)
     return Array(tuple(constants), span=span)
@@ -246,11 +249,21 @@ def _require_array(name: str, node: Expression) -> None:
         raise Misplaced(f"{name} needs an attribute or an array such as ('a', 'b'), not {describe(node)}", node)
 
 
+def _require_relation(name: str, arguments: Sequence[Expression]) -> None:
+    """What is more than whether boxes meet takes a library, and a geometry that is known beforehand."""
+    if all(isinstance(one, Attribute) for one in arguments):
+        raise Misplaced(not_supported(f"{name} of two attributes"), unsupported=True)
+    try:
+        shapely()
+    except UnsupportedError as error:
+        raise Misplaced(error.reason, unsupported=True) from None
+
+
 def _require_geometry(name: str, node: Expression) -> None:
-    if isinstance(node, Constant) and isinstance(node.value, Point | Box):
+    if isinstance(node, Constant) and isinstance(node.value, Point | Box | Shape):
         return
     if not isinstance(node, Attribute):
-        reason = f"{name} needs an attribute, POINT(x y) or BBOX(xmin, ymin, xmax, ymax)"
+        reason = f"{name} needs an attribute, or a geometry such as POINT(x y), BBOX(...) or POLYGON((...))"
         raise Misplaced(f"{reason}, not {describe(node)}", node)
 
 
@@ -349,6 +362,25 @@ def box(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:
         return Constant(Box(*coordinates), span=span)
     except InvalidInput as error:
         raise Misplaced(str(error)) from None
+
+
+def shape(text: str, *, span: Span | None = None) -> Constant:
+    """A line, polygon or collection in well-known text."""
+    return _shape(lambda: shape_of(text), span)
+
+
+def geojson_shape(document: Any, *, span: Span | None = None) -> Constant:
+    """The same in GeoJSON."""
+    return _shape(lambda: shape_of_geojson(document), span)
+
+
+def _shape(read: Callable[[], Shape], span: Span | None) -> Constant:
+    try:
+        return Constant(read(), span=span)
+    except UnsupportedError as error:
+        raise Misplaced(error.reason, unsupported=True) from None
+    except ValueError as error:
+        raise Misplaced(f"this is no geometry: {error}") from None
 
 
 def point(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:

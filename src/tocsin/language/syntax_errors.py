@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import tokens as words
-from tocsin.language.functions import GEOMETRIES_NOT_YET, not_supported, unknown_function
+from tocsin.language.functions import SHAPES, not_supported, unknown_function
 from tocsin.language.tokens import Token
 
 _PREDICATE_OPERATORS: Final = frozenset({"COMPARISON", "IN", "BETWEEN", "LIKE", "IS", "NOT"})
@@ -67,8 +67,6 @@ def _bad_word(stop: _Stop) -> ExpressionError | None:
         return _error(stop, "\"\" is a name without letters; an empty string is written ''")
     if found.type == words.UNKNOWN_FUNCTION:
         return _error(stop, unknown_function(found.value))
-    if found.type == words.UNSUPPORTED_FUNCTION:
-        return UnsupportedError(not_supported(found.value.upper()), stop.text, found.start_pos)
     if found.type == words.STRAY:
         return _error(stop, _stray(stop))
     return None
@@ -120,7 +118,7 @@ def _three_dimensions(stop: _Stop) -> ExpressionError | None:
     if previous is None:
         return None
     name = previous.value.upper()
-    if stop.found.value.upper() in ("Z", "M", "ZM") and name in GEOMETRIES_NOT_YET | {"POINT"}:
+    if stop.found.value.upper() in ("Z", "M", "ZM") and name in SHAPES | {"POINT"}:
         reason = not_supported(f"{name} {stop.found.value.upper()}")
         return UnsupportedError(reason, stop.text, previous.start_pos)
     if stop.found.type == "COMMA" and "NUMBER" in stop.expected and not stop.wants_value:

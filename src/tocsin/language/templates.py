@@ -128,7 +128,7 @@ class Templates:
 
         Cost: about 5 us for four predicates when their template is known; else that of two or three `parse`.
         """
-        if not isinstance(text, str) or MARK in text:
+        if not isinstance(text, str) or MARK in text or ("((" in text and _has_shape(text)):
             return None
         parts = _split(text)  # what stands between words, and words, by turns
         words = parts[1::2]
@@ -163,6 +163,9 @@ class Templates:
 # What may begin a name, and go on in it. Beyond ASCII that is more than may: `_is_sound` looks at those names again.
 _START: Final = r"[^\x00-9;-@\[-^`{-\x7f]"
 _PART: Final = r"[^\x00-\-/;-@\[-^`{-\x7f]"
+
+_has_shape: Final = re.compile(r"(?i)(?:POLYGON|LINESTRING|MULTIPOINT|GEOMETRYCOLLECTION)\s*\(").search
+"""Geometries are read as a whole, and no two have the same words."""
 
 _NUMBER: Final = r"(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
 

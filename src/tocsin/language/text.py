@@ -235,6 +235,11 @@ class _Nodes(lark.Transformer[Token, Expression]):
         token = c[0]
         return _placed(rules.attribute, token.value[1:-1].replace('""', '"'), span=Span(token.start_pos, token.end_pos))
 
+    @staticmethod
+    def shape(c: list[Any]) -> Expression:
+        token = c[0]
+        return _placed(rules.shape, token.value, span=Span(token.start_pos, token.end_pos))
+
     # ---- functions
 
     @staticmethod

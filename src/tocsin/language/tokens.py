@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from tocsin.errors import ExpressionError
-from tocsin.language.functions import NOT_YET, SUPPORTED
+from tocsin.language.functions import SHAPES, SUPPORTED
 from tocsin.model.expression import MAX_DEPTH, MAX_NODES
 
 KEYWORDS: Final = frozenset(("AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS", "NULL", "TRUE", "FALSE", "DIV"))
@@ -22,7 +22,6 @@ UNCLOSED_NAME: Final = "UNCLOSED_NAME"
 EMPTY_NAME: Final = "EMPTY_NAME"
 STRAY: Final = "STRAY"
 UNKNOWN_FUNCTION: Final = "UNKNOWN_FUNCTION"
-UNSUPPORTED_FUNCTION: Final = "UNSUPPORTED_FUNCTION"
 
 # The character ranges of the standard's `identifierStart` and `identifierPart`.
 _NAME_START: Final = (
@@ -55,7 +54,7 @@ _TOKEN: Final = re.compile(
 )
 _ENDS_THE_LIST: Final = frozenset({UNCLOSED_STRING, UNCLOSED_NAME, STRAY})
 _SIGNS: Final = frozenset({"PLUS", "MINUS"})
-_OPERAND_ENDS: Final = frozenset({"NAME", "QUOTED", "STRING", "NUMBER", "TRUE", "FALSE", "NULL", "RPAR"})
+_OPERAND_ENDS: Final = frozenset({"NAME", "QUOTED", "STRING", "NUMBER", "TRUE", "FALSE", "NULL", "RPAR", "SHAPE"})
 _IDENTIFIER: Final = re.compile(_NAME)
 
 
@@ -81,10 +80,12 @@ def tokenize(text: str) -> list[Token]:
     """
     tokens: list[Token] = []
     depth = values = 0
-    for match in _TOKEN.finditer(text):
+    matches = _TOKEN.finditer(text)
+    while (match := next(matches, None)) is not None:
         kind: str = match.lastgroup  # type: ignore[assignment]  # every alternative is a group
         raw = match[kind]
         end = match.end()
+        start = end - len(raw)
         if kind == "NAME":
             values += 1
             kind = _KINDS_OF_WORDS.get(raw.upper(), kind) if raw.isascii() else kind
@@ -92,27 +93,57 @@ def tokenize(text: str) -> list[Token]:
             depth += 1
             if depth > MAX_DEPTH:
                 raise _too_deep(text, end - 1)
-            if tokens and tokens[-1].type == "NAME" and not _names_a_function(tokens[-1]):
+            behind = _named(text, tokens, end)
+            if behind < 0:
                 return tokens
+            if behind:
+                depth -= 1
+                matches = _TOKEN.finditer(text, behind)
+                continue
         elif kind == "RPAR":
             depth -= 1
         elif kind == "NUMBER":
             values += 1
-            if _sign_before(tokens):
-                sign = tokens.pop()
-                tokens.append(Token(kind, sign.value + raw, sign.start_pos, end))
-                continue
+            raw, start = _signed(tokens, raw, start)
         elif kind == "STRING" or kind == "QUOTED":
             values += 1
             kind = EMPTY_NAME if raw == '""' else kind
         elif kind == "END":
             break
-        tokens.append(Token(kind, raw, end - len(raw), end))
+        tokens.append(Token(kind, raw, start, end))
         if kind in _ENDS_THE_LIST:
             break
     if values > MAX_NODES:
         raise too_many_nodes(text)
     return tokens
+
+
+def _signed(tokens: list[Token], number: str, start: int) -> tuple[str, int]:
+    """A number and its place, with the sign before it if that has no operand before it: it is no token any more."""
+    if not _sign_before(tokens):
+        return number, start
+    sign = tokens.pop()
+    return sign.value + number, sign.start_pos
+
+
+def _named(text: str, tokens: list[Token], start: int) -> int:
+    """What is named before the parenthesis that ends at `start`: the end of a geometry, which becomes one token; 0 of
+    nothing, or a function; -1 of what is neither.
+    """
+    if not tokens or tokens[-1].type != "NAME":
+        return 0
+    name, depth = tokens[-1], 1
+    if name.value.upper() not in SHAPES:
+        return 0 if _names_a_function(name) else -1
+    for match in _PARENTHESIS.finditer(text, start):
+        depth += 1 if match[0] == "(" else -1
+        if not depth:
+            tokens[-1] = Token("SHAPE", text[name.start_pos : match.end()], name.start_pos, match.end())
+            return match.end()
+    return 0 if _names_a_function(name) else -1  # it is never closed
+
+
+_PARENTHESIS: Final = re.compile(r"[()]")
 
 
 def _sign_before(tokens: list[Token]) -> bool:
@@ -128,7 +159,7 @@ def _names_a_function(token: Token) -> bool:
     if name in SUPPORTED:
         token.type = "POINT" if name == "POINT" else "FUNCTION"
         return True
-    token.type = UNSUPPORTED_FUNCTION if name in NOT_YET else UNKNOWN_FUNCTION
+    token.type = UNKNOWN_FUNCTION
     return False
 
 

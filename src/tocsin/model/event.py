@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.errors import RecordError
 from tocsin.model.subscription import shown
-from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Scalar, Value
+from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Scalar, Shape, Value
 
 MAX_EVENT_DEPTH: Final = 256
 _GEOMETRIES: Final = frozenset(
@@ -97,10 +97,10 @@ def _flatten_list(flat: FlatEvent, items: Sequence[object], name: str, depth: in
             _flatten_into(inner, item, name + ".", depth + 1)
         for attribute, value in inner.values.items():
             elements = joined.setdefault(attribute, [])
-            if isinstance(value, Point | Box | Range) and elements is not None:
+            if isinstance(value, Point | Box | Shape | Range) and elements is not None:
                 what = "range" if isinstance(value, Range) else "place"
                 flat.problems.append(Problem(attribute, f"a {what} within a list of objects has no type"))
-            if isinstance(value, Point | Box | Range) or value is UNTYPED or elements is None:
+            if isinstance(value, Point | Box | Shape | Range) or value is UNTYPED or elements is None:
                 joined[attribute] = None
             else:
                 elements.extend(value if isinstance(value, tuple) else (value,))

@@ -28,6 +28,11 @@ SOME: Final = "some"
 WHETHER: Final = "whether"
 """The same, and FALSE where all elements make the condition FALSE: what NOT asks for."""
 
+PLACED: Final = "placed"
+"""The kind of a reading that is TRUE where a spatial predicate holds of an attribute's place, and absent elsewhere."""
+PLACED_OR_NOT: Final = "placed or not"
+"""The same, and FALSE where the attribute is a place of which it does not hold."""
+
 _TIME: Final = r"[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?"
 INSTANT_PATTERN: Final = rf"^[0-9]{{4}}-\d\d-\d\d({_TIME})?$"
 """RFC 3339, and what ISO 8601 allows beyond it: no seconds, and no zone, which means UTC."""
@@ -45,6 +50,11 @@ class Reading(NamedTuple):
     def is_condition(self) -> bool:
         """Whether it is the truth of a condition, `rest`, about a list's elements."""
         return self.kind in (SOME, WHETHER)
+
+    @property
+    def is_of_place(self) -> bool:
+        """Whether it is the truth of a spatial predicate, `rest`."""
+        return self.kind in (PLACED, PLACED_OR_NOT)
 
     @property
     def is_of_elements(self) -> bool:
@@ -76,7 +86,7 @@ def as_elements(name: str) -> str:
 
 
 def as_condition(name: str, text: str, kind: str) -> str:
-    """The name of the truth of a condition about a list's elements; `kind` is SOME or WHETHER."""
+    """The name of the truth of a condition about a list's elements, or a place; `kind` is SOME .. PLACED_OR_NOT."""
     return name + _PART + kind + _PART + text
 
 

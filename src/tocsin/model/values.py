@@ -171,7 +171,15 @@ class Untyped(Enum):
 UNTYPED: Final = Untyped.UNTYPED
 """A value that is present and of no type: `IS NULL` is FALSE of it, everything else UNKNOWN."""
 
-Geometry: TypeAlias = Point | Box
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Any other geometry of the plane, a line, a polygon or a collection, as well-known text in its one spelling."""
+
+    wkt: str
+
+
+Geometry: TypeAlias = Point | Box | Shape
 Scalar: TypeAlias = float | str | bool | Instant
 Value: TypeAlias = Scalar | tuple[Scalar, ...] | Geometry | Range | Untyped
 
@@ -198,7 +206,7 @@ def type_name(value: Value | None) -> str:
         return "absent"
     if isinstance(value, tuple):
         return "list"
-    if isinstance(value, Point | Box):
+    if isinstance(value, Point | Box | Shape):
         return "geometry"
     if isinstance(value, Range):
         return type_name(value.hi if value.lo is None else value.lo)

@@ -14,7 +14,7 @@ from tocsin.columns.arrays import inverse, starts_of
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Found, Question, question_of
-from tocsin.index.elements import with_elements
+from tocsin.index.elements import with_conditions
 from tocsin.model.ranking import Ranking
 from tocsin.segment.ordering import by_source, id_keys, in_order, places_of, ranks_of
 from tocsin.segment.scores import Version
@@ -58,7 +58,7 @@ class Snapshots:
 
         Found subscriptions are places, for `ids_of` and `scores_of`.
         """
-        return question_of(ranking).answer(self, with_elements(batch, self.wanted), ranking)
+        return question_of(ranking).answer(self, with_conditions(batch, self.wanted), ranking)
 
     def matches(self, batch: EventBatch, k: int | None = None) -> Found:
         """All matches by event, then id; with `k` any that is not one of its event's k best may be left out."""

@@ -20,7 +20,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
 from tocsin.model.readings import Reading, attribute_of, reading_of
 from tocsin.model.subscription import Reject
-from tocsin.model.values import Box, Instant, Point, Range, Scalar, Untyped, Value, box_of
+from tocsin.model.values import Box, Instant, Point, Range, Scalar, Shape, Untyped, Value, box_of
 
 _FIRST_INSTANT: Final = -(2**63)
 _LAST_INSTANT: Final = 2**63 - 1
@@ -87,6 +87,7 @@ class Wanted:
         self.asked: dict[str, int] = {}  # what is asked of elements of lists, by its whole name
         self.conditions: dict[str, list[str]] = {}  # the conditions of these, by the list's attribute
         self.elements: dict[str, Wanted] = {}  # what is wanted of the elements, by the list's attribute
+        self.places: dict[str, list[str]] = {}  # the spatial predicates among what is asked, by the place's attribute
         self._prefixes: set[str] = set()
         self._lists: set[str] = set()  # the attributes of these lists, and their prefixes
         self.add(names or ())
@@ -100,13 +101,17 @@ class Wanted:
             if reading.is_condition or reading.is_of_elements:
                 self._add_asked(name, reading)
                 continue
+            if reading.is_of_place and name not in self.asked:
+                self.ordered.append(name)
+                self.asked[name] = len(self.ordered) - 1
+                self.places.setdefault(reading.attribute, []).append(name)
             attribute = reading.attribute
             if attribute not in self.names:
                 self._prefixes.update(_prefixes(attribute))
                 self.ordered.append(attribute)
                 self.numbers[attribute] = len(self.ordered) - 1
                 self.names.add(attribute)
-            if name != attribute and attribute not in self.readings:
+            if name != attribute and not reading.is_of_place and attribute not in self.readings:
                 self.ordered.append(name)
                 self.readings[attribute] = len(self.ordered) - 1
 
@@ -194,7 +199,7 @@ class ValueStore:
             return codes.LIST, self.add_list([self.scalar(v) for v in value], box_of(value))
         if isinstance(value, Point | Box):
             return codes.GEOMETRY, self.add_box(value.bounds())
-        if isinstance(value, Untyped):
+        if isinstance(value, Untyped | Shape):  # no event has a shape yet
             return codes.UNTYPED, 0
         if isinstance(value, Range):
             return self.add_range(value)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tocsin.language import to_text
+from tocsin.language.spatial import MIRRORED_SPATIAL, PLACE, is_plain_box, without_disjoint
 from tocsin.model.expression import (
+    SPATIAL_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
@@ -20,7 +22,7 @@ from tocsin.model.expression import (
     Or,
     walk,
 )
-from tocsin.model.readings import SOME, WHETHER, as_condition, as_instant, of_elements
+from tocsin.model.readings import PLACED, PLACED_OR_NOT, SOME, WHETHER, as_condition, as_instant, of_elements
 from tocsin.model.values import Instant
 
 
@@ -36,6 +38,19 @@ def names_asked(node: AnyElement, kind: str) -> list[str]:
     return [*(of_elements(name, one) for one in sorted(inner)), as_condition(name, to_text(node.condition), kind)]
 
 
+def place_asked(node: Call, kind: str) -> str | None:
+    """The name of a spatial function of an attribute and a constant, of a kind; None where it needs none."""
+    first, second = node.arguments
+    name = node.name
+    if isinstance(first, Constant):
+        first, second, name = second, first, MIRRORED_SPATIAL.get(name, name)
+    if not isinstance(first, Attribute) or not isinstance(second, Constant):
+        return None
+    if name == "S_INTERSECTS" and is_plain_box(second.value):
+        return None
+    return as_condition(first.name, to_text(Call(name, (Attribute(PLACE), second))), kind)
+
+
 def _names(condition: Expression, *, negated: bool) -> Iterator[str]:
     """Those of a condition, or of its NOT: what it is compiled on is among them."""
     stack = [(condition, negated)]
@@ -47,6 +62,11 @@ def _names(condition: Expression, *, negated: bool) -> Iterator[str]:
             stack.extend((operand, is_negated) for operand in node.operands)
         elif isinstance(node, AnyElement):
             yield from names_asked(node, WHETHER if is_negated else SOME)
+        elif isinstance(node, Call) and node.name == "S_DISJOINT":
+            stack.append((without_disjoint(node), is_negated))
+        elif isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS and not is_negated:
+            yield from (part.name for part in node.arguments if isinstance(part, Attribute))
+            yield from filter(None, [place_asked(node, PLACED)])
         else:
             yield from _of_predicate(node)
 
@@ -57,6 +77,9 @@ def _of_predicate(predicate: Expression) -> Iterator[str]:
             yield node.name
         elif isinstance(node, AnyElement):
             yield from names_asked(node, WHETHER)
+        elif isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS:
+            inner = node if node.name != "S_DISJOINT" else Call("S_INTERSECTS", node.arguments)
+            yield from filter(None, [place_asked(inner, PLACED_OR_NOT)])
         elif isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
             yield from (as_instant(part.name) for part in walk(node) if isinstance(part, Attribute))
         elif isinstance(node, Comparison | In | Between):

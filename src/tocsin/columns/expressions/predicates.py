@@ -6,18 +6,19 @@ A negated literal holds where the leaf is FALSE, never where it is UNKNOWN, so N
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
-from tocsin.columns.expressions.naming import names_asked
+from tocsin.columns.expressions.naming import names_asked, place_asked
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
 from tocsin.columns.expressions.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.kernels import codes
 from tocsin.language import evaluate
+from tocsin.language.spatial import without_disjoint
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
     MIRRORED,
     MIRRORED_FUNCTIONS,
+    SPATIAL_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
@@ -35,8 +36,8 @@ from tocsin.model.expression import (
     conjunction,
     disjunction,
 )
-from tocsin.model.readings import SOME, WHETHER, as_instant
-from tocsin.model.values import Box, Point, Scalar
+from tocsin.model.readings import PLACED, PLACED_OR_NOT, SOME, WHETHER, as_instant
+from tocsin.model.values import Box, Point, Scalar, Shape
 
 _COMPARISONS = {
     "=": codes.EQUAL,
@@ -91,6 +92,15 @@ class PredicateCompiler:
         """The literal of ANY where it need not be known whether it is FALSE."""
         return self._of_elements(node, SOME)
 
+    def placed(self, node: Call) -> int:
+        """The literal of a spatial function where it need not be known whether it is FALSE."""
+        return self._of_place(node, PLACED)
+
+    def _of_place(self, node: Call, kind: str) -> int:
+        """A boolean of the event, under a name that says what is asked; a leaf where points and boxes intersect."""
+        asked = place_asked(node, kind)
+        return self._intersects(node) if asked is None else self._constant_comparison("=", Path(asked), Const(True))
+
     def _of_elements(self, node: AnyElement, kind: str) -> int:
         """A boolean of the event, under a name that says what is asked of the elements; and what that looks at."""
         *inner, asked = names_asked(node, kind)
@@ -106,7 +116,7 @@ class PredicateCompiler:
             return None
         groups: dict[int, list[tuple[int, int]]] = {}
         for item in items:
-            if not isinstance(item, Const) or isinstance(item.value, Point | Box):
+            if not isinstance(item, Const) or isinstance(item.value, Point | Box | Shape):
                 return None
             element = self.pools.payload(item.value)
             groups.setdefault(element[0], []).append(element)
@@ -117,7 +127,7 @@ class PredicateCompiler:
         path, low, high = classify(node.operand), classify(node.low), classify(node.high)
         if not (isinstance(path, Path) and isinstance(low, Const) and isinstance(high, Const)):
             return None
-        if isinstance(low.value, Point | Box) or isinstance(high.value, Point | Box):
+        if isinstance(low.value, Point | Box | Shape) or isinstance(high.value, Point | Box | Shape):
             return None
         kind, lowest = self.pools.payload(low.value)
         other, highest = self.pools.payload(high.value)
@@ -169,7 +179,7 @@ class PredicateCompiler:
         return self._term_comparison(node, left, right)
 
     def _two_constants(self, op: str, left: Const, right: Const) -> int:
-        if type(left.value) is not type(right.value) or isinstance(left.value, Point | Box):
+        if type(left.value) is not type(right.value) or isinstance(left.value, Point | Box | Shape):
             return self._unknown()
         holds = {
             "=": left.value == right.value,
@@ -183,7 +193,7 @@ class PredicateCompiler:
 
     def _constant_comparison(self, op: str, path: Path, constant: Const) -> int:
         value = constant.value
-        if isinstance(value, Point | Box) or (path.transform and not isinstance(value, str)):
+        if isinstance(value, Point | Box | Shape) or (path.transform and not isinstance(value, str)):
             return self._unknown()
         kind, at = self.pools.payload(value)
         if op in ("=", "<>"):
@@ -249,8 +259,8 @@ class PredicateCompiler:
             for operand in node.operands[1:]:
                 self._truth_steps(operand, steps)
                 steps.append((code, 0))
-        elif is_temporal(node):
-            self._truth_steps(expanded(cast(Call, node)), steps)
+        elif (other := meant(node)) is not None:
+            self._truth_steps(other, steps)
         elif isinstance(node, In):
             self._truth_steps(disjunction(Comparison("=", node.operand, item) for item in node.items), steps)
         elif isinstance(node, Between):
@@ -319,8 +329,8 @@ class PredicateCompiler:
     def _call(self, node: Call) -> int:
         if node.name == "MATCHES":
             return self._matches(node)
-        if node.name == "S_INTERSECTS":
-            return self._intersects(node)
+        if node.name in SPATIAL_FUNCTIONS:
+            return self._of_place(node, PLACED_OR_NOT)
         return self._array(node)
 
     def _matches(self, node: Call) -> int:
@@ -362,7 +372,9 @@ class PredicateCompiler:
             return self._unknown()
         on = {"attribute": self.pools.attributes.number(path.attribute), "operation": _ARRAY[name]}
         if isinstance(right, Array):
-            scalars: list[Scalar] = [item.value for item in right.items if not isinstance(item.value, Point | Box)]
+            scalars: list[Scalar] = [
+                item.value for item in right.items if not isinstance(item.value, Point | Box | Shape)
+            ]
             if len(scalars) < len(right.items):
                 return self._unknown()
             number = self.pools.sets.number(tuple(sorted({self.pools.payload(s) for s in scalars})))
@@ -374,9 +386,13 @@ class PredicateCompiler:
         return self._leaf(codes.ARRAY_PAIR, **on, type=codes.LIST, other=other)
 
 
-def is_temporal(node: Expression) -> bool:
-    """Whether a node is compiled as the comparisons that `language.temporal` makes of it."""
-    return isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS
+def meant(node: Expression) -> Expression | None:
+    """What a function that is short for others is compiled as; None of any other node."""
+    if not isinstance(node, Call):
+        return None
+    if node.name == "S_DISJOINT":
+        return without_disjoint(node)
+    return expanded(node) if node.name in TEMPORAL_FUNCTIONS else None
 
 
 def expanded_between(node: Between) -> Expression:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from tocsin.columns.expressions.pools import Pools
-from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between, is_temporal
+from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between, meant
 from tocsin.kernels import codes
-from tocsin.language.temporal import expanded
-from tocsin.model.expression import And, AnyElement, Between, Call, Comparison, Expression, In, Not, Or, disjunction
+from tocsin.model.expression import (
+    SPATIAL_FUNCTIONS,
+    And,
+    AnyElement,
+    Between,
+    Call,
+    Comparison,
+    Expression,
+    In,
+    Not,
+    Or,
+    disjunction,
+)
 
 # Cheap leaves first: AND and OR stop early, and their order never changes an answer.
 _COSTS = {
@@ -43,8 +52,9 @@ class ProgramCompiler:
         if isinstance(node, And | Or):
             parts = [self._level(operand, negated=negated) for operand in node.operands]
             return self._group(isinstance(node, And) != negated, parts)
-        if is_temporal(node):
-            return self._level(expanded(cast(Call, node)), negated=negated)
+        other = meant(node)
+        if other is not None:
+            return self._level(other, negated=negated)
         if isinstance(node, In):
             return self._in(node, negated=negated)
         if isinstance(node, Between):
@@ -54,6 +64,8 @@ class ProgramCompiler:
             return literal ^ negated
         if isinstance(node, AnyElement) and not negated:
             return self.predicates.some_element(node)
+        if isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS and not negated:
+            return self.predicates.placed(node)
         return self.predicates.literal(node) ^ negated
 
     def _in(self, node: In, *, negated: bool) -> int | list[int]:

@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 
 from tocsin.columns.expressions import payloads
 from tocsin.columns.expressions.leaf_order import leaf_places
+from tocsin.columns.expressions.naming import place_asked
 from tocsin.columns.expressions.payloads import string_of, string_payload
 from tocsin.columns.expressions.pools import Leaf, Pools
-from tocsin.columns.expressions.predicates import is_temporal, like_text, like_tokens
+from tocsin.columns.expressions.predicates import like_text, like_tokens, meant
 from tocsin.columns.expressions.programs import ProgramCompiler
 from tocsin.columns.numbers import key_of, numbers_of
 from tocsin.kernels import codes
 from tocsin.language import Template
 from tocsin.language.templates import Values, slot_of
-from tocsin.model.expression import STRING_FUNCTIONS, AnyElement, Call, Constant, walk
+from tocsin.model.expression import SPATIAL_FUNCTIONS, STRING_FUNCTIONS, AnyElement, Call, Constant, Expression, walk
+from tocsin.model.readings import PLACED
 
 # What the operand of a recipe is made of.
 FIXED: Final = 0  # the payload itself
@@ -82,7 +84,7 @@ def recipe_of(template: Template) -> Recipe | None:
         isinstance(node, Call) and node.name in STRING_FUNCTIONS and isinstance(node.arguments[0], Constant | Call)
         for node in walk(template.tree)
     )
-    if any(isinstance(node, AnyElement) or is_temporal(node) for node in walk(template.tree)):
+    if any(map(_is_named_by_text, walk(template.tree))):
         return None  # their names are made of a slot and more
     if folded:  # CASEI('ABC') is computed when the tree is compiled, which a placeholder would not survive
         return None
@@ -93,6 +95,13 @@ def recipe_of(template: Template) -> Recipe | None:
     except _NoSlotError:
         return None
     return Recipe(program, leaf_places(program), rows)
+
+
+def _is_named_by_text(node: Expression) -> bool:
+    """Whether a node is compiled under a name that is made of more than an attribute's."""
+    if isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS:
+        return node.name == "S_DISJOINT" or place_asked(node, PLACED) is not None
+    return isinstance(node, AnyElement) or meant(node) is not None
 
 
 class _NoSlotError(Exception):

@@ -1,0 +1,131 @@
+"""What do the spatial functions mean? What shapely says of two geometries of the plane.
+
+Whether points and boxes intersect needs no shapely. A box is the polygon of its corners, or the line or point that it
+has shrunk to. Source: OGC 21-065r2, the predicates of the simple features; shapely's GEOS decides them.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from types import ModuleType
+from typing import Any, Final, TypeAlias
+
+from tocsin.errors import UnsupportedError
+from tocsin.model.expression import Call, Expression, Not
+from tocsin.model.values import Box, Point, Shape, Value, box_of
+
+Bounds: TypeAlias = tuple[float, float, float, float]
+
+OF_SHAPES: Final = {
+    "S_INTERSECTS": "intersects",
+    "S_CONTAINS": "contains",
+    "S_WITHIN": "within",
+    "S_EQUALS": "equals",
+    "S_TOUCHES": "touches",
+    "S_OVERLAPS": "overlaps",
+    "S_CROSSES": "crosses",
+}
+"""shapely's names; S_DISJOINT is NOT S_INTERSECTS."""
+PLACE: Final = "place"
+"""What stands for the attribute in the text of a predicate, which is the same whichever it is."""
+MIRRORED_SPATIAL: Final = {"S_CONTAINS": "S_WITHIN", "S_WITHIN": "S_CONTAINS"}
+"""The others mean the same with their arguments the other way round."""
+
+
+def shapely() -> ModuleType:
+    """The library that knows geometries, imported when the first one comes."""
+    try:
+        import shapely
+    except ImportError:
+        reason = "polygons, lines and collections need shapely: pip install 'tocsin[geo]'"
+        raise UnsupportedError(reason) from None
+    library: ModuleType = shapely
+    return library
+
+
+def shape_of(text: str) -> Shape:
+    """The geometry that well-known text says; raises `ValueError` with what is wrong with it."""
+    library = shapely()
+    try:
+        geometry = library.from_wkt(text)
+    except (library.errors.ShapelyError, ValueError, TypeError) as error:
+        raise ValueError(str(error)) from None
+    return _shape(library, geometry)
+
+
+def shape_of_geojson(document: Any) -> Shape:
+    """The geometry that a GeoJSON object says; raises `ValueError`."""
+    library = shapely()
+    try:
+        geometry = library.from_geojson(json.dumps(document))
+    except (library.errors.ShapelyError, ValueError, TypeError) as error:
+        raise ValueError(str(error)) from None
+    return _shape(library, geometry)
+
+
+def _shape(library: ModuleType, geometry: Any) -> Shape:
+    if geometry is None or geometry.is_empty:
+        raise ValueError("the geometry is empty")
+    if not library.is_valid(geometry):
+        raise ValueError(str(library.is_valid_reason(geometry)))
+    flat = library.force_2d(geometry)
+    if not all(abs(edge) < float("inf") for edge in flat.bounds):
+        raise ValueError("a coordinate is no finite number")
+    return Shape(library.to_wkt(flat, rounding_precision=-1))
+
+
+def geojson_of(shape: Shape) -> Any:
+    """A geometry as a GeoJSON object."""
+    return json.loads(shapely().to_geojson(geometry_of(shape)))
+
+
+@lru_cache(maxsize=4096)
+def geometry_of(shape: Shape) -> Any:
+    """shapely's geometry."""
+    return shapely().from_wkt(shape.wkt)
+
+
+def of_bounds(bounds: Bounds) -> Any:
+    """shapely's geometry of a point or a box."""
+    library = shapely()
+    xmin, ymin, xmax, ymax = bounds
+    if (xmin, ymin) == (xmax, ymax):
+        return library.Point(xmin, ymin)
+    if xmin == xmax or ymin == ymax:
+        return library.LineString([(xmin, ymin), (xmax, ymax)])
+    return library.box(xmin, ymin, xmax, ymax)
+
+
+def spatial_truth(name: str, left: Value | None, right: Value | None) -> bool | None:
+    """The truth of a spatial function of two values; UNKNOWN where one is no geometry."""
+    if name == "S_DISJOINT":
+        truth = spatial_truth("S_INTERSECTS", left, right)
+        return None if truth is None else not truth
+    one, other = _bounds(left), _bounds(right)
+    if name == "S_INTERSECTS" and one is not None and other is not None:
+        return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]
+    geometries = [_geometry(value, bounds) for value, bounds in ((left, one), (right, other))]
+    if None in geometries:
+        return None
+    return bool(getattr(shapely(), OF_SHAPES[name])(*geometries))
+
+
+def _bounds(value: Value | None) -> Bounds | None:
+    return None if value is None or isinstance(value, Shape) else box_of(value)
+
+
+def _geometry(value: Value | None, bounds: Bounds | None) -> Any:
+    if isinstance(value, Shape):
+        return geometry_of(value)
+    return None if bounds is None else of_bounds(bounds)
+
+
+def without_disjoint(node: Call) -> Expression:
+    """S_DISJOINT as what it is the NOT of."""
+    return Not(Call("S_INTERSECTS", node.arguments))
+
+
+def is_plain_box(value: object) -> bool:
+    """Whether a constant is one that needs no shapely to be intersected with."""
+    return isinstance(value, Point | Box)

@@ -1,0 +1,149 @@
+"""Spatial functions of places and any geometry: as the simple features define them, in every form and index."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tocsin
+from tests.naive import match as naive
+from tests.naive.flatten import flatten
+from tests.naive.truth import truth
+from tocsin.model.expression import SPATIAL_FUNCTIONS
+
+SHAPES = [
+    "POLYGON((0 0, 4 0, 4 4, 0 4, 0 0))",
+    "POLYGON((0 0, 4 0, 4 4, 0 4, 0 0), (1 1, 2 1, 2 2, 1 2, 1 1))",
+    "POLYGON((0 0, 2 4, 4 0, 2 1, 0 0))",
+    "POLYGON((4 0, 6 0, 6 4, 4 4, 4 0))",
+    "LINESTRING(0 0, 2 2, 4 0)",
+    "LINESTRING(1 0, 1 4)",
+    "MULTIPOINT((1 1), (2 2))",
+    "MULTILINESTRING((0 1, 4 1), (2 0, 2 4))",
+    "MULTIPOLYGON(((0 0, 1 0, 1 1, 0 0)), ((2 2, 3 2, 3 3, 2 2)))",
+    "GEOMETRYCOLLECTION(POINT(3 3), POLYGON((0 2, 1 2, 1 3, 0 2)))",
+    "POINT(2 2)",
+    "BBOX(1, 1, 3, 3)",
+    "BBOX(1, 1, 1, 3)",
+]
+coordinates = st.sampled_from([0, 0.5, 1, 2, 2.5, 3, 4, 5])
+points = st.tuples(coordinates, coordinates)
+boxes = st.tuples(points, points).map(lambda two: [*map(min, *two), *map(max, *two)])
+places = st.one_of(
+    points.map(list),
+    points.map(lambda one: {"type": "Point", "coordinates": list(one)}),
+    boxes,
+    st.sampled_from([None, "POINT(1 1)", 5, [1, 2, 3], [4, 4, 1, 1]]),
+)
+events = st.lists(st.fixed_dictionaries({"p": places, "q": places, "n": st.sampled_from([1, 2, None])}), max_size=10)
+
+
+@st.composite
+def texts(draw: Any) -> str:
+    name, shape = draw(st.sampled_from(SPATIAL_FUNCTIONS)), draw(st.sampled_from(SHAPES))
+    arguments = [draw(st.sampled_from(["p", "p", "q"])), shape]
+    if draw(st.booleans()):
+        arguments.reverse()
+    text = f"{name}({', '.join(arguments)})"
+    if "GEOMETRYCOLLECTION" in text and name not in ("S_INTERSECTS", "S_DISJOINT"):
+        text = f"S_INTERSECTS({', '.join(arguments)})"  # GEOS relates no mixed collections otherwise
+    frames = ["{}", "{}", "NOT {}", "{} IS NULL", "{} = FALSE", "{} AND n = 1", "NOT ({} OR n = 2)"]
+    return draw(st.sampled_from(frames)).format(text)
+
+
+@settings(max_examples=max(50, settings.default.max_examples))
+@given(texts=st.lists(texts(), min_size=1, max_size=10), batch=events, index=st.sampled_from(["access", "scan"]))
+def test_matches_are_the_oracles(texts: list[str], batch: list[Any], index: str) -> None:
+    """Points on corners and shared edges, in holes, boxes that have shrunk to lines; and what is no place."""
+    batch = [*batch, {}]
+    held = [{"id": number, "where": text} for number, text in enumerate(texts)]
+
+    answer = tocsin.match(held, batch, index=index)
+
+    pairs = [(row["event"], row["subscription"]) for row in answer.table.to_pylist()]
+    assert pairs == naive.match([(number, tocsin.parse(text)) for number, text in enumerate(texts)], batch)
+
+
+@given(text=texts(), event=st.fixed_dictionaries({"p": places, "q": places}))
+def test_explain_and_both_forms(text: str, event: dict[str, Any]) -> None:
+    """Explained as the oracle has it, and read again from text and JSON."""
+    tree = tocsin.parse(text)
+
+    assert tocsin.explain(text, event).matched == (truth(tree, flatten(event)[0]) is True)
+    assert tocsin.parse(tocsin.to_text(tree)) == tree
+    assert tocsin.parse_json(json.loads(json.dumps(tocsin.to_json(tree)))) == tree
+
+
+def test_an_engine_takes_and_keeps_them(tmp_path: Any) -> None:
+    """One by one, in lists of objects, after merging, saved, and from a table with two columns as a point."""
+    engine = tocsin.Engine()
+    for number, shape in enumerate(SHAPES):
+        engine.subscribe(number, f"S_INTERSECTS(p, {shape}) OR ANY(stops, S_WITHIN(at, {shape}))")
+        assert number in [one.subscription for one in engine.match({"p": [2, 2]})] or number in (3, 5, 9, 12)
+    event = {"p": [9, 9], "stops": [{"at": [8, 8]}, {"at": [2.5, 0.5]}]}
+    expected = [one.subscription for one in engine.match(event)]
+    assert expected == [0, 1]
+
+    engine.merge()
+    engine.save(tmp_path / "x")
+    opened = tocsin.Engine.load(tmp_path / "x")
+    assert [one.subscription for one in opened.match(event)] == expected
+    table = pa.table({"lon": [2.5, 9.0], "lat": [0.5, 9.0]})
+    found = opened.match_batch(table, points={"p": ("lon", "lat")}).table.to_pylist()
+    assert [row["subscription"] for row in found if row["event"] == 0] == expected
+    assert not [row for row in found if row["event"] == 1]
+
+
+def test_many_polygons_answer_as_shapely_does() -> None:
+    """A thousand triangles and circles, and points among them."""
+    random = np.random.default_rng(5)
+    centres, sides = random.uniform(0, 20, (1000, 2)), random.integers(3, 40, 1000)
+    shapes = [shapely.Point(*at).buffer(1.0, quad_segs=int(side)) for at, side in zip(centres, sides, strict=True)]
+    held = [{"id": number, "where": f"S_INTERSECTS(at, {shape.wkt})"} for number, shape in enumerate(shapes)]
+    at = random.uniform(0, 20, (500, 2))
+
+    answer = tocsin.match(held, [{"at": one} for one in at.tolist()])
+
+    kept = [tocsin.parse(one["where"]).arguments[1].value.wkt for one in held]  # type: ignore[union-attr]
+    event, shape = shapely.STRtree(shapely.from_wkt(kept)).query(shapely.points(at), predicate="intersects")
+    found = {tuple(row.values()) for row in answer.table.to_pylist()}
+    assert found == set(zip(event.tolist(), shape.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("S_INTERSECTS(p, POLYGON((0 0, 1 1, 1 0)))", "this is no geometry"),
+        ("S_INTERSECTS(p, POLYGON((0 0, 2 2, 2 0, 0 2, 0 0)))", "Self-intersection"),
+        ("S_INTERSECTS(p, POLYGON((0 0, 1 1, x 0, 0 0)))", "this is no geometry"),
+        ("S_INTERSECTS(p, POLYGON())", "this is no geometry"),
+        ("S_INTERSECTS(p, POLYGON((0 0, 1 1", "expected"),
+        ("S_WITHIN(p, q)", "S_WITHIN of two attributes is not supported yet"),
+        ("S_WITHIN(p, 5)", "S_WITHIN needs an attribute, or a geometry"),
+        ("S_WITHIN(p)", "S_WITHIN takes two arguments"),
+        ("p = POLYGON((0 0, 1 1, 1 0, 0 0))", "a geometry has no place here"),
+    ],
+)
+def test_what_is_refused(text: str, reason: str) -> None:
+    """With its reason."""
+    with pytest.raises(tocsin.ExpressionError, match=reason):
+        tocsin.parse(text)
+
+
+def test_without_shapely_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points and boxes that intersect need none."""
+    monkeypatch.setitem(sys.modules, "shapely", None)
+
+    with pytest.raises(tocsin.UnsupportedError, match=r"pip install 'tocsin\[geo\]'"):
+        tocsin.parse("S_INTERSECTS(p, POLYGON((0 0, 1 1, 1 0, 0 0)))")
+    with pytest.raises(tocsin.UnsupportedError, match=r"pip install 'tocsin\[geo\]'"):
+        tocsin.parse("S_TOUCHES(p, POINT(1 1))")
+    assert len(tocsin.match([{"id": 1, "where": "S_DISJOINT(p, BBOX(0, 0, 1, 1))"}], [{"p": [2, 2]}])) == 1
