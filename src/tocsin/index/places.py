@@ -36,7 +36,7 @@ _SHAPE_FIRST: Final = {
 
 def with_places(batch: EventBatch, wanted: Wanted) -> EventBatch:
     """The batch, with the truth of what is asked of its places. Cost: nothing where nothing is asked."""
-    for name in list(wanted.places):
+    for name in wanted.places.copy():
         batch = _answered(batch, wanted, name)
     return batch
 

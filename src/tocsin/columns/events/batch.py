@@ -102,8 +102,7 @@ class Wanted:
                 self._add_asked(name, reading)
                 continue
             if reading.is_of_place and name not in self.asked:
-                self.ordered.append(name)
-                self.asked[name] = len(self.ordered) - 1
+                self._number(name)
                 self.places.setdefault(reading.attribute, []).append(name)
             attribute = reading.attribute
             if attribute not in self.names:
@@ -118,17 +117,21 @@ class Wanted:
     def _add_asked(self, name: str, reading: Reading) -> None:
         if name in self.asked:
             return
-        self.ordered.append(name)
-        self.asked[name] = len(self.ordered) - 1
         attribute = reading.attribute
         if attribute not in self.elements:
             self._lists.update((attribute, *_prefixes(attribute)))
             self.conditions[attribute] = []
             self.elements[attribute] = Wanted(())
+        if reading.is_of_elements:
+            self.elements[attribute].add([reading.rest])
+        self._number(name)
         if reading.is_condition:
             self.conditions[attribute].append(name)
-        else:
-            self.elements[attribute].add([reading.rest])
+
+    def _number(self, name: str) -> None:
+        """Number what is asked; last, for readers take what they keep to be whole up to the last number."""
+        self.asked[name] = len(self.ordered)
+        self.ordered.append(name)
 
     def number(self, name: str) -> int:
         """The number of a name that is wanted, of an attribute's or of a reading's."""
@@ -146,7 +149,7 @@ class Wanted:
 
     def outer(self, count: int) -> set[str]:
         """What one of the first `count` wanted names is nested in, unless that is wanted, too."""
-        ordered, lists = self.ordered[:count], list(self.elements)
+        ordered, lists = self.ordered[:count], self.elements.copy()
         named = (*map(attribute_of, ordered), *lists)
         return {outer for name in named for outer in _prefixes(name)}.union(lists).difference(ordered)
 

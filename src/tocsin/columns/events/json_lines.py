@@ -61,7 +61,7 @@ def _names(wanted: Wanted) -> tuple[Names, list[str]]:
     count = len(wanted.ordered)
     known = wanted.kept.get("lines")
     if known is None or known[0].wanted != count:
-        known = wanted.kept["lines"] = _hashed(wanted.ordered[:count], wanted.outer(count), set(wanted.elements))
+        known = wanted.kept["lines"] = _hashed(wanted.ordered[:count], wanted.outer(count), set(wanted.elements.copy()))
     return known
 
 

@@ -94,7 +94,7 @@ class _ObjectEncoder:
         self.numbers: list[float] = []  # the values of type NUMBER, in order
         self.payloads: list[int] = []  # the payloads of all others, in order
         self.rejects: list[Reject] = []
-        self.lists = {name: GatheredLists(inner) for name, inner in list(wanted.elements.items())}
+        self.lists = {name: GatheredLists(inner) for name, inner in wanted.elements.copy().items()}
 
     def add(self, row: int, record: Mapping[str, Any]) -> None:
         """Add one event: value by value while they are plain, else through `flatten`."""

@@ -92,7 +92,7 @@ def _readings(names: list[str], wanted: Wanted) -> _Readings | None:
     asked = len(wanted.readings)
     known = wanted.kept.get("readings")
     if known is None or known[0] is not names or known[1] != asked:
-        pairs = list(wanted.readings.items())  # others may want some more meanwhile
+        pairs = list(wanted.readings.copy().items())  # others may want some more meanwhile
         made = _shared(pairs, wanted) if names is wanted.ordered else _own(pairs, names)
         known = wanted.kept["readings"] = names, len(pairs), made
     made_before: _Readings | None = known[2]

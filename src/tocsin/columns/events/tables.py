@@ -128,7 +128,7 @@ class _TableEncoder:
 
     def _gather_elements(self, name: str, rows: Iterable[int], values: Iterable[object]) -> None:
         """The elements of the lists that lie in values of other types."""
-        inside = [one for one in list(self.wanted.elements) if one == name or one.startswith(f"{name}.")]
+        inside = [one for one in self.wanted.elements.copy() if one == name or one.startswith(f"{name}.")]
         lists = {one: GatheredLists(self.wanted.elements[one]) for one in inside if one not in self.elements}
         if not lists:
             return
