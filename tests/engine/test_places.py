@@ -17,7 +17,11 @@ import tocsin
 from tests.naive import match as naive
 from tests.naive.flatten import flatten
 from tests.naive.truth import truth
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.objects import encode_objects
+from tocsin.index.places import with_places
 from tocsin.model.expression import SPATIAL_FUNCTIONS
+from tocsin.model.readings import PLACED, as_condition
 
 SHAPES = [
     "POLYGON((0 0, 4 0, 4 4, 0 4, 0 0))",
@@ -147,3 +151,26 @@ def test_without_shapely_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPa
     with pytest.raises(tocsin.UnsupportedError, match=r"pip install 'tocsin\[geo\]'"):
         tocsin.parse("S_TOUCHES(p, POINT(1 1))")
     assert len(tocsin.match([{"id": 1, "where": "S_DISJOINT(p, BBOX(0, 0, 1, 1))"}], [{"p": [2, 2]}])) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["S_NEAR(place, POINT(1 1))", "S_WITHIN(place, POLYGON((0 0, 1 1))", "S_WITHIN(place, BBOX(1, x))"]
+)
+def test_what_was_changed_on_disk_is_no_bare_error(text: str) -> None:
+    """Names of attributes are texts in a file, and read when they are needed."""
+    batch = encode_objects([(0, {"p": [1, 1]})], Wanted([as_condition("p", text, PLACED)]))
+
+    with pytest.raises(tocsin.SegmentError, match="changed on disk"):
+        with_places(batch, Wanted([as_condition("p", text, PLACED)]))
+
+
+def test_what_no_place_came_for_is_told() -> None:
+    """A place that is text, and one that no event has."""
+    held = [{"id": n, "where": f"S_WITHIN({name}, {SHAPES[0]})"} for n, name in enumerate(["city", "plce", "p"])]
+
+    told = tocsin.match(held, [{"city": "Oslo", "p": [1, 1]}]).warnings
+
+    assert [notice.reason for notice in told] == [
+        "every city that came is a text, never a geometry",
+        "no event has plce",
+    ]
