@@ -36,6 +36,9 @@ EXPRESSIONS: Final = [
     "NOT (x <> 5 OR CASEI(ACCENTI(s)) LIKE CASEI('%é\\_')) AND flag",
     "ts IN (DATE('2024-05-31'), TIMESTAMP('2024-05-31T08:15:00Z')) OR (n + m) * 2 ^ 2 DIV 3 > -o % 4",
     "S_INTERSECTS(p, POINT(1 2)) AND A_CONTAINEDBY(l, ('x', 3, TRUE))",
+    "ANY(x, d > 3 AND NOT ANY(l, element LIKE 'a%')) OR ANY(l, element = 1) IS NULL",
+    "T_DURING(t, INTERVAL('2024-05-01', '..')) AND NOT T_MEETS(INTERVAL(a, b), INTERVAL('..', c))",
+    "S_WITHIN(p, POLYGON((0 0, 4 0, 4 4, 0 0), (1 0.5, 2 0.5, 2 1, 1 0.5))) OR S_TOUCHES(LINESTRING(0 0, 1 1), q)",
 ]
 ASKED: Final = [{"id": str(number), "where": where} for number, where in enumerate(EXPRESSIONS)]
 LINES: Final = [json.dumps(event).encode() for event in EVENTS] + [
