@@ -7,6 +7,7 @@ changes in one step at its end, is made anew in the child (`renewed`). Children 
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import weakref
@@ -22,12 +23,14 @@ class Renewed(Protocol):
         """Be as if nobody held them, in a process that was just forked."""
 
 
-_GUARD: Final = threading.Lock()
-"""Over what follows; held while a process forks, so that two threads never wait for each other's locks."""
+_FORKS: Final = threading.Lock()
+"""Held while a process forks, so that two threads never wait for each other's locks. Nobody else takes it, for who
+registers a lock may hold another."""
 
-_AWAITED: Final[list[weakref.ref[Any]]] = []
-_INNERMOST: Final[list[weakref.ref[Any]]] = []
-_RENEWED: Final[list[weakref.ref[Any]]] = []
+_NUMBERS: Final = itertools.count()
+_AWAITED: Final[dict[int, weakref.ref[Any]]] = {}
+_INNERMOST: Final[dict[int, weakref.ref[Any]]] = {}
+_RENEWED: Final[dict[int, weakref.ref[Any]]] = {}
 _HELD: Final[list[Any]] = []
 
 
@@ -45,33 +48,40 @@ def renewed(owner: Renewed) -> None:
     _add(_RENEWED, owner)
 
 
-def _add(known: list[weakref.ref[Any]], one: Any) -> None:
-    with _GUARD:
-        if len(known) > 64 and len(known) & (len(known) - 1) == 0:  # at powers of two, so that it costs nothing
-            known[:] = [reference for reference in known if reference() is not None]
-        known.append(weakref.ref(one))
+def _add(known: dict[int, weakref.ref[Any]], one: Any) -> None:
+    number = next(_NUMBERS)
+    known[number] = weakref.ref(one, lambda _: known.pop(number, None))
+
+
+def _alive(known: dict[int, weakref.ref[Any]]) -> list[Any]:
+    everyone = (reference() for reference in known.copy().values())
+    return [one for one in everyone if one is not None]
 
 
 def _before() -> None:
-    _GUARD.acquire()
-    for reference in (*_AWAITED, *_INNERMOST):
-        lock = reference()
-        if lock is not None:
-            lock.acquire()
-            _HELD.append(lock)
+    _FORKS.acquire()
+    held: set[int] = set()
+    while new := [lock for lock in _alive(_AWAITED) if id(lock) not in held]:  # some are made while we wait
+        held |= _hold(new)
+    _hold(_alive(_INNERMOST))
+
+
+def _hold(locks: list[Any]) -> set[int]:
+    for lock in locks:
+        lock.acquire()
+        _HELD.append(lock)
+    return {id(lock) for lock in locks}
 
 
 def _after() -> None:
     while _HELD:
         _HELD.pop().release()
-    _GUARD.release()
+    _FORKS.release()
 
 
 def _after_in_child() -> None:
-    for reference in _RENEWED:
-        owner = reference()
-        if owner is not None:
-            owner.renew_locks()
+    for owner in _alive(_RENEWED):
+        owner.renew_locks()
     _after()
 
 

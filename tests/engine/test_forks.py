@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tocsin
+from tocsin.index.once import OnceEach
 
 CHILDREN = 8
 PATIENCE_S = 60
@@ -111,6 +113,34 @@ def test_children_of_a_busy_process(tmp_path: Path) -> None:
         child.kill()
     assert codes == [0] * CHILDREN
     engine.close()
+
+
+def test_locks_are_made_under_locks_while_others_fork() -> None:
+    """What a thread registers under a lock that forks wait for keeps neither from going on."""
+    each: OnceEach[int] = OnceEach()
+    stop = threading.Event()
+
+    def make() -> None:
+        while not stop.is_set():
+            for key in range(50):
+                each.get(key, lambda: 1)
+
+    threads = [threading.Thread(target=make, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    forks = threading.Thread(target=lambda: [os.waitpid(fork_and_leave(), 0) for _ in range(30)], daemon=True)
+    forks.start()
+    forks.join(PATIENCE_S)
+    stop.set()
+
+    assert not forks.is_alive()
+
+
+def fork_and_leave() -> int:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    return child
 
 
 def load_and_use(folder: Path) -> None:
