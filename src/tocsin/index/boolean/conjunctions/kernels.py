@@ -1,6 +1,6 @@
 """Which subscriptions does each event satisfy? One loop over events for every structure that finds conjunctions.
 
-`find` is one function for each structure, which registers its own by `overload`: which one is meant is known when
+`find` is one function for each structure, which registers its own by `choose`: which one is meant is known when
 `match_conjunctions` is compiled. All else is theirs in common: the event's fields and codes, the owners of what is
 found, their order.
 """

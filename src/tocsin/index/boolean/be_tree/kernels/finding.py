@@ -7,16 +7,16 @@ has the attribute and its value lies in the range.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from tocsin.index.boolean.conjunctions.kernels import Values, find
 from tocsin.index.fields.kernels.code_sets import CodeSets, holds
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import inlined, inner
-from tocsin.kernels.packing import is_table
 from tocsin.kernels.searching import place_of
 
 
@@ -53,7 +53,7 @@ class TreeRoom(NamedTuple):
 
 @inlined
 def find_in_tree(
-    held: HeldTree, values: Values, count: int, room: TreeRoom, hits: NDArray[np.int32]
+    held: HeldTree, fields: Fields, values: Values, count: int, room: TreeRoom, hits: NDArray[np.int32]
 ) -> tuple[int, int, int]:
     """Write the conjunctions that hold for an event: how many, of how many reached, all of them verified."""
     codes = room.codes
@@ -103,8 +103,4 @@ def _take(held: HeldTree, own_fields: NDArray[np.int32], room: TreeRoom, hits: N
     return found, reached
 
 
-@overload(find, inline="always", strict=False)
-def _find(structure: Any, fields: Any, values: Any, count: Any, room: Any, hits: Any) -> Any:
-    if is_table(structure, HeldTree):
-        return lambda structure, fields, values, count, room, hits: find_in_tree(structure, values, count, room, hits)
-    return None
+choose(find, HeldTree, find_in_tree)

@@ -9,10 +9,9 @@ that says NOT IN takes that back. No clause may be left at 0.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from tocsin.index.boolean.conjunctions.kernels import Values, find
@@ -31,8 +30,8 @@ from tocsin.index.boolean.k_index.kernels.lists import (
 )
 from tocsin.index.fields.kernels.code_sets import CodeSets, is_met
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import inner
-from tocsin.kernels.packing import is_table
 
 
 class HeldLists(NamedTuple):
@@ -125,10 +124,4 @@ def _verified(
     return kept
 
 
-@overload(find, inline="always", strict=False)
-def _find(structure: Any, fields: Any, values: Any, count: Any, room: Any, hits: Any) -> Any:
-    if is_table(structure, HeldLists):
-        return lambda structure, fields, values, count, room, hits: find_in_lists(
-            structure, fields, values, count, room, hits
-        )
-    return None
+choose(find, HeldLists, find_in_lists)
