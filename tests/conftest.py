@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Deadlines are off because the first example compiles kernels; `unit` is for between two edits, `thorough` for a night.
-settings.register_profile("unit", deadline=None, max_examples=5, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("default", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes, or how many a strategy throws away, is chance at so few: only `thorough` asks.
+_CHANCE: Final = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+settings.register_profile("unit", deadline=None, max_examples=5, suppress_health_check=_CHANCE)
+settings.register_profile("default", deadline=None, max_examples=20, suppress_health_check=_CHANCE)
 settings.register_profile("thorough", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

@@ -28,6 +28,11 @@ WITH_OPTIONS = (
     "k_index(lowest=0, highest=0)",
     "be_tree(max_cap=1)",
     "be_tree(max_cap=3)",
+    "vcr(lx=1, ly=1, hashed=0)",
+    "vcr(lx=4, ly=2, hashed=1)",
+    "vcr(overlapped=1, hashed=1)",
+    "vcr(lx=2, overlapped=1, hashed=0)",
+    "r_tree(branching=2)",
 )
 
 
@@ -77,7 +82,7 @@ def answers(index: Asked, expressions: list, events: list) -> list[tuple[int, in
     return list(zip(given_events.rows[found.events].tolist(), found.subscriptions.tolist(), strict=True))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(
     expressions=st.lists(own.expressions(max_depth=6), min_size=1, max_size=8),
     events=st.lists(own.python_events(), min_size=1, max_size=8),
@@ -90,7 +95,7 @@ def test_answers_like_the_oracle(any_index, expressions, events):
     assert answers(any_index, expressions, events) == expected
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(
     expressions=st.lists(
         st.one_of(own.conjunctions_of_clauses(), own.comparisons_with_constants()), min_size=1, max_size=8
@@ -106,7 +111,7 @@ def test_answers_like_the_oracle_about_clauses(any_index, expressions, events):
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
     max_examples=max(20, settings.default.max_examples // 5),  # each draws as much as ten of the others
 )
 @given(
@@ -121,7 +126,7 @@ def test_answers_like_the_oracle_across_blocks(index, expressions, events):
     assert answers(index, expressions, events) == expected
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(data=st.data(), count=st.integers(1, 600), k=st.integers(1, 40))
 def test_leaves_out_none_of_the_best(index, data, count, k):
     """Asked for the best k, a matcher may leave out the others: ties go to the lower number, the gone never count."""
@@ -132,8 +137,9 @@ def test_leaves_out_none_of_the_best(index, data, count, k):
     for number in gone:
         alive[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
     texts = [f"a >= {one} OR b IS NULL AND c = {one}" for one in wanted]
-    if not accepted(index, [tocsin.parse(texts[0])]):
-        texts = [f"a BETWEEN {one} AND 5 OR b = 1 AND c = {one}" for one in wanted]
+    for usual in ("a BETWEEN {one} AND 5 OR b = 1 AND c = {one}", "a BETWEEN {one} AND 5 AND NOT b = {one}"):
+        if not accepted(index, [tocsin.parse(texts[0])]):
+            texts = [usual.format(one=one) for one in wanted]
     compiled = compile_expressions(map(tocsin.parse, texts))
     matcher = index.builder().build(compiled)
     given_events = batch(compiled, [{"a": 3}, {"c": 1}, {"a": 5, "b": 1}, {}])
@@ -195,11 +201,11 @@ def test_what_was_saved_answers_like_what_was_built(any_index, texts):
     assert [loaded.place(n) for n in range(len(loaded))] == [built.place(n) for n in range(len(built))]
 
 
-@pytest.mark.parametrize("name", ["opindex", "k_index", "be_tree"])
+@pytest.mark.parametrize("name", ["opindex", "k_index", "be_tree", "tiles", "vcr", "r_tree"])
 def test_what_was_saved_beside_expressions_is_not_looked_at(name):
     """Baselines save their expressions alone; what versions before wrote beside them does no harm."""
     index = Asked(name)
-    built = index.builder().build(compile_expressions([tocsin.parse("a = 1 OR s = 'x'")]))
+    built = index.builder().build(compile_expressions([tocsin.parse("a = 1 AND s = 'x'")]))
     more = {"options": np.array([0, -1]), "fields.starts": np.array([7]), "lists.entries": np.array([9], np.int32)}
 
     loaded = index.builder().load({**built.arrays(), **more})

@@ -87,7 +87,7 @@ def loads(draw: DrawFn) -> tuple[list[Interval], list[int]]:
     return [Interval(g, *own, score, owner) for (g, own, score), owner in zip(rows, owners, strict=True)], last
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(load=loads(), k=st.integers(1, 45))
 def test_gives_the_best_of_few(kind, load, k):
     """At every code of every group, negative ones too."""
@@ -112,7 +112,7 @@ def random_load(random: np.random.Generator, count: int, codes: int, mean_length
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
     max_examples=max(25, settings.default.max_examples // 6),  # each of hundreds of intervals
 )
 @given(
@@ -153,7 +153,9 @@ def test_gives_the_best_of_lists_around_the_size_of_a_node(branching, count):
                 check(ranker, intervals, queries, k)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=40)
+@settings(
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture], max_examples=40
+)
 @given(load=loads())
 def test_cursors_give_the_same_one_by_one(kind, load):
     """All of it, in the same order; cursors that take turns do not disturb each other; no code is no interval."""

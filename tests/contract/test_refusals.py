@@ -28,6 +28,17 @@ REFUSED = {
         ("A = B", "does not compare"),
         (" AND ".join(f"(A = {i} OR B = {i})" for i in range(12)), "disjunctive"),
     ),
+    **dict.fromkeys(
+        ("tiles", "vcr", "r_tree"),
+        (
+            ("NOT (a > 2)", "no range of an attribute and no box"),
+            ("a = 1 OR b = 2", "no range of an attribute and no box"),
+            ("a <> 1 AND s LIKE 'a%'", "no range of an attribute and no box"),
+            ("NOT S_INTERSECTS(p, BBOX(0, 0, 1, 1))", "no range of an attribute and no box"),
+            ("S_INTERSECTS(p, q)", "no range of an attribute and no box"),
+            ("TRUE", "no range of an attribute and no box"),
+        ),
+    ),
     "opindex": (
         ("a IS NULL", "IS NULL holds where"),
         ("a = 1 AND b IS NULL", "IS NULL holds where"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
@@ -28,10 +28,8 @@ plain_values = st.one_of(
 )
 plain = st.dictionaries(st.sampled_from(NAMES), plain_values, max_size=8)
 events = st.lists(st.one_of(plain, plain, plain, own.python_events(), own.bad_events()), min_size=1, max_size=10)
-MANY = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-@MANY
 @given(
     trees=st.lists(own.expressions(max_depth=4), min_size=1, max_size=6), given_events=events, times=st.integers(4, 40)
 )
@@ -53,7 +51,6 @@ def test_they_match_as_each_alone(trees: list[Any], given_events: list[Any], tim
     )
 
 
-@MANY
 @given(given_events=events)
 def test_their_values_are_those_of_the_flattened(given_events: list[Any]) -> None:
     """Every value of every event, under its own row."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -27,7 +27,6 @@ from tocsin.model.expression import Expression
 
 HALF = settings(
     max_examples=max(20, settings.default.max_examples // 2),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 BUILDERS = {"scan": Scan.build, "access": Access.build}
 Events = Sequence[Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
@@ -67,7 +67,6 @@ trees = st.lists(
 events = st.lists(st.one_of(own.python_events(), own.interval_events()), min_size=1, max_size=8)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(expressions=trees, events=events)
 def test_they_answer_like_the_oracle(expressions: list[Expression], events: list) -> None:
     """Of values, of absence, of other types, and of ranges, contained ones too."""

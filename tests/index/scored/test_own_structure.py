@@ -25,7 +25,9 @@ def a_line_of_the_registry() -> Iterator[None]:
         yield
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture], max_examples=25
+)
 @given(load=loads())
 def test_it_is_a_ranker(load):
     """It gives what the oracle does, as `best` and by cursors."""

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from reproduce.ir_tree.kernels.layouts import CHANGING, ChangingTrees
@@ -116,12 +116,10 @@ class Churn(RuleBasedStateMachine):
 TestChurn = Churn.TestCase
 TestChurn.settings = settings(
     stateful_step_count=30,
-    max_examples=max(40, settings.default.max_examples // 4),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    max_examples=max(15, settings.default.max_examples // 4),
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(load=loads(), branching=st.sampled_from(BRANCHINGS), k=st.integers(1, 45))
 def test_made_of_intervals_it_answers_as_the_list(load, branching, k):
     """Places are those of the intervals it was made of; a cursor gives what `best` does, one by one."""
@@ -245,7 +243,7 @@ def test_a_leaf_is_looked_at_for_every_result_at_most():
     assert ask(tree, [(0, 63)], 1).examined <= 2
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), count=st.sampled_from([15, 150, 700]), codes=st.sampled_from([1, 3, 64, 1000]))
 def test_one_by_one_and_many_are_the_same(seed, count, codes):
     """Of the same intervals in any order: what is answered, and what is held."""

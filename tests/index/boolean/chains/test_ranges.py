@@ -35,7 +35,7 @@ def way(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
 events_of_all_kinds = st.lists(st.one_of(own.interval_events(), own.python_events()), min_size=1, max_size=8)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(expressions=st.lists(own.expressions(max_depth=5), min_size=1, max_size=8), events=events_of_all_kinds)
 def test_answers_like_the_oracle(expressions: list, events: list) -> None:
     """Expressions of every kind, with covers and without; events with ranges and without."""
@@ -47,7 +47,7 @@ def test_answers_like_the_oracle(expressions: list, events: list) -> None:
     assert found == naive.match(list(enumerate(expressions)), events)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(
     expressions=st.lists(own.comparisons_with_constants(), min_size=1, max_size=30),
     events=st.lists(own.interval_grid_events(), min_size=60, max_size=150),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
@@ -84,7 +84,6 @@ def held(texts: list[str]) -> list[str]:
             texts = texts[: error.number] + texts[error.number + 1 :]
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     texts=st.lists(_expressions(), min_size=1, max_size=12),
     events=st.lists(_events, min_size=1, max_size=12),
