@@ -17,7 +17,7 @@ from tests.naive.sql import NotInSql, sql_of, sql_truth
 from tests.naive.truth import truth
 from tests.strategies import bad_events, expressions, json_events, json_text, python_events
 from tocsin.errors import RecordError
-from tocsin.model.expression import And, Expression, Not, Or, is_condition, walk
+from tocsin.model.expression import And, Expression, Interval, Not, Or, is_condition, walk
 from tocsin.model.values import UNTYPED, Box, Point
 
 
@@ -81,10 +81,11 @@ def test_sql_is_guarded_by_type():
 @settings(max_examples=150, deadline=None)
 @given(expressions(max_depth=4))
 def test_expressions_are_valid(expression):
-    """A drawn expression keeps the grammar's rules and the depth asked for."""
+    """A drawn expression keeps the grammar's rules and the depth asked for; an interval is a leaf."""
     level, depth = [expression], 0
     while level:
-        level, depth = [child for node in level for child in node.children()], depth + 1
+        parents = [node for node in level if not isinstance(node, Interval)]
+        level, depth = [child for node in parents for child in node.children()], depth + 1
 
     assert depth <= 4
     assert is_condition(expression)
@@ -130,6 +131,7 @@ FLAT = [
     ({"a": Decimal("0.5"), "b": Decimal(2**60)}, {"a": 0.5, "b": 2.0**60}),
     ({"a": dt.date(2024, 5, 31), "b": [dt.datetime(2024, 6, 1)]}, {"a": MAY, "b": (JUNE,)}),
     ({"a": {"type": "Point", "coordinates": [1, 2.5]}}, {"a": Point(1.0, 2.5)}),
+    ({"a": {"type": "Point", "coordinates": [1, 2.5, 9]}}, {"a": Point(1.0, 2.5)}),
     (
         {"a": {"type": "Point"}, "b": {"type": "x", "coordinates": "y"}},
         {"a.type": "Point", "b.type": "x", "b.coordinates": "y"},
@@ -146,7 +148,7 @@ ODD = [
     *("\ud800", b"a", object(), 1j, dt.timedelta(1), Decimal(10) ** 400),
     *([1, 2**60], ["a", float("inf")], [[1]], [[]], [1, {"x": 1}], ["a", b"b"], [1, Point(0.0, 0.0)]),
     *([{"type": "Point", "coordinates": [0, 1]}], [{"x": 1}, {"type": "Point", "coordinates": [0, 1]}]),
-    *({"type": "Point", "coordinates": place} for place in ([], [1], [1, 2, 3], [1, "2"], [1, True], None)),
+    *({"type": "Point", "coordinates": place} for place in ([], [1], [1, 2, 3, 4], [1, "2"], [1, True], None)),
     *({"type": "Point", "coordinates": [1, place]} for place in (float("inf"), float("nan"), 2**60, [2])),
     {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]},
     {"type": "GeometryCollection", "geometries": []},

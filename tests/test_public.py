@@ -21,6 +21,8 @@ NAMES = [
     "Engine",
     "EngineStats",
     "ExpressionError",
+    "FenceChange",
+    "Fences",
     "InvalidInput",
     "Match",
     "Matches",

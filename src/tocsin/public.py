@@ -1,6 +1,6 @@
 """What does `import tocsin` give? All public names, imported when one is asked for: that takes a second."""
 
-from tocsin.engine import Answer, Engine, EngineStats, Matches, Stats, explain, match, sample
+from tocsin.engine import Answer, Engine, EngineStats, Fences, Matches, Stats, explain, match, sample
 from tocsin.errors import (
     DuplicateSubscription,
     ExpressionError,
@@ -16,6 +16,7 @@ from tocsin.errors import (
 )
 from tocsin.index import Statistics
 from tocsin.language import parse, parse_json, to_json, to_text
+from tocsin.model.fence import FenceChange
 from tocsin.model.ranking import Relaxed, Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
 from tocsin.model.values import Range
@@ -28,6 +29,8 @@ __all__ = [
     "Engine",
     "EngineStats",
     "ExpressionError",
+    "FenceChange",
+    "Fences",
     "InvalidInput",
     "Match",
     "Matches",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import tocsin
@@ -22,10 +22,9 @@ from tests.strategies.weighted import GRID
 from tocsin import Range
 
 SETTINGS: Final = settings(
-    max_examples=max(20, settings.default.max_examples * 2 // 5),
+    max_examples=max(8, settings.default.max_examples * 2 // 5),
     stateful_step_count=50,
     deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 points = st.one_of(own.python_events(), own.python_events(), own.python_events(), own.bad_events())

@@ -52,7 +52,14 @@ def test_a_hostile_expression_is_one_clear_reject(kind: str) -> None:
     assert 0 < len(done.stdout) < 600
 
 
-@pytest.mark.parametrize("kind", ["100,000 parentheses", "100,000 ORs", "an unclosed bracket 10,000 deep"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "100,000 parentheses",
+        pytest.param("100,000 ORs", marks=pytest.mark.long),
+        pytest.param("an unclosed bracket 10,000 deep", marks=pytest.mark.long),
+    ],
+)
 def test_the_command_line_lives_on_too(kind: str, tmp_path: Path) -> None:
     """`tocsin match` and `check` report the reject on standard error and serve the rest."""
     bad = eval(HOSTILE[kind][0])

@@ -174,3 +174,24 @@ def test_what_no_place_came_for_is_told() -> None:
         "every city that came is a text, never a geometry",
         "no event has plce",
     ]
+
+
+@pytest.mark.parametrize(
+    ("with_z", "without"),
+    [
+        ("S_INTERSECTS(p, POINT(1 2 9))", "S_INTERSECTS(p, POINT(1 2))"),
+        ("S_INTERSECTS(p, POINT Z (1 2 9))", "S_INTERSECTS(p, POINT(1 2))"),
+        ("S_INTERSECTS(p, BBOX(0, 1, -9, 4, 5, 9))", "S_INTERSECTS(p, BBOX(0, 1, 4, 5))"),
+        ("S_WITHIN(p, POLYGON Z ((0 0 1, 4 0 1, 4 4 1, 0 0 1)))", "S_WITHIN(p, POLYGON((0 0, 4 0, 4 4, 0 0)))"),
+        ("S_WITHIN(p, linestring z(0 0 1, 4 0 1))", "S_WITHIN(p, LINESTRING(0 0, 4 0))"),
+    ],
+)
+def test_a_third_coordinate_is_read_and_ignored(with_z: str, without: str) -> None:
+    """In text, in JSON, and in events."""
+    assert tocsin.parse(with_z) == tocsin.parse(without)
+    event = {"p": {"type": "Point", "coordinates": [1, 2, 9]}}
+    for source in ([event], json.dumps(event).encode()):
+        found = tocsin.match([{"id": 1, "where": "S_INTERSECTS(p, POINT(1 2))"}], source)
+        assert len(found) == 1
+    tree = {"op": "s_intersects", "args": [{"property": "p"}, {"bbox": [0, 1, -9, 4, 5, 9]}]}
+    assert tocsin.parse_json(tree) == tocsin.parse("S_INTERSECTS(p, BBOX(0, 1, 4, 5))")

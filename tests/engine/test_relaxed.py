@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tocsin
@@ -170,7 +170,7 @@ def test_ties_at_the_last_place_go_to_the_lower_ids(index: str) -> None:
 
 
 @ALL
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(
     held=subscriptions(own.conjunctions_of_ranges()),
     events=st.lists(st.one_of(own.grid_events(), st.sampled_from([{"a": {"b": 1}, "a.b": 2}])), max_size=5).map(

@@ -75,7 +75,6 @@ REFUSED = [
 
 NOT_YET = [
     ({"op": "s_within", "args": [P, P]}, "S_WITHIN of two attributes is not supported yet"),
-    ({"op": "s_intersects", "args": [P, {"bbox": [0] * 6}]}, "at args[1]: BBOX with six numbers"),
     ({"op": "a_contains", "args": [P, [["x"]]]}, "at args[1][0]: an array inside an array is not supported"),
 ]
 

@@ -145,9 +145,9 @@ def _geometry(value: Mapping[str, object]) -> tuple[Value, str]:
     if value["type"] != "Point" or not isinstance(place, list | tuple):
         return UNTYPED, f"a GeoJSON {value['type']} is not supported yet"
     numbers = [_scalar(number)[0] for number in place]
-    if len(numbers) != 2 or not all(type(n) is float and math.isfinite(n) for n in numbers):
-        return UNTYPED, f"a GeoJSON Point needs two finite numbers; {place!r} is not supported yet"
-    x, y = numbers
+    if len(numbers) not in (2, 3) or not all(type(n) is float and math.isfinite(n) for n in numbers):
+        return UNTYPED, f"a GeoJSON Point needs two or three finite numbers, not {place!r}"
+    x, y = numbers[:2]
     return Point(x, y), ""  # type: ignore[arg-type]
 
 

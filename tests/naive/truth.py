@@ -393,6 +393,23 @@ def _box(value: Result) -> tuple[float, float, float, float] | None:
     return (x, y, upper_x, upper_y) if x <= upper_x and y <= upper_y else None
 
 
+def metres_between(one: Result, other: Result) -> float | None:
+    """Along the sphere, by the angle between two directions; None of what is no point of the globe."""
+    directions = [_direction(_box(value)) for value in (one, other)]
+    a, b = directions
+    if a is None or b is None:
+        return None
+    cross = (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    return 6_371_008.8 * math.atan2(math.hypot(*cross), sum(x * y for x, y in zip(a, b, strict=True)))
+
+
+def _direction(box: tuple[float, float, float, float] | None) -> tuple[float, float, float] | None:
+    if box is None or box[:2] != box[2:] or abs(box[0]) > 180 or abs(box[1]) > 90:
+        return None
+    lon, lat = map(math.radians, box[:2])
+    return math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)
+
+
 _FUNCTIONS: Final[dict[str, Callable[..., Result]]] = {
     "CASEI": casei,
     "ACCENTI": accenti,
@@ -401,6 +418,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Result]]] = {
     "A_CONTAINS": _on_sets(lambda left, right: right <= left),
     "A_CONTAINEDBY": _on_sets(lambda left, right: left <= right),
     "A_OVERLAPS": _on_sets(lambda left, right: bool(left & right)),
+    "DISTANCE_M": metres_between,
     **_SPATIAL,
     "S_INTERSECTS": lambda left, right: (
         _SPATIAL["S_INTERSECTS"](left, right) if Shape in (type(left), type(right)) else intersects(left, right)

@@ -54,6 +54,7 @@ KINDS: list[dict[str, Any]] = [
     {"kind": "products", "subscriptions": 300, "attributes": 60},
     {"kind": "normal_form", "subscriptions": 300, "attributes": 60, "clauses": 4, "conjunctive": True},
     {"kind": "normal_form", "subscriptions": 300, "attributes": 60, "clauses": 4, "conjunctive": False},
+    {"kind": "rectangles", "subscriptions": 300},
     {"kind": "prefixes", "subscriptions": 60, "attributes": 60, "strings": 3, "share": 0.5, "length": 2},
 ]
 
@@ -113,7 +114,7 @@ def test_workloads_are_what_they_say(given: dict[str, Any]) -> None:
     load = load_of({**given, "events": 64}, set())
     assert isinstance(load, Expressions)
     assert len(load.subscriptions) == given["subscriptions"]
-    assert len(load.subscriptions.attributes) <= given["attributes"] + given.get("strings", 0)
+    assert len(load.subscriptions.attributes) <= given.get("attributes", 2) + given.get("strings", 0)
     batch = load.batch(Wanted(load.subscriptions.attributes), load.events)
     found, expected = Access.build(load.subscriptions).match(batch), Scan.build(load.subscriptions).match(batch)
     assert np.array_equal(found.subscriptions, expected.subscriptions)

@@ -13,6 +13,7 @@ from tests.strategies.conditions import (
 from tests.strategies.events import bad_events, json_events, json_text, python_events, with_lists
 from tests.strategies.intervals import grid_ranges, interval_events, interval_grid_events, ranges
 from tests.strategies.pools import NAMES, NUMBERS, STRINGS, attribute_names, boxes, points, scalars, values
+from tests.strategies.rectangles import map_events, rectangle_expressions
 from tests.strategies.weighted import (
     WEIGHTS,
     conjunctions,
@@ -44,9 +45,11 @@ __all__ = [
     "interval_grid_events",
     "json_events",
     "json_text",
+    "map_events",
     "points",
     "python_events",
     "ranges",
+    "rectangle_expressions",
     "scalars",
     "values",
     "weighted",

@@ -54,7 +54,7 @@ from tocsin.model.expression import (
 
 
 def expressions(max_depth: int = 6, sql_only: bool = False) -> SearchStrategy[Expression]:
-    """Valid expressions of at most `max_depth` nodes from the root to a leaf.
+    """Valid expressions of at most `max_depth` nodes from the root to a leaf, which an interval is, too.
 
     `sql_only` leaves out what SQL lacks: array and spatial functions, MATCHES, CASEI and ACCENTI.
     """

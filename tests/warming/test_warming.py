@@ -32,6 +32,7 @@ WITHIN = {
     "holds",
     "find_literals",
     "has_piece",
+    "decompose",
 }
 """Kernels that only kernels call here, and tests call by themselves."""
 

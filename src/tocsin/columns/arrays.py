@@ -52,6 +52,16 @@ def inverse(order: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
     return places
 
 
+def together(numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """An order in which equal numbers below `count`, or neighbours, are together, so that what is read is at hand.
+
+    Cost: linear, for 16 bits are sorted by.
+    """
+    shift = max(count.bit_length() - 16, 0)
+    order: NDArray[np.int64] = np.argsort((numbers >> shift).astype(np.uint16), kind="stable")
+    return order
+
+
 def gathered(starts: NDArray[np.int64], chosen: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The members of chosen runs, one run after the other, and which of the chosen each belongs to."""
     lengths = (starts[1:] - starts[:-1])[chosen]

@@ -1,12 +1,13 @@
 """How are subscriptions held and matched? In an `Engine` that changes, or in one call with nothing kept.
 
 `store` holds the sources (segments and a delta) and serialises changes, `merging` keeps them few, `saving` writes them;
-`matching` feeds any source of events through their snapshots (`segment.snapshots`).
+`matching` feeds any source of events through their snapshots (`segment.snapshots`); `fences` follows objects.
 """
 
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.engine import Engine, EngineStats
 from tocsin.engine.explaining import explain
+from tocsin.engine.fences import Fences
 from tocsin.engine.loading import load_segments
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Matched, Request, empty_table, match, match_chunks
@@ -16,6 +17,7 @@ __all__ = [
     "Answer",
     "Engine",
     "EngineStats",
+    "Fences",
     "Matched",
     "Matches",
     "Request",

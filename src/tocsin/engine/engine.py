@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -198,6 +198,15 @@ class Engine:
         request = Request(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload)
         with self._store.reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [], progress)
+
+    def followed(self, events: Events, key: str, also: Sequence[str] = (), **options: Any) -> Answer:
+        """A row an event, whether it matches or not: its matches as a list, and some of its attributes.
+
+        For those who follow objects from event to event (`tocsin.Fences`). `options` say how the source is read.
+        """
+        request = Request(lists=True, event_key=key, also=tuple(also), **options)
+        with self._store.reading() as snapshots:
+            return answer_of(snapshots, events, request, Stats(), [])
 
     def warnings(
         self,

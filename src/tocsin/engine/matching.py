@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +29,8 @@ from tocsin.records.keys import joined_keys, keys_at
 from tocsin.records.sources import Events, Subscriptions
 from tocsin.segment import Snapshots
 
+EVENT_KEY: Final = "event_key"
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -43,6 +45,9 @@ class Request:
     points: Points = field(default_factory=dict)  # attributes that are made of two others
     event_key: str | None = None  # an attribute whose value is to be beside the row of an event
     payload: bool = False  # whether matches come with payloads
+    also: tuple[
+        str, ...
+    ] = ()  # further attributes, whose values are to be beside that, in columns `also_0`, `also_1`, ..
     piece_matches: int = 2_000_000
 
     def __post_init__(self) -> None:
@@ -51,6 +56,12 @@ class Request:
         checked_points(self.points)
         if self.event_key is not None and not isinstance(self.event_key, str):
             raise InvalidInput(f"event_key is {self.event_key!r:.40}; it names an attribute of the events")
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """The columns of an answer that stand behind the row of an event, and the attributes that they are of."""
+        own = {} if self.event_key is None else {EVENT_KEY: self.event_key}
+        return own | {f"also_{number}": name for number, name in enumerate(self.also)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +150,12 @@ def answer_of(
 
 def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa.Table:
     """The tables of all pieces as one; keys become of one type."""
-    if request.event_key is not None:
-        keys = joined_keys([part[EVENT_KEY].combine_chunks() for part in tables])
-        tables = [part.set_column(1, EVENT_KEY, key) for part, key in zip(tables, keys, strict=True)]
+    for place, name in enumerate(request.beside, 1):
+        keys = joined_keys([part[name].combine_chunks() for part in tables])
+        tables = [part.set_column(place, name, key) for part, key in zip(tables, keys, strict=True)]
+    if request.beside:
         return pa.concat_tables(tables) if tables else empty_table(snapshots, request)
     return pa.concat_tables([empty_table(snapshots, request), *tables])
-
-
-EVENT_KEY: Final = "event_key"
 
 
 def match_chunks(
@@ -156,7 +165,7 @@ def match_chunks(
     stats.subscriptions = len(snapshots)
     wanted = with_coordinates(snapshots.wanted, request.points)
     begun = time.perf_counter()
-    chunks = read_events(events, _choice(wanted, request.event_key), request.schema, delimiter=request.delimiter)
+    chunks = read_events(events, _choice(wanted, request.beside.values()), request.schema, delimiter=request.delimiter)
     cut = _timed(pieces(chunks, lambda: _piece_size(request, stats)), stats)
 
     def answered(chunk: Chunk) -> Matched:
@@ -172,11 +181,11 @@ def match_chunks(
     stats.seconds += time.perf_counter() - begun
 
 
-def _choice(wanted: Wanted, key: str | None) -> Callable[[str], bool]:
-    """Which columns are read."""
-    if key is None:
+def _choice(wanted: Wanted, others: Collection[str]) -> Callable[[str], bool]:
+    """Which columns are read: what is asked about, and other attributes."""
+    if not others:
         return wanted.inside
-    return lambda name: wanted.inside(name) or name == key or key.startswith(f"{name}.")
+    return lambda name: wanted.inside(name) or any(name == one or one.startswith(f"{name}.") for one in others)
 
 
 def _timed(chunks: Iterator[Chunk], stats: Stats) -> Iterator[Chunk]:
@@ -205,10 +214,10 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     stats.events = len(rows)
     if request.lists:
         table = _as_lists(table, rows, served)
-    if request.event_key is not None:
+    if request.beside:
         distinct, which = np.unique(table["event"].to_numpy(), return_inverse=True)
-        keys = keys_at(chunk, distinct, request.event_key)
-        table = table.add_column(1, EVENT_KEY, keys.take(pa.array(which)))
+        for place, (name, attribute) in enumerate(request.beside.items(), 1):
+            table = table.add_column(place, name, keys_at(chunk, distinct, attribute).take(pa.array(which)))
     _lap(stats, "match", clock)
     return Matched(table, rejects, chunk.done, stats, len(served))
 
@@ -270,7 +279,9 @@ def _schema(snapshots: Snapshots, request: Request, lists: bool) -> pa.Schema:
 def empty_table(snapshots: Snapshots, request: Request) -> pa.Table:
     """The table of an answer without events."""
     table = _schema(snapshots, request, request.lists).empty_table()
-    return table if request.event_key is None else table.add_column(1, EVENT_KEY, pa.array([], pa.large_string()))
+    for place, name in enumerate(request.beside, 1):
+        table = table.add_column(place, name, pa.array([], pa.large_string()))
+    return table
 
 
 def _as_lists(table: pa.Table, rows: NDArray[np.int64], served: NDArray[np.int64]) -> pa.Table:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.readings import inserted
 from tocsin.forking import renewed
+from tocsin.kernels import codes
 
 
 class Block(Protocol):
@@ -63,7 +66,24 @@ def blocks_of(
     return kept.of(names)
 
 
-def numbers_of_names(batch: EventBatch, names: Sequence[str], wanted: Wanted) -> tuple[NDArray[np.int32], list[str]]:
+def with_truths(
+    batch: EventBatch,
+    wanted: Wanted,
+    asked: Sequence[str],
+    owners: NDArray[np.int64],
+    conditions: NDArray[np.int64],
+    truths: NDArray[np.bool_],
+) -> EventBatch:
+    """The batch, of whose events `owners` some of the conditions that are `asked` are TRUE or FALSE."""
+    order = np.argsort(owners, kind="stable")
+    distinct, which = np.unique(conditions[order], return_inverse=True)
+    numbers, names = _numbers_of(batch, [asked[condition] for condition in distinct.tolist()], wanted)
+    kinds = np.full(len(order), codes.BOOLEAN, np.uint8)
+    arrays = inserted(batch.arrays, owners[order], numbers[which], kinds, truths[order].astype(np.int64))
+    return replace(batch, arrays=arrays, attributes=names)
+
+
+def _numbers_of(batch: EventBatch, names: Sequence[str], wanted: Wanted) -> tuple[NDArray[np.int32], list[str]]:
     """The numbers of compiled names among a batch's attributes, and these with those that it did not have."""
     if batch.attributes is wanted.ordered:
         return np.array([wanted.asked[name] for name in names], np.int32), wanted.ordered

@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, ListElements, Wanted
-from tocsin.columns.events.readings import inserted
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.index.conditions import blocks_of, numbers_of_names
+from tocsin.index.conditions import blocks_of, with_truths
 from tocsin.index.places import with_places
 from tocsin.index.protocols import Matcher
 from tocsin.index.registry import matcher_builder
-from tocsin.kernels import codes
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import Expression, Not
 from tocsin.model.readings import WHETHER, reading_of
@@ -47,17 +45,7 @@ def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str)
     owners = np.concatenate([one.owners for one in found])
     conditions = np.concatenate([one.conditions for one in found])
     truths = np.concatenate([one.truths for one in found])
-    order = np.argsort(owners, kind="stable")
-    distinct, which = np.unique(conditions[order], return_inverse=True)
-    numbers, names = numbers_of_names(batch, [asked[condition] for condition in distinct.tolist()], wanted)
-    arrays = inserted(
-        batch.arrays,
-        owners[order],
-        numbers[which],
-        np.full(len(order), codes.BOOLEAN, np.uint8),
-        truths[order].astype(np.int64),
-    )
-    return replace(batch, arrays=arrays, attributes=names)
+    return with_truths(batch, wanted, asked, owners, conditions, truths)
 
 
 @dataclass(frozen=True, slots=True)

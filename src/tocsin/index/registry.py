@@ -16,8 +16,11 @@ from tocsin.index.boolean.k_index import KIndexBuilder
 from tocsin.index.boolean.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.plan import Chosen, Plan
-from tocsin.index.protocols import ALL_MATCHES, ANY_EXPRESSION, THE_BEST_FIRST, Builder, Registration
+from tocsin.index.protocols import ALL_MATCHES, ANY_EXPRESSION, RECTANGLES, THE_BEST_FIRST, Builder, Registration
 from tocsin.index.question import AllMatches, Part, Question
+from tocsin.index.rectangles.r_tree import RTreeBuilder
+from tocsin.index.rectangles.tiles import TilesBuilder
+from tocsin.index.rectangles.vcr import VCRBuilder
 from tocsin.index.relaxed.question import MostHolds
 from tocsin.index.scored.interval_tree import interval_trees
 from tocsin.index.scored.ir_tree import ir_trees
@@ -71,6 +74,25 @@ _REGISTRATIONS = (
         True,
         BETreeBuilder,
         {"max_cap": 5},
+    ),
+    Registration("tiles", ALL_MATCHES, RECTANGLES, "packed boxes in tiles of rank codes (ours)", False, TilesBuilder),
+    Registration(
+        "vcr",
+        ALL_MATCHES,
+        RECTANGLES,
+        "VCR (Wu, Chen, Yu 2004, sections 2.1 to 2.3)",
+        False,
+        VCRBuilder,
+        {"lx": 0, "ly": 0, "overlapped": 0, "hashed": -1},
+    ),
+    Registration(
+        "r_tree",
+        ALL_MATCHES,
+        RECTANGLES,
+        "R-tree (Guttman 1984), packed by sort-tile-recursive",
+        True,
+        RTreeBuilder,
+        {"branching": 16},
     ),
     _ranker(
         "sopt_r_tree",

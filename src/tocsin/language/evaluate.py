@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, cast
 
+from tocsin.language.distances import DISTANCE, distance_m
 from tocsin.language.fold import fold
 from tocsin.language.spatial import spatial_truth
 from tocsin.language.strings import fold_case, like_matches, regex_matches, strip_accents
@@ -239,6 +240,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Value | None]]] = {
     "A_OVERLAPS": _on_sets(lambda left, right: not left.isdisjoint(right)),
     **{name: partial(spatial_truth, name) for name in SPATIAL_FUNCTIONS},
     "MATCHES": _matches,
+    DISTANCE: distance_m,
 }
 
 _Rule = Callable[[Any, Sequence[Any]], Value | Truth]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Final
 
-from tocsin.model.expression import ELEMENT_FUNCTIONS, PREDICATE_FUNCTIONS, STRING_FUNCTIONS
+from tocsin.model.expression import ELEMENT_FUNCTIONS, MEASURES, PREDICATE_FUNCTIONS, STRING_FUNCTIONS
 
 LITERAL_FUNCTIONS: Final = ("DATE", "TIMESTAMP", "INTERVAL", "POINT", "BBOX")
 """Functions in text that make a constant, or an interval."""
@@ -15,7 +15,8 @@ SHAPES: Final = frozenset(
 )
 """Geometries in text whose parentheses hold well-known text."""
 
-SUPPORTED: Final = frozenset(STRING_FUNCTIONS + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS + LITERAL_FUNCTIONS) | SHAPES
+_FUNCTIONS: Final = STRING_FUNCTIONS + MEASURES + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS
+SUPPORTED: Final = frozenset(_FUNCTIONS + LITERAL_FUNCTIONS) | SHAPES
 
 
 def unknown_function(name: str) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from tocsin.errors import ExpressionError, UnsupportedError
-from tocsin.language import rules
+from tocsin.language import geometry_rules, rules
 from tocsin.language.canonical import instant_text
 from tocsin.language.fold import fold, too_deep
 from tocsin.language.functions import SHAPES, unknown_function
-from tocsin.language.rules import Misplaced
+from tocsin.language.misplaced import Misplaced
 from tocsin.language.spatial import geojson_of
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.expression import (
@@ -25,6 +25,7 @@ from tocsin.model.expression import (
     ELEMENT_FUNCTIONS,
     MAX_DEPTH,
     MAX_NODES,
+    MEASURES,
     PREDICATE_FUNCTIONS,
     STRING_FUNCTIONS,
     And,
@@ -225,15 +226,15 @@ def _string_of(value: Mapping[str, Json], key: str) -> str:
 
 
 def _box(value: Mapping[str, Json]) -> Constant:
-    return rules.box(_numbers(value["bbox"], "bbox"))
+    return geometry_rules.box(_numbers(value["bbox"], "bbox"))
 
 
 def _geometry(value: Mapping[str, Json]) -> Constant:
     kind = value["type"]
     if kind == "Point":
-        return rules.point(_numbers(value.get("coordinates"), "coordinates"))
+        return geometry_rules.point(_numbers(value.get("coordinates"), "coordinates"))
     if isinstance(kind, str) and kind.upper() in SHAPES:
-        return rules.geojson_shape(dict(value))
+        return geometry_rules.geojson_shape(dict(value))
     raise Misplaced(f"{str(kind)[:40]!r} is no GeoJSON geometry, as Point and Polygon are")
 
 
@@ -307,7 +308,7 @@ _OPERATIONS: Final[dict[str, tuple[int | None, Make]]] = {
     **{op: (2, _comparison(op)) for op in COMPARISONS},
     **{op: (2, _arithmetic(op)) for op in ARITHMETIC},
     **{name: (1, _function(name)) for name in STRING_FUNCTIONS},
-    **{name: (2, _function(name)) for name in PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS},
+    **{name: (2, _function(name)) for name in MEASURES + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS},
 }
 """What each operator makes, and of how many arguments; None is any number."""
 

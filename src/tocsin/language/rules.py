@@ -6,13 +6,14 @@ A type that merely cannot match (`1 = 'a'`) is no error: it is UNKNOWN when an e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
 
-from tocsin.errors import ExpressionError, InvalidInput, UnsupportedError
+from tocsin.errors import ExpressionError, InvalidInput
+from tocsin.language.distances import is_distance
 from tocsin.language.fold import measure, too_deep
-from tocsin.language.functions import not_supported, unknown_function
-from tocsin.language.spatial import shape_of, shape_of_geojson, shapely
+from tocsin.language.functions import unknown_function
+from tocsin.language.geometry_rules import AS_IN, require_geometry, require_metres, require_point, require_relation
+from tocsin.language.misplaced import Misplaced, describe
 from tocsin.language.strings import ends_in_escape, regex_problem
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.expression import (
@@ -21,12 +22,12 @@ from tocsin.model.expression import (
     MAX_DEPTH,
     MAX_LISTS,
     MAX_NODES,
+    MEASURES,
     OPEN_END,
     PREDICATE_FUNCTIONS,
     SPATIAL_FUNCTIONS,
     STRING_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
-    And,
     AnyElement,
     Arithmetic,
     ArithmeticOperator,
@@ -43,28 +44,13 @@ from tocsin.model.expression import (
     IsNull,
     Like,
     Not,
-    Or,
     Span,
     conjunction,
     disjunction,
     is_condition,
     walk,
 )
-from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Shape, type_name
-
-
-class Misplaced(Exception):
-    """A part that may not stand where it does; the parsers add the place of `node`, or of the whole.
-
-    It never leaves this package: it becomes an `ExpressionError`.
-    """
-
-    def __init__(self, reason: str, node: Expression | None = None, unsupported: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.node = node
-        self.unsupported = unsupported
-
+from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Shape
 
 # ---- conditions
 
@@ -110,6 +96,9 @@ def _require_condition(node: Expression, rule: str) -> None:
 
 
 def comparison(op: ComparisonOperator, left: Expression, right: Expression, *, span: Span | None = None) -> Expression:
+    if is_distance(left) or is_distance(right):
+        require_metres(op, *((right, left) if is_distance(left) else (left, right)))
+        return Comparison(op, left, right, span=span)
     _require_scalar(left)
     _require_scalar(right)
     return Comparison(op, left, right, span=span)
@@ -161,6 +150,8 @@ def _require_scalar(node: Expression) -> None:
         raise Misplaced("an array has no place here; it is an argument of, say, A_CONTAINS", node)
     elif isinstance(node, Interval):
         raise Misplaced("an interval has no place here; it is an argument of, say, T_DURING", node)
+    elif is_distance(node):
+        raise Misplaced(f"a distance is compared with a number of metres, {AS_IN}", node)
 
 
 def attribute(name: str, *, span: Span | None = None) -> Attribute:
@@ -173,7 +164,7 @@ def attribute(name: str, *, span: Span | None = None) -> Attribute:
 
 
 def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
-    """A function of STRING_FUNCTIONS, PREDICATE_FUNCTIONS or ELEMENT_FUNCTIONS, its name in capitals."""
+    """A function of STRING_FUNCTIONS, MEASURES, PREDICATE_FUNCTIONS or ELEMENT_FUNCTIONS, its name in capitals."""
     if name in ELEMENT_FUNCTIONS:
         return any_element(arguments, span=span)
     if name in STRING_FUNCTIONS:
@@ -186,13 +177,16 @@ def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None
     elif name in SPATIAL_FUNCTIONS:
         _require_count(name, arguments, 2, "attributes, or geometries such as POINT(x y) and POLYGON((...))")
         for argument in arguments:
-            _require_geometry(name, argument)
+            require_geometry(name, argument)
         if name not in ("S_INTERSECTS", "S_DISJOINT"):
-            _require_relation(name, arguments)
+            require_relation(name, arguments)
     elif name in TEMPORAL_FUNCTIONS:
         _require_count(name, arguments, 2, "attributes, dates, timestamps or INTERVAL(start, end)")
         for argument in arguments:
             _require_time(name, argument)
+    elif name in MEASURES:
+        _require_count(name, arguments, 2, "an attribute and POINT(longitude latitude)")
+        require_point(name, arguments)
     elif name in PREDICATE_FUNCTIONS:
         _require_count(name, arguments, 2, "an attribute and a regular expression in single quotes")
         _require_regex(name, *arguments)
@@ -247,24 +241,6 @@ def _require_string(name: str, node: Expression) -> None:
 def _require_array(name: str, node: Expression) -> None:
     if not isinstance(node, Attribute | Array):
         raise Misplaced(f"{name} needs an attribute or an array such as ('a', 'b'), not {describe(node)}", node)
-
-
-def _require_relation(name: str, arguments: Sequence[Expression]) -> None:
-    """What is more than whether boxes meet takes a library, and a geometry that is known beforehand."""
-    if all(isinstance(one, Attribute) for one in arguments):
-        raise Misplaced(not_supported(f"{name} of two attributes"), unsupported=True)
-    try:
-        shapely()
-    except UnsupportedError as error:
-        raise Misplaced(error.reason, unsupported=True) from None
-
-
-def _require_geometry(name: str, node: Expression) -> None:
-    if isinstance(node, Constant) and isinstance(node.value, Point | Box | Shape):
-        return
-    if not isinstance(node, Attribute):
-        reason = f"{name} needs an attribute, or a geometry such as POINT(x y), BBOX(...) or POLYGON((...))"
-        raise Misplaced(f"{reason}, not {describe(node)}", node)
 
 
 def _require_time(name: str, node: Expression) -> None:
@@ -351,77 +327,3 @@ def _interval_end(node: Expression) -> Expression:
             raise Misplaced(f"{error.reason}; an open end is '..'", node) from None
     reason = "an interval begins and ends at a date or timestamp in single quotes, '..' or an attribute"
     raise Misplaced(f"{reason}, not at {describe(node)}", node)
-
-
-def box(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:
-    if len(coordinates) == 6:
-        raise Misplaced(not_supported("BBOX with six numbers (three dimensions)"), unsupported=True)
-    if len(coordinates) != 4:
-        raise Misplaced(f"BBOX takes four numbers (xmin, ymin, xmax, ymax), not {len(coordinates)}")
-    try:
-        return Constant(Box(*coordinates), span=span)
-    except InvalidInput as error:
-        raise Misplaced(str(error)) from None
-
-
-def shape(text: str, *, span: Span | None = None) -> Constant:
-    """A line, polygon or collection in well-known text."""
-    return _shape(lambda: shape_of(text), span)
-
-
-def geojson_shape(document: Any, *, span: Span | None = None) -> Constant:
-    """The same in GeoJSON."""
-    return _shape(lambda: shape_of_geojson(document), span)
-
-
-def _shape(read: Callable[[], Shape], span: Span | None) -> Constant:
-    try:
-        return Constant(read(), span=span)
-    except UnsupportedError as error:
-        raise Misplaced(error.reason, unsupported=True) from None
-    except ValueError as error:
-        raise Misplaced(f"this is no geometry: {error}") from None
-
-
-def point(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:
-    if len(coordinates) in (3, 4):
-        raise Misplaced(not_supported("POINT with more than two coordinates"), unsupported=True)
-    if len(coordinates) != 2:
-        raise Misplaced(f"POINT takes two numbers, POINT(x y), not {len(coordinates)}")
-    return Constant(Point(*coordinates), span=span)
-
-
-def describe(node: Expression) -> str:
-    """What a node is, in a user's words."""
-    if isinstance(node, Constant):
-        if isinstance(node.value, str):
-            return f"the string '{node.value[:40]}'"
-        if isinstance(node.value, bool):
-            return f"the boolean {str(node.value).upper()}"
-        kind = type_name(node.value)
-        return f"the number {node.value:g}" if isinstance(node.value, float) else f"{_article(kind)} {kind}"
-    if isinstance(node, Attribute):
-        return f"the attribute {node.name[:60]}"
-    if isinstance(node, Call):
-        return f"the result of {node.name}"
-    return _DESCRIPTIONS[type(node)]
-
-
-def _article(noun: str) -> str:
-    return "an" if noun[0] in "aeiou" else "a"
-
-
-_DESCRIPTIONS: Final[dict[type, str]] = {
-    Array: "an array",
-    Interval: "an interval",
-    Arithmetic: "an arithmetic expression",
-    Comparison: "a comparison",
-    In: "a condition with IN",
-    Between: "a condition with BETWEEN",
-    Like: "a condition with LIKE",
-    IsNull: "a condition with IS NULL",
-    AnyElement: "a condition with ANY",
-    Not: "a condition with NOT",
-    And: "a condition with AND",
-    Or: "a condition with OR",
-}

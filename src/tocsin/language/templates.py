@@ -22,7 +22,7 @@ from tocsin.errors import InvalidInput
 from tocsin.language import rules
 from tocsin.language.canonical import constant_text, name_text
 from tocsin.language.fold import fold
-from tocsin.language.rules import Misplaced
+from tocsin.language.misplaced import Misplaced
 from tocsin.language.strings import ends_in_escape, regex_problem
 from tocsin.language.text import parse
 from tocsin.language.tokens import KEYWORDS, is_plain_name, tokenize

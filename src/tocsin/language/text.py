@@ -14,8 +14,8 @@ from typing import Any, Final, NoReturn, cast
 import lark
 
 from tocsin.errors import ExpressionError, UnsupportedError
-from tocsin.language import rules
-from tocsin.language.rules import Misplaced
+from tocsin.language import geometry_rules, rules
+from tocsin.language.misplaced import Misplaced, describe
 from tocsin.language.syntax_errors import syntax_error
 from tocsin.language.tokens import Token, tokenize
 from tocsin.model.expression import (
@@ -238,14 +238,14 @@ class _Nodes(lark.Transformer[Token, Expression]):
     @staticmethod
     def shape(c: list[Any]) -> Expression:
         token = c[0]
-        return _placed(rules.shape, token.value, span=Span(token.start_pos, token.end_pos))
+        return _placed(geometry_rules.shape, token.value, span=Span(token.start_pos, token.end_pos))
 
     # ---- functions
 
     @staticmethod
     def point(c: list[Any]) -> Expression:
         values = [coordinate.value for coordinate in c[2:-1]]
-        return _placed(rules.point, values, span=Span(c[0].start_pos, c[-1].end_pos))
+        return _placed(geometry_rules.point, values, span=Span(c[0].start_pos, c[-1].end_pos))
 
     @staticmethod
     def empty_array(c: list[Any]) -> _Listed:
@@ -307,9 +307,9 @@ def _box(nodes: list[Expression], span: Span) -> Expression:
     values = []
     for node in nodes:
         if not (isinstance(node, Constant) and isinstance(node.value, float)):
-            raise Misplaced(f"BBOX takes four numbers, not {rules.describe(node)}", node)
+            raise Misplaced(f"BBOX takes four numbers, not {describe(node)}", node)
         values.append(node.value)
-    return _placed(rules.box, values, span=span)
+    return _placed(geometry_rules.box, values, span=span)
 
 
 def _interval(nodes: list[Expression], span: Span) -> Expression:

@@ -132,6 +132,8 @@ def _named(text: str, tokens: list[Token], start: int) -> int:
     """
     if not tokens or tokens[-1].type != "NAME":
         return 0
+    if tokens[-1].value.upper() == "Z" and len(tokens) > 1 and _is_geometry(tokens[-2]):
+        tokens.pop()  # a third coordinate is read, and ignored
     name, depth = tokens[-1], 1
     if name.value.upper() not in SHAPES:
         return 0 if _names_a_function(name) else -1
@@ -141,6 +143,10 @@ def _named(text: str, tokens: list[Token], start: int) -> int:
             tokens[-1] = Token("SHAPE", text[name.start_pos : match.end()], name.start_pos, match.end())
             return match.end()
     return 0 if _names_a_function(name) else -1  # it is never closed
+
+
+def _is_geometry(token: Token) -> bool:
+    return token.type == "NAME" and token.value.upper() in SHAPES | {"POINT"}
 
 
 _PARENTHESIS: Final = re.compile(r"[()]")

@@ -221,11 +221,9 @@ def _geometry(raw: Mapping[str, Any]) -> Point:
     if kind != "Point":
         raise _Unrepresentable(f"GeoJSON {kind} is not supported yet; Point is")
     match raw.get("coordinates"):
-        case [x, y] if _is_finite_number(x) and _is_finite_number(y):
+        case [x, y, *height] if len(height) < 2 and all(map(_is_finite_number, (x, y, *height))):
             return Point(float(x), float(y))
-        case [_, _, _]:
-            raise _Unrepresentable("a GeoJSON Point with three coordinates is not supported yet; two are")
-    raise _Unrepresentable("a GeoJSON Point needs two finite numbers as coordinates")
+    raise _Unrepresentable("a GeoJSON Point needs two or three finite numbers as coordinates")
 
 
 def _is_finite_number(raw: object) -> bool:

@@ -34,6 +34,8 @@ SPATIAL_FUNCTIONS: Final = (
     *("S_INTERSECTS", "S_DISJOINT", "S_CONTAINS", "S_WITHIN"),
     *("S_EQUALS", "S_TOUCHES", "S_OVERLAPS", "S_CROSSES"),
 )
+MEASURES: Final = ("DISTANCE_M",)
+"""Functions whose value is a number that is compared with a constant, and nothing else."""
 TEXT_FUNCTIONS: Final = ("MATCHES",)
 ELEMENT_FUNCTIONS: Final = ("ANY",)
 TEMPORAL_FUNCTIONS: Final = (

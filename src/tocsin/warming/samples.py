@@ -6,6 +6,7 @@ A kernel that none of them leads to is compiled when a user first needs it; a te
 from __future__ import annotations
 
 import datetime
+import importlib.util
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +19,7 @@ import pyarrow.parquet
 
 from tocsin.engine import Engine, match, sample
 from tocsin.index import registrations
-from tocsin.index.protocols import THE_BEST_FIRST, Registration
+from tocsin.index.protocols import RECTANGLES, THE_BEST_FIRST, Registration
 from tocsin.model.ranking import Ranking, Relaxed, Top
 from tocsin.model.values import Range
 from tocsin.records import Conjunctions, SparseEvents
@@ -32,6 +33,12 @@ _PLAIN: Final = (
 """Conditions on numbers and strings, with OR and NOT."""
 
 _ORDINARY: Final = ("color = 'red' AND size IN (1, 2)", "model = 'a' AND stock BETWEEN 1 AND 9", "NOT color = 'b'")
+
+_RECTANGLES: Final = (
+    *(f"price BETWEEN {n} AND {n + 40} AND stock > {n % 7} AND color = 'gold'" for n in range(40)),
+    "S_INTERSECTS(place, BBOX(-74.3, 40.5, -73.7, 40.9)) AND price > 1",
+    "price < 100",
+)
 
 _RICH: Final = (
     *_PLAIN,
@@ -79,6 +86,7 @@ def uses() -> Mapping[str, Callable[[], None]]:
         "several attributes": _several_attributes,
         "the best of many": _best_of_many,
         "changes": _changes,
+        "places": _places,
         "sources": _sources,
     }
 
@@ -101,7 +109,7 @@ def _access() -> None:
 
 def _matcher(registration: Registration) -> None:
     """Another index, over what it takes."""
-    texts = _RICH if registration.takes_all else _ORDINARY
+    texts = _RICH if registration.takes_all else _RECTANGLES if registration.shapes == RECTANGLES else _ORDINARY
     _all_of(registration.name, texts, [*_EVENTS, {"price": Range(5, 20), "color": "red"}])
 
 
@@ -162,6 +170,19 @@ def _best_of_many() -> None:
         engine.match_batch(_EVENTS, ranking=Top(2))
         engine.rescore(f"s{number}", 9e9)
         engine.subscribe(f"t{number}", "price > 3")
+
+
+def _places() -> None:
+    """Distances, and shapes where the library for them is there."""
+    texts = [f"DISTANCE_M(place, POINT({-74 - n / 50} 40.7)) <= {n * 1000} AND price > {n}" for n in range(90)]
+    if importlib.util.find_spec("shapely") is not None:
+        texts += [
+            "S_INTERSECTS(place, POLYGON((-75 40, -73 40, -73 41, -75 40)))",
+            "NOT S_WITHIN(place, BBOX(0, 0, 1, 1))",
+        ]
+    events = [*_EVENTS, *({"place": [-74 - n / 70, 40.7]} for n in range(99)), {"place": [-75, 40, -73, 41]}]
+    match(_subscriptions(texts), events)
+    match(_subscriptions(texts), events[:2])
 
 
 def _changes() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from tocsin.language import to_text
+from tocsin.language.distances import as_circle, asks_distance, is_circle
 from tocsin.language.spatial import MIRRORED_SPATIAL, PLACE, is_plain_box, without_disjoint
 from tocsin.model.expression import (
     SPATIAL_FUNCTIONS,
@@ -38,8 +40,17 @@ def names_asked(node: AnyElement, kind: str) -> list[str]:
     return [*(of_elements(name, one) for one in sorted(inner)), as_condition(name, to_text(node.condition), kind)]
 
 
-def place_asked(node: Call, kind: str) -> str | None:
-    """The name of a spatial function of an attribute and a constant, of a kind; None where it needs none."""
+def is_of_place(node: Expression) -> bool:
+    """Whether a node is a predicate about a place: a spatial function, or a circle."""
+    return is_circle(node) or (isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS)
+
+
+def place_asked(node: Call | Comparison, kind: str) -> str | None:
+    """The name of a spatial function of an attribute and a constant, or of a circle; None where it needs none."""
+    if isinstance(node, Comparison):
+        call = cast(Call, node.left)
+        text = to_text(Comparison(node.op, Call(call.name, (Attribute(PLACE), call.arguments[1])), node.right))
+        return as_condition(cast(Attribute, call.arguments[0]).name, text, kind)
     first, second = node.arguments
     name = node.name
     if isinstance(first, Constant):
@@ -64,9 +75,11 @@ def _names(condition: Expression, *, negated: bool) -> Iterator[str]:
             yield from names_asked(node, WHETHER if is_negated else SOME)
         elif isinstance(node, Call) and node.name == "S_DISJOINT":
             stack.append((without_disjoint(node), is_negated))
-        elif isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS and not is_negated:
-            yield from (part.name for part in node.arguments if isinstance(part, Attribute))
-            yield from filter(None, [place_asked(node, PLACED)])
+        elif isinstance(node, Comparison) and asks_distance(node) and not is_circle(node):
+            stack.append((as_circle(node), is_negated))
+        elif is_of_place(node) and not is_negated:
+            yield from (part.name for part in walk(node) if isinstance(part, Attribute))
+            yield from filter(None, [place_asked(cast(Call | Comparison, node), PLACED)])
         else:
             yield from _of_predicate(node)
 
@@ -82,6 +95,10 @@ def _of_predicate(predicate: Expression) -> Iterator[str]:
             yield from filter(None, [place_asked(inner, PLACED_OR_NOT)])
         elif isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
             yield from (as_instant(part.name) for part in walk(node) if isinstance(part, Attribute))
+        elif isinstance(node, Comparison) and asks_distance(node):
+            circle = as_circle(node)
+            circle = circle.operand if isinstance(circle, Not) else circle
+            yield from filter(None, [place_asked(cast(Comparison, circle), PLACED_OR_NOT)])
         elif isinstance(node, Comparison | In | Between):
             parts = node.children()
             if any(isinstance(part, Constant) and isinstance(part.value, Instant) for part in parts):

@@ -6,6 +6,7 @@ A negated literal holds where the leaf is FALSE, never where it is UNKNOWN, so N
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from tocsin.columns.expressions.naming import names_asked, place_asked
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
@@ -13,6 +14,7 @@ from tocsin.columns.expressions.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW,
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.kernels import codes
 from tocsin.language import evaluate
+from tocsin.language.distances import as_circle, asks_distance, is_circle
 from tocsin.language.spatial import without_disjoint
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
@@ -92,14 +94,18 @@ class PredicateCompiler:
         """The literal of ANY where it need not be known whether it is FALSE."""
         return self._of_elements(node, SOME)
 
-    def placed(self, node: Call) -> int:
-        """The literal of a spatial function where it need not be known whether it is FALSE."""
+    def placed(self, node: Call | Comparison) -> int:
+        """The literal of a spatial function, or of a circle, where it need not be known whether it is FALSE."""
         return self._of_place(node, PLACED)
 
-    def _of_place(self, node: Call, kind: str) -> int:
+    def _of_place(self, node: Call | Comparison, kind: str) -> int:
         """A boolean of the event, under a name that says what is asked; a leaf where points and boxes intersect."""
         asked = place_asked(node, kind)
-        return self._intersects(node) if asked is None else self._constant_comparison("=", Path(asked), Const(True))
+        return (
+            self._intersects(cast(Call, node))
+            if asked is None
+            else self._constant_comparison("=", Path(asked), Const(True))
+        )
 
     def _of_elements(self, node: AnyElement, kind: str) -> int:
         """A boolean of the event, under a name that says what is asked of the elements; and what that looks at."""
@@ -165,6 +171,8 @@ class PredicateCompiler:
     # Comparisons
 
     def _comparison(self, node: Comparison) -> int:
+        if is_circle(node):
+            return self._of_place(node, PLACED_OR_NOT)
         left, right = classify(node.left), classify(node.right)
         if isinstance(left, Null) or isinstance(right, Null):
             return self._unknown()
@@ -388,6 +396,8 @@ class PredicateCompiler:
 
 def meant(node: Expression) -> Expression | None:
     """What a function that is short for others is compiled as; None of any other node."""
+    if isinstance(node, Comparison) and asks_distance(node):
+        return None if is_circle(node) else as_circle(node)
     if not isinstance(node, Call):
         return None
     if node.name == "S_DISJOINT":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from tocsin.columns.expressions.naming import is_of_place
 from tocsin.columns.expressions.pools import Pools
 from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between, meant
 from tocsin.kernels import codes
 from tocsin.model.expression import (
-    SPATIAL_FUNCTIONS,
     And,
     AnyElement,
     Between,
@@ -64,8 +66,8 @@ class ProgramCompiler:
             return literal ^ negated
         if isinstance(node, AnyElement) and not negated:
             return self.predicates.some_element(node)
-        if isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS and not negated:
-            return self.predicates.placed(node)
+        if is_of_place(node) and not negated:
+            return self.predicates.placed(cast(Call | Comparison, node))
         return self.predicates.literal(node) ^ negated
 
     def _in(self, node: In, *, negated: bool) -> int | list[int]:

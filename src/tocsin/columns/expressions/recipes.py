@@ -23,6 +23,7 @@ from tocsin.columns.expressions.programs import ProgramCompiler
 from tocsin.columns.numbers import key_of, numbers_of
 from tocsin.kernels import codes
 from tocsin.language import Template
+from tocsin.language.distances import asks_distance
 from tocsin.language.templates import Values, slot_of
 from tocsin.model.expression import SPATIAL_FUNCTIONS, STRING_FUNCTIONS, AnyElement, Call, Constant, Expression, walk
 from tocsin.model.readings import PLACED
@@ -99,6 +100,8 @@ def recipe_of(template: Template) -> Recipe | None:
 
 def _is_named_by_text(node: Expression) -> bool:
     """Whether a node is compiled under a name that is made of more than an attribute's."""
+    if asks_distance(node):
+        return True
     if isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS:
         return node.name == "S_DISJOINT" or place_asked(node, PLACED) is not None
     return isinstance(node, AnyElement) or meant(node) is not None

@@ -14,7 +14,7 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.leaf_order import eager_first
 from tocsin.columns.expressions.stored import restored
 from tocsin.index.alive import Alive
-from tocsin.index.boolean.expressions import OverExpressions
+from tocsin.index.expressions import OverExpressions
 from tocsin.index.found import Found, collect, only_alive
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics

@@ -6,6 +6,8 @@ its type: `index.boolean.access.kernels.layouts` says how.
 
 from __future__ import annotations
 
+from typing import Final, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,17 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.fields.kernels.cells import GRIDS
 from tocsin.index.fields.kernels.key_tables import count_all_keys, needed_fields, raw_keys
 from tocsin.index.fields.kernels.keys import Keys, key_codes
-from tocsin.index.fields.kernels.layouts import CELL, ELEMENT, LIST_PRESENT, NULL, NULL_PAYLOAD, PRESENT, Fields
+from tocsin.index.fields.kernels.layouts import (
+    CELL,
+    ELEMENT,
+    HIGHEST_CODE,
+    LIST_PRESENT,
+    LOWEST_CODE,
+    NULL,
+    NULL_PAYLOAD,
+    PRESENT,
+    Fields,
+)
 from tocsin.kernels import codes
 from tocsin.kernels.distinct import sorted_groups
 
@@ -39,10 +51,8 @@ def fields_and_keys(
     key_fields = numbers[: len(packed)]
     present_fields = np.full(len(present), -1, np.int32)
     present_fields[present >= 0] = numbers[len(packed) :]
-    operand_starts, operands = _operands(key_fields, lows, highs, len(distinct))
-    low_codes, high_codes = np.empty(len(packed), np.int32), np.empty(len(packed), np.int32)
-    key_codes(key_fields, lows, operand_starts, operands, low_codes)
-    key_codes(key_fields, highs, operand_starts, operands, high_codes)
+    coded = _coded_by_hashing if _are_repeated(lows) and _are_repeated(highs) else _coded_by_sorting
+    operand_starts, operands, low_codes, high_codes = coded(key_fields, lows, highs, len(distinct))
     owners = distinct >> 24
     fields = Fields(
         frozen(np.searchsorted(owners, np.arange(len(compiled.attributes) + 1)), np.int32),
@@ -75,12 +85,42 @@ def check_fields(fields: Fields, attributes: int, transforms: int, strings: int)
     require(not np.isin(kinds, (LIST_PRESENT, PRESENT)).any(), "presence has a value")
 
 
-def _operands(
+def _coded_by_sorting(
     key_fields: NDArray[np.int32], lows: NDArray[np.int64], highs: NDArray[np.int64], fields: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct finite ends of each field's keys, in CSR form."""
+) -> _Coded:
     ends = np.concatenate([lows, highs[highs != lows]])
     groups = np.concatenate([key_fields, key_fields[highs != lows]])
-    groups[(ends == np.iinfo(np.int64).min) | (ends == np.iinfo(np.int64).max)] = -1
+    groups[(ends == _LOWEST) | (ends == _HIGHEST)] = -1
     starts, operands = sorted_groups(groups, ends, fields)
-    return starts, operands
+    low_codes, high_codes = np.empty(len(lows), np.int32), np.empty(len(lows), np.int32)
+    key_codes(key_fields, lows, starts, operands, low_codes)
+    key_codes(key_fields, highs, starts, operands, high_codes)
+    return starts, operands, low_codes, high_codes
+
+
+def _coded_by_hashing(
+    key_fields: NDArray[np.int32], lows: NDArray[np.int64], highs: NDArray[np.int64], fields: int
+) -> _Coded:
+    """The same where few ends are distinct: each is looked up, not searched for."""
+    ends, groups = np.concatenate([lows, highs]), np.concatenate([key_fields, key_fields])
+    codes_of_ends = np.where(ends == _LOWEST, LOWEST_CODE, HIGHEST_CODE).astype(np.int32)
+    finite = np.flatnonzero((ends != _LOWEST) & (ends != _HIGHEST))
+    distinct, numbers = numbered(ends[finite])
+    pairs, places = numbered(groups[finite].astype(np.int64) * len(distinct) + numbers)
+    starts = np.searchsorted(pairs, np.arange(fields + 1) * len(distinct))
+    codes_of_ends[finite] = 2 * (places - starts[groups[finite]]) + 1
+    low_codes, high_codes = np.split(codes_of_ends, 2)
+    return starts, distinct[pairs % max(len(distinct), 1)], low_codes, high_codes
+
+
+def _are_repeated(ends: NDArray[np.int64]) -> bool:
+    """Whether most of them seem to come several times, by a sample."""
+    sample = ends[:: max(len(ends) // _SAMPLED, 1)]
+    return len(np.unique(sample)) < len(sample) // 2
+
+
+_Coded: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
+"""The distinct finite ends of each field's keys, in CSR form, and the codes of all lows and highs among them."""
+
+_SAMPLED: Final = 4096
+_LOWEST, _HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max

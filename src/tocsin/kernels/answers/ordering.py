@@ -57,7 +57,7 @@ def put_in_order(
     if count <= FEW:
         first = np.uint64(at)
         _sort_few(hits, count, np.uint64(len(words)), buckets, out, first)
-        return _keep_living(alive, out, first, first + np.uint64(count))
+        return keep_living(alive, out, first, first + np.uint64(count))
     _set_bits(hits, count, words)
     if DENSE * count > len(words):
         return np.int64(_take_all(alive, words, out, np.uint64(at)))
@@ -111,7 +111,7 @@ def _sort_few(
 
 
 @inlined
-def _keep_living(alive: NDArray[np.uint64], out: NDArray[np.int32], first: int, stop: int) -> int:
+def keep_living(alive: NDArray[np.uint64], out: NDArray[np.int32], first: int, stop: int) -> int:
     """Move those of out[first:stop], ascending, that are alive to its beginning, each once; returns how many."""
     written = first
     before = np.int32(-1)

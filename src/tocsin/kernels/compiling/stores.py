@@ -62,6 +62,14 @@ def levels() -> tuple[str, ...]:
     return (target(), *(name for name, needed in LEVELS.items() if {f"+{one}" for one in needed} <= features))
 
 
+def compiles_for(level: str) -> bool:
+    """Whether what this process compiles may use all that a level has."""
+    if target() in LEVELS:
+        return LEVELS[level] <= LEVELS[target()]
+    features = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES
+    return {f"+{one}" for one in LEVELS[level]} <= set(features.split(","))
+
+
 def environment_of(level: str) -> dict[str, str]:
     """What a process needs in its environment to compile for a level."""
     return {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""} if level in LEVELS else {}

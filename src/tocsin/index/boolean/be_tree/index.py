@@ -27,7 +27,7 @@ from tocsin.index.boolean.be_tree.growing import BETreeLayout, GrowingTree
 from tocsin.index.boolean.be_tree.kernels.finding import HeldTree, TreeRoom
 from tocsin.index.boolean.conjunctions.code_sets import CodedConjunctions
 from tocsin.index.boolean.conjunctions.matching import FindsConjunctions
-from tocsin.index.boolean.expressions import OverExpressions
+from tocsin.index.expressions import OverExpressions
 from tocsin.index.found import Found
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics

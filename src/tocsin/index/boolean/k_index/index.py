@@ -29,9 +29,9 @@ from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
 from tocsin.index.alive import Alive
 from tocsin.index.boolean.conjunctions.matching import FindsConjunctions
-from tocsin.index.boolean.expressions import OverExpressions
 from tocsin.index.boolean.k_index.building import MOST_VALUES, Domain, build_layout
 from tocsin.index.boolean.k_index.layout import EXACT, KLayout
+from tocsin.index.expressions import OverExpressions
 from tocsin.index.found import Found
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics

@@ -27,11 +27,11 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
 from tocsin.index.alive import Alive
-from tocsin.index.boolean.expressions import OverExpressions
 from tocsin.index.boolean.opindex.building import build_lists
 from tocsin.index.boolean.opindex.kernels.layouts import Counters, OpLists
 from tocsin.index.boolean.opindex.matching import Matching
 from tocsin.index.boolean.opindex.rewriting import rewrite
+from tocsin.index.expressions import OverExpressions
 from tocsin.index.found import Found
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics

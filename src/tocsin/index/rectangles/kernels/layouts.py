@@ -1,0 +1,81 @@
+"""What do structures of rectangles have in common? Axes of rank codes, and the rectangles on each pair of them.
+
+An axis is a field (`index.fields`), or one of the two of an attribute's places: their codes are those of boxes' edges.
+What an event has on an axis is an interval of codes, one code wide but for a box; a rectangle is one on each of two
+axes. Both are closed, so they meet where neither ends before the other begins. Codes 2 r + 1 are operands, 2 r lies
+just before one.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.kernels.programs.layouts import Bound, Events
+
+ABSENT: Final = np.int32(-1)
+
+# Columns of a rectangle.
+LEFT, RIGHT, LOWER, UPPER = range(4)
+
+
+class Axes(NamedTuple):
+    """The fields, then two axes for each attribute with places, then one that every event has, with one code: X axes.
+
+    A attributes, P of them with places, O edges.
+    """
+
+    fields: Fields
+    places: NDArray[np.int32]  # (A,) the number of the attribute among those with places, -1 for none
+    edge_starts: NDArray[np.int64]  # (2 P + 1,)
+    edges: NDArray[np.int64]  # (O,) as sortable integers, ascending within an axis
+
+
+class Groups(NamedTuple):
+    """The rectangles of each pair of axes. G pairs, S subscriptions, M members."""
+
+    firsts: NDArray[np.int32]  # (X + 1,) pairs [firsts[x], firsts[x + 1]) have axis x first
+    axes: NDArray[np.int32]  # (G,) the first axis
+    seconds: NDArray[np.int32]  # (G,) the other
+    starts: NDArray[np.int64]  # (G + 1,)
+    members: NDArray[np.int32]  # (M,) subscriptions, ascending within a pair
+    rectangles: Annotated[NDArray[np.int32], 2]  # (S, 4) LEFT .. UPPER, as codes; closed
+
+
+class Seen(NamedTuple):
+    """A call's memory. X axes, S subscriptions."""
+
+    lows: NDArray[np.int32]  # (X,) what the event has on each axis, ABSENT between events; 0 on the last
+    highs: NDArray[np.int32]  # (X,)
+    touched: NDArray[np.int32]  # (X,) the axes that it has
+    codes: NDArray[np.int32]  # (X,) its scalar values on them
+    payloads: NDArray[np.int64]  # (X,)
+    clock: NDArray[np.int64]  # (1,) grows with every event
+    stamps: NDArray[np.int64]  # (S,) the clock when a subscription was found last; (0,) where no structure asks
+    hits: NDArray[np.int32]  # (S + AT_ONCE,)
+    flags: NDArray[np.uint8]  # (S + 1,)
+    words: NDArray[np.uint64]  # (S / 64 + 1,) 0 between events
+    summary: NDArray[np.uint64]
+    buckets: NDArray[np.int32]
+
+
+class Asked(NamedTuple):
+    """Where an event lies on a pair of axes: closed intervals of codes."""
+
+    left: int
+    right: int
+    lower: int
+    upper: int
+    stamp: int  # the clock
+
+
+class Coming(NamedTuple):
+    """Events, and who is alive."""
+
+    events: Events
+    bound: Bound
+    alive: NDArray[np.uint64]  # (S / 64 + 1,)
+    is_anyone_gone: bool

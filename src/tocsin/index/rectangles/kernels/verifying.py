@@ -1,0 +1,96 @@
+"""Which of the subscriptions whose rectangles an event meets hold, where they ask for more than that?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels import codes
+from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.packing import viewed
+from tocsin.kernels.programs.blocks import clear_block, fill_block
+from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk
+from tocsin.kernels.programs.walking import verify_programs
+
+_ONE = np.uint64(1)
+_NONE = np.uint64(0)
+
+
+class Room(NamedTuple):
+    """A call's memory. S subscriptions."""
+
+    lanes: NDArray[np.uint64]  # (S,) 0 between blocks
+    masks: NDArray[np.uint64]  # (S + 1,)
+    candidates: NDArray[np.int32]  # (S + 1,)
+
+
+@kernel
+def keep_verified(
+    leaves: Expressions,
+    verifier: Verifier,
+    events: Events,
+    bound: Bound,
+    asks_more: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    found: NDArray[np.int32],
+    room: Room,
+) -> int:
+    """Keep of what each event found what holds, in place, `starts` included; returns how many programs were walked.
+
+    Whoever does not ask for more than its rectangle is kept. A program is walked once for 64 events.
+    """
+    held = viewed(verifier)
+    walk = viewed(Walk(viewed(leaves), held.block, held.memo, viewed(events), viewed(bound), held.parts))
+    lanes, masks, candidates = room.lanes, room.masks, room.candidates
+    kept, verified, total = np.int64(0), np.int64(0), len(starts) - 1
+    begin = starts[0]
+    for first in range(0, total, codes.LANES):
+        stop = min(first + codes.LANES, total)
+        number, pairs = _gather(asks_more, starts, found, begin, first, stop, lanes, candidates)
+        verified += pairs
+        held.clock[0] += 1
+        touched = fill_block(walk.block, walk.events, bound.attributes, first, stop)
+        holding = verify_programs(walk, held.clock[0], candidates, number, lanes, masks)
+        clear_block(walk.block, touched)
+        for i in range(holding):
+            lanes[candidates[i]] = masks[i]
+        for event in range(first, stop):
+            end, bit = starts[event + 1], np.uint64(event - first)
+            for i in range(begin, end):
+                one = found[i]
+                found[kept] = one
+                kept += np.int64(not asks_more[one] or (lanes[one] >> bit) & _ONE == _ONE)
+            begin = end
+            starts[event + 1] = kept
+        for i in range(holding):
+            lanes[candidates[i]] = _NONE
+    return verified
+
+
+@inlined
+def _gather(
+    asks_more: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    found: NDArray[np.int32],
+    begin: int,
+    first: int,
+    stop: int,
+    lanes: NDArray[np.uint64],
+    candidates: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Write the programs to be walked for a block, and the lanes that found them: how many, and of how many pairs."""
+    number, pairs = np.int64(0), np.int64(0)
+    at = begin
+    for event in range(first, stop):
+        bit = _ONE << np.uint64(event - first)
+        while at < starts[event + 1]:
+            one = found[at]
+            at += 1
+            if asks_more[one]:
+                candidates[number] = one
+                number += np.int64(lanes[one] == _NONE)
+                lanes[one] |= bit
+                pairs += 1
+    return number, pairs

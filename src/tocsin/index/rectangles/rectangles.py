@@ -1,0 +1,114 @@
+"""What are expressions as rectangles? Two axes each, a rectangle of rank codes, and whether they ask for more.
+
+A subscription's rectangle is of the two ranges, or of the box, that its outermost AND needs and that leave the least of
+the map. What else it asks for is verified. So a structure of rectangles takes any number of dimensions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, frozen_table, numbered, starts_of
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.narrowing import narrowed
+from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.numbers import keys_of
+from tocsin.errors import UnsuitableIndex
+from tocsin.index.fields.fields import fields_and_keys
+from tocsin.index.rectangles.kernels.choosing import NEVER, NO_RECTANGLE, Sides, choose_rectangles
+from tocsin.index.rectangles.kernels.layouts import Axes, Groups
+from tocsin.kernels import codes
+from tocsin.kernels.distinct import sorted_groups
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Expressions, and their rectangles on pairs of axes. S subscriptions, X axes."""
+
+    expressions: CompiledExpressions
+    axes: Axes
+    groups: Groups
+    sizes: NDArray[np.int64]  # (X,) how many codes an axis has
+    asks_more: NDArray[np.bool_]  # (S,)
+
+    @classmethod
+    def of(cls, compiled: CompiledExpressions) -> Held:
+        """The rectangles of expressions; raises `UnsuitableIndex` for one that has none. Cost: O(P log P)."""
+        compiled = subset(narrowed(compiled), np.arange(len(compiled), dtype=np.int32))  # without leaves of no use
+        fields, keys = fields_and_keys(_only_ranges(compiled), np.ones(len(compiled.attributes)))
+        places, edge_starts, edges, boxes, own_axes = _places(compiled, len(fields.kinds))
+        lengths = np.concatenate([np.diff(fields.operand_starts), np.diff(edge_starts), [0]])
+        sizes = 2 * lengths.astype(np.int64) + 1
+        chosen = choose_rectangles(compiled.arrays, keys, Sides(sizes, boxes, own_axes))
+        unsuitable = np.flatnonzero(chosen.axes[:, 0] == NO_RECTANGLE)
+        if len(unsuitable):
+            raise UnsuitableIndex(
+                "its outermost AND needs no range of an attribute and no box; index 'auto' takes it",
+                int(unsuitable[0]),
+            )
+        groups = _grouped(chosen.axes, chosen.rectangles, len(sizes))
+        axes = Axes(fields, places, edge_starts, edges)
+        return cls(compiled, axes, groups, frozen(sizes, np.int64), frozen(chosen.asks_more, np.bool_))
+
+    def nbytes(self) -> int:
+        """Bytes of the rectangles and what leads to them, without operands and expressions."""
+        fields = sum(array.nbytes for array in self.axes.fields) - self.axes.fields.operands.nbytes
+        return int(fields + sum(array.nbytes for array in self.groups) + self.asks_more.nbytes)
+
+    def dictionary_bytes(self) -> int:
+        """Bytes of the operands and edges."""
+        return int(self.axes.fields.operands.nbytes + self.axes.edges.nbytes)
+
+
+def _only_ranges(compiled: CompiledExpressions) -> CompiledExpressions:
+    """The same leaves, of which only ranges have keys."""
+    kinds = np.where(compiled.arrays.leaf_kinds == codes.RANGE, codes.RANGE, codes.TRUE_LEAF)
+    return replace(compiled, arrays=compiled.arrays._replace(leaf_kinds=frozen(kinds, np.uint8)))
+
+
+def _places(
+    compiled: CompiledExpressions, fields: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """The attributes with boxes by number, the edges of their axes, and each leaf's box as codes on which axes."""
+    arrays = compiled.arrays
+    leaves = np.flatnonzero(arrays.leaf_kinds == codes.INTERSECTS)
+    distinct, numbers = numbered(arrays.leaf_attributes[leaves].astype(np.int64))
+    places = np.full(len(compiled.attributes), -1, np.int32)
+    places[distinct] = np.arange(len(distinct))
+    sides = keys_of(arrays.boxes[arrays.leaf_others[leaves]].reshape(-1)).reshape(-1, 4)
+    axes = np.stack([2 * numbers, 2 * numbers + 1, 2 * numbers, 2 * numbers + 1], axis=1).astype(np.int32)
+    starts, edges = sorted_groups(
+        frozen(axes.reshape(-1), np.int32), frozen(sides.reshape(-1), np.int64), 2 * len(distinct)
+    )
+    boxes = np.zeros((len(arrays.leaf_kinds), 4), np.int32)
+    for axis in range(2 * len(distinct)):
+        rows, columns = np.nonzero(axes == axis)
+        ranks = np.searchsorted(edges[starts[axis] : starts[axis + 1]], sides[rows, columns])
+        boxes[leaves[rows], _COLUMN_OF_EDGE[columns]] = 2 * ranks + 1
+    own = np.full(len(arrays.leaf_kinds), -1, np.int32)
+    own[leaves] = fields + 2 * numbers
+    return frozen(places, np.int32), frozen(starts, np.int64), frozen(edges, np.int64), boxes, own
+
+
+_COLUMN_OF_EDGE = np.array([0, 2, 1, 3])
+"""Where xmin, ymin, xmax and ymax stand in a rectangle: left, right, lower, upper."""
+
+
+def _grouped(axes: NDArray[np.int32], rectangles: NDArray[np.int32], count: int) -> Groups:
+    """The rectangles by pairs of axes."""
+    able = np.flatnonzero(axes[:, 0] != NEVER)
+    pairs, numbers = numbered(axes[able, 0].astype(np.int64) * count + axes[able, 1])
+    members = able[np.argsort(numbers, kind="stable")]
+    return frozen_table(
+        Groups(
+            np.searchsorted(pairs // count, np.arange(count + 1)).astype(np.int32),
+            (pairs // count).astype(np.int32),
+            (pairs % count).astype(np.int32),
+            starts_of(np.bincount(numbers, minlength=len(pairs)), len(pairs)),
+            members.astype(np.int32),
+            rectangles,
+        )
+    )

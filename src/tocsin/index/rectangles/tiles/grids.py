@@ -1,0 +1,91 @@
+"""How large are the tiles? Rectangles of like sizes share a grid; each grid that an event looks at costs it a visit.
+
+What an event is expected to do is guessed as if events lay everywhere alike, in rank codes: there a crowded part of the
+map is a wide one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+VISIT: Final = 30.0
+"""What looking into a grid costs, in entries compared."""
+
+ORDERING: Final = 8.0
+"""What a match costs more, in entries compared, where those of several grids are to be put in order."""
+
+MOST_ENTRIES: Final = 12.0
+"""A rectangle may lie in so many tiles on average."""
+
+TILES_A_RECTANGLE: Final = 4
+FEWEST_TILES: Final = 256
+"""A grid has no more tiles than so many a rectangle, but may always have the fewest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The sides of its tiles, as powers of two, and which rectangles lie in it: their places among those given."""
+
+    shift_x: int
+    shift_y: int
+    places: NDArray[np.int64]
+
+
+def choose_grids(rectangles: NDArray[np.int32], sizes: tuple[int, int]) -> list[Grid]:
+    """Grids for some rectangles (left, right, lower, upper) on axes of so many codes. Cost: linear, but for few sizes.
+
+    One size of rectangles after the other, the most frequent first, joins the grid where it costs least, or has one of
+    its own; unless one grid for all is better still, for what is found in one tile is in order.
+    """
+    if not len(rectangles):
+        return []
+    widths = rectangles[:, 1] - rectangles[:, 0] + 1, rectangles[:, 3] - rectangles[:, 2] + 1
+    levels = np.stack([_bit_lengths(own) for own in widths], axis=1)
+    _, numbers, counts = np.unique(levels[:, 0] * 64 + levels[:, 1], return_inverse=True, return_counts=True)
+    means = np.stack([np.bincount(numbers, own) / counts for own in widths], axis=1)
+    chosen: list[list[int]] = []
+    for kind in np.argsort(-counts, kind="stable").tolist():
+        costs = [_cost([*own, kind], counts, means, sizes)[0] - _cost(own, counts, means, sizes)[0] for own in chosen]
+        alone = _cost([kind], counts, means, sizes)[0]
+        if costs and min(costs) < alone:
+            chosen[int(np.argmin(costs))].append(kind)
+        else:
+            chosen.append([kind])
+    together = sorted(number for own in chosen for number in own)
+    matches = float((counts * means.prod(axis=1)).sum()) / (sizes[0] * sizes[1])
+    apart = sum(_cost(own, counts, means, sizes)[0] for own in chosen) + ORDERING * matches
+    if _cost(together, counts, means, sizes)[0] <= apart:
+        chosen = [together]
+    grids = []
+    for own in chosen:
+        _, shift_x, shift_y = _cost(own, counts, means, sizes)
+        grids.append(Grid(shift_x, shift_y, np.flatnonzero(np.isin(numbers, own))))
+    return grids
+
+
+def _cost(
+    kinds: list[int], counts: NDArray[np.int64], means: NDArray[np.float64], sizes: tuple[int, int]
+) -> tuple[float, int, int]:
+    """What an event costs in the best grid of rectangles of some sizes, in entries; and that grid's tiles."""
+    own = counts[kinds].astype(float)
+    tops = [int(size - 1).bit_length() for size in sizes]
+    sides = [2.0 ** np.arange(top + 1) for top in tops]
+    spans = [own_means[:, None] / side + 1 for own_means, side in zip(means[kinds].T, sides, strict=True)]
+    tiles = [np.floor((size - 1) / side) + 1 for size, side in zip(sizes, sides, strict=True)]
+    spans = [np.minimum(span, count) for span, count in zip(spans, tiles, strict=True)]
+    entries = np.einsum("k,kx,ky->xy", own, *spans)
+    count = tiles[0][:, None] * tiles[1][None, :]
+    cost = VISIT + entries / count
+    allowed = (entries <= MOST_ENTRIES * own.sum()) & (count <= max(TILES_A_RECTANGLE * own.sum(), FEWEST_TILES))
+    cost = np.where(allowed, cost, np.inf)
+    x, y = np.unravel_index(int(np.argmin(cost)), cost.shape)
+    return float(cost[x, y]), int(x), int(y)
+
+
+def _bit_lengths(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many bits a positive number takes."""
+    return np.frexp(numbers.astype(np.float64))[1].astype(np.int64)

@@ -1,0 +1,118 @@
+"""Which rectangles cover this point? Tiles of the map, each with the rectangles over it, compared four sides at once.
+
+Ranges of two attributes, or a box on a map, are a rectangle of rank codes (`index.rectangles.rectangles`); so any
+domain is a small grid of integers, unbounded sides end with it, and crowded parts are wide. Rectangles of like sizes
+share a grid whose tiles are about as large as they; an event looks into one tile of each grid.
+
+Cost: O(grids + entries of the tiles) an event, less than a nanosecond an entry; 8 bytes an entry, some 8 entries a
+rectangle. Built in O(entries). `candidates_examined` counts what meets in its rectangle.
+
+Source: ours. Against VCR (Wu, Chen, Yu 2004) it has one list an event to read instead of hundreds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tocsin.columns.arrays import frozen, frozen_table, starts_of
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.stored import restored
+from tocsin.index.found import Found
+from tocsin.index.protocols import Arrays
+from tocsin.index.rectangles.index import OverRectangles
+from tocsin.index.rectangles.kernels.layouts import Coming, Seen
+from tocsin.index.rectangles.rectangles import Held
+from tocsin.index.rectangles.tiles.batches import find_by_tile
+from tocsin.index.rectangles.tiles.grids import Grid, choose_grids
+from tocsin.index.rectangles.tiles.kernels import Tiles, count_entries, write_entries
+from tocsin.index.statistics import Statistics
+
+BATCH: Final = 64
+"""With more events they are matched tile by tile."""
+
+
+@dataclass(frozen=True, slots=True)
+class TilesBuilder:
+    """Builds tiles."""
+
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OverTiles:
+        """Choose grids, and list the rectangles over each tile; statistics are of no use. Raises `UnsuitableIndex`."""
+        held = Held.of(compiled)
+        return OverTiles(held, build_tiles(held), has_stamps=True)
+
+    def load(self, arrays: Arrays) -> OverTiles:
+        """Built anew."""
+        return self.build(restored(arrays))
+
+
+class OverTiles(OverRectangles):
+    """The Matcher over tiles."""
+
+    def find(self, coming: Coming, seen: Seen) -> Found:
+        """Tile by tile where there are many events, and each lies in one tile; else event by event."""
+        if len(coming.events.starts) > BATCH:
+            found = find_by_tile(self.structure, self.held, coming, seen)
+            if found is not None:
+                return found
+        return super().find(coming, seen)
+
+    def place(self, number: int) -> str:
+        place, group = super().place(number), self.pair_of(number)
+        if group is None:
+            return place
+        grids = int(np.diff(self.structure.grid_starts)[group])
+        return f"{place}; in {grids} grid{'s' if grids > 1 else ''} of tiles"
+
+
+def build_tiles(held: Held) -> Tiles:
+    """The tiles of all pairs of axes."""
+    groups = held.groups
+    pairs = range(len(groups.axes))
+    grids = [_grids_of(held, pair) for pair in pairs]
+    flat = [grid for own in grids for grid in own]
+    sizes = np.array(
+        [(held.sizes[groups.axes[pair]], held.sizes[groups.seconds[pair]]) for pair in pairs for _ in grids[pair]],
+        np.int64,
+    ).reshape(-1, 2)
+    shifts = np.array([(grid.shift_x, grid.shift_y) for grid in flat], np.int64).reshape(-1, 2)
+    counts = ((sizes - 1) >> shifts) + 1
+    tile_starts = starts_of(counts.prod(axis=1), len(flat))
+    tiles = Tiles(
+        starts_of([len(own) for own in grids], len(grids)).astype(np.int32),
+        shifts[:, 0],
+        shifts[:, 1],
+        counts[:, 0],
+        counts[:, 1],
+        tile_starts,
+        np.zeros(int(tile_starts[-1]) + 1, np.int64),
+        np.empty(0, np.int32),
+        np.empty(0, np.uint32),
+    )
+    return _with_entries(tiles, flat, groups.rectangles)
+
+
+def _grids_of(held: Held, pair: int) -> list[Grid]:
+    """The grids of a pair of axes, whose places are subscriptions."""
+    groups = held.groups
+    members = groups.members[groups.starts[pair] : groups.starts[pair + 1]]
+    sizes = int(held.sizes[groups.axes[pair]]), int(held.sizes[groups.seconds[pair]])
+    grids = choose_grids(groups.rectangles[members], sizes)
+    return [Grid(grid.shift_x, grid.shift_y, members[grid.places].astype(np.int64)) for grid in grids]
+
+
+def _with_entries(tiles: Tiles, grids: list[Grid], rectangles: np.ndarray) -> Tiles:
+    """The same with what lies over each tile."""
+    tiles = frozen_table(tiles)
+    counts = np.zeros(len(tiles.starts) - 1, np.int64)
+    for number, grid in enumerate(grids):
+        count_entries(tiles, number, frozen(grid.places, np.int32), rectangles, counts)
+    starts = starts_of(counts, len(counts))
+    owners, packed = np.empty(int(starts[-1]), np.int32), np.empty(int(starts[-1]), np.uint32)
+    tiles = tiles._replace(starts=starts, owners=owners, packed=packed)
+    places = starts[:-1].copy()
+    for number, grid in enumerate(grids):
+        write_entries(tiles, number, frozen(grid.places, np.int32), rectangles, places)
+    return frozen_table(tiles)

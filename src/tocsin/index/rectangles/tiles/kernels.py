@@ -1,0 +1,241 @@
+"""Which rectangles lie over a point's tile, and over the point? Packed boxes, mask and then compact.
+
+A grid cuts a pair of axes into tiles, each side a power of two codes. A tile lists the rectangles that lie over any of
+it, with what of it they cover: four small numbers, a byte each, of at most 7 bits, so that one subtraction compares all
+four without a borrow. Where a tile has more than 128 codes a side these are rounded outwards, and what they let through
+is compared with the rectangle itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Asked, Groups, Seen
+from tocsin.index.rectangles.kernels.matching import NOT_ALONE, SEVERAL, find_by_scan, meets, register
+from tocsin.kernels.compacting import AT_ONCE, write_flagged
+from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.packing import viewed
+
+BITS: Final = 7
+"""Of a side of a packed box."""
+
+_HIGH = np.uint32(0x80808080)
+_LAST = np.int64((1 << BITS) - 1)
+
+
+class Tiles(NamedTuple):
+    """Grids of tiles. R grids, T tiles, E entries, S subscriptions."""
+
+    grid_starts: NDArray[np.int32]  # (pairs + 1,) grids [starts[g], starts[g + 1]) are of pair g
+    shifts_x: NDArray[np.int64]  # (R,) tiles are 2 ** shift codes wide
+    shifts_y: NDArray[np.int64]  # (R,)
+    columns: NDArray[np.int64]  # (R,)
+    rows: NDArray[np.int64]  # (R,)
+    tile_starts: NDArray[np.int64]  # (R + 1,) tile of column x and row y of grid r is tile_starts[r] + y * columns + x
+    starts: NDArray[np.int64]  # (T + 1,) tile t has entries [starts[t], starts[t + 1])
+    owners: NDArray[np.int32]  # (E,) subscriptions, ascending within a tile
+    packed: NDArray[np.uint32]  # (E,) left, lower, and how far right and upper are from the last, 7 bits each
+
+
+@inlined
+def _within(code: int, tile: int, shift: int) -> int:
+    """Where a code lies in a tile, in units of 7 bits; what lies outside is as good as the edge."""
+    inside: int = min(max(code - (np.int64(tile) << shift), np.int64(0)), (np.int64(1) << shift) - 1)
+    return inside >> max(shift - BITS, 0)
+
+
+@inlined
+def _packed(left: int, right: int, lower: int, upper: int) -> int:
+    return np.uint32(
+        np.uint32(left)
+        | np.uint32(lower) << np.uint32(8)
+        | np.uint32(_LAST - right) << np.uint32(16)
+        | np.uint32(_LAST - upper) << np.uint32(24)
+    )
+
+
+@kernel
+def count_entries(
+    tiles: Tiles, grid: int, members: NDArray[np.int32], rectangles: NDArray[np.int32], counts: NDArray[np.int64]
+) -> None:
+    """Add to each tile of a grid how many of the members lie over it. Cost: linear in the entries."""
+    base, columns = tiles.tile_starts[grid], tiles.columns[grid]
+    sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
+    for i in range(len(members)):
+        one = members[i]
+        for y in range(rectangles[one, LOWER] >> sy, (rectangles[one, UPPER] >> sy) + 1):
+            for x in range(rectangles[one, LEFT] >> sx, (rectangles[one, RIGHT] >> sx) + 1):
+                counts[base + y * columns + x] += 1
+
+
+@kernel
+def write_entries(
+    tiles: Tiles, grid: int, members: NDArray[np.int32], rectangles: NDArray[np.int32], places: NDArray[np.int64]
+) -> None:
+    """Write the entries of a grid, each tile's from its place on, which moves."""
+    base, columns = tiles.tile_starts[grid], tiles.columns[grid]
+    sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
+    owners, packed = tiles.owners, tiles.packed
+    for i in range(len(members)):
+        one = members[i]
+        left, right, lower, upper = rectangles[one]
+        for y in range(lower >> sy, (upper >> sy) + 1):
+            low, high = _within(lower, y, sy), _within(upper, y, sy)
+            for x in range(left >> sx, (right >> sx) + 1):
+                tile = base + y * columns + x
+                place = places[tile]
+                places[tile] = place + 1
+                owners[place] = one
+                packed[place] = _packed(_within(left, x, sx), _within(right, x, sx), low, high)
+
+
+@inlined
+def _tile_at(tiles: Tiles, grid: int, x: int, y: int) -> int:
+    return tiles.tile_starts[grid] + y * tiles.columns[grid] + x
+
+
+@inlined
+def _question(tiles: Tiles, grid: int, x: int, y: int, asked: Asked) -> int:
+    """Where an event lies in a tile, as what packed boxes are subtracted from.
+
+    What meets it begins before its end and ends after its beginning: so its own sides change places.
+    """
+    sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
+    left, right = _within(asked.left, x, sx), _within(asked.right, x, sx)
+    lower, upper = _within(asked.lower, y, sy), _within(asked.upper, y, sy)
+    return np.uint32(_packed(right, left, upper, lower) | _HIGH)
+
+
+@inlined
+def _mask(tiles: Tiles, tile: int, question: int, flags: NDArray[np.uint8]) -> tuple[int, int]:
+    """Write for each entry of a tile whether its packed box meets the event; the first entry, and how many."""
+    first = np.int64(tiles.starts[tile])
+    count = np.int64(tiles.starts[tile + 1]) - first
+    asked = np.uint32(question)
+    packed = tiles.packed[first : first + count]
+    for i in range(np.uint64(count)):
+        flags[i] = np.uint8(np.uint32(np.uint32(asked - packed[i]) & _HIGH) == _HIGH)
+    return first, count
+
+
+@inlined
+def _is_exact(tiles: Tiles, grid: int) -> bool:
+    return tiles.shifts_x[grid] <= BITS and tiles.shifts_y[grid] <= BITS
+
+
+@inlined
+def one_tile(tiles: Tiles, group: int, asked: Asked) -> tuple[int, int]:
+    """The only tile that an event lies in, and what it asks there; SEVERAL where that would not say all."""
+    grid = np.int64(tiles.grid_starts[group])
+    if tiles.grid_starts[group + 1] - grid != 1 or not _is_exact(tiles, grid):
+        return np.int64(SEVERAL), np.int64(0)
+    sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
+    x, y = asked.left >> sx, asked.lower >> sy
+    if asked.right >> sx != x or asked.upper >> sy != y:
+        return np.int64(SEVERAL), np.int64(0)
+    return np.int64(_tile_at(tiles, grid, x, y)), np.int64(_question(tiles, grid, x, y, asked))
+
+
+@inner
+def find_one_tile(
+    tiles: Tiles, group: int, asked: Asked, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
+) -> int:
+    """`find_alone` where a pair has one grid, that says all, and the event lies in one tile."""
+    tile, question = one_tile(tiles, group, asked)
+    if tile == SEVERAL:
+        return np.int64(NOT_ALONE)
+    most = tiles.starts[tile + 1] - tiles.starts[tile] + AT_ONCE
+    if at + most > len(out):
+        return np.int64(NOT_ALONE - most)
+    first, count = _mask(tiles, tile, question, flags)
+    return write_flagged(tiles.owners[first : first + count], flags, out, at)
+
+
+@kernel
+def count_in_tiles(
+    tiles: Tiles, order: NDArray[np.int64], places: NDArray[np.int64], questions: NDArray[np.uint32]
+) -> NDArray[np.int64]:
+    """Where the matches of each event of a batch begin, and of the last end. `places` are tiles, below 0 for none."""
+    held = viewed(tiles)
+    starts, packed = held.starts, held.packed
+    begins = np.zeros(len(places) + 1, np.int64)
+    for event in order:
+        tile = places[event]
+        if tile < 0:
+            continue
+        own = packed[starts[tile] : starts[tile + 1]]
+        asked = questions[event]
+        found = np.uint32(0)
+        for i in range(np.uint64(len(own))):
+            found += np.uint32(np.uint32(np.uint32(asked - own[i]) & _HIGH) == _HIGH)
+        begins[event + 1] = np.int64(found)
+    for event in range(len(places)):
+        begins[event + 1] += begins[event]
+    return begins
+
+
+@kernel
+def write_in_tiles(
+    tiles: Tiles,
+    order: NDArray[np.int64],
+    places: NDArray[np.int64],
+    questions: NDArray[np.uint32],
+    begins: NDArray[np.int64],
+    memory: Seen,
+    out: NDArray[np.int32],
+) -> None:
+    """Write what was counted. Compacting writes beyond its end: so it is done elsewhere, and copied."""
+    held, seen = viewed(tiles), viewed(memory)
+    flags, hits, owners = seen.flags, seen.hits, held.owners
+    for event in order:
+        tile = places[event]
+        if tile < 0:
+            continue
+        first, count = _mask(held, tile, questions[event], flags)
+        write_flagged(owners[first : first + count], flags, hits, np.int64(0))
+        begin = np.uint64(begins[event])
+        for i in range(np.uint64(begins[event + 1]) - begin):
+            out[begin + i] = hits[i]
+
+
+@inner
+def find_in_tiles(tiles: Tiles, groups: Groups, group: int, asked: Asked, seen: Seen, found: int) -> int:
+    """`find`: in all tiles that an event lies over, or, where these are more than the rectangles, among them all."""
+    first_grid, last_grid = tiles.grid_starts[group], tiles.grid_starts[group + 1]
+    visits = np.int64(0)
+    for grid in range(first_grid, last_grid):
+        sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
+        wide, high = (asked.right >> sx) - (asked.left >> sx) + 1, (asked.upper >> sy) - (asked.lower >> sy) + 1
+        visits = max(visits, wide * high)
+    if 4 * visits > groups.starts[group + 1] - groups.starts[group] and visits > 1:
+        return np.int64(find_by_scan(groups, group, asked, seen, found))
+    rectangles, stamps, hits, flags = groups.rectangles, seen.stamps, seen.hits, seen.flags
+    for grid in range(first_grid, last_grid):
+        sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
+        exact = _is_exact(tiles, np.int64(grid))
+        for y in range(asked.lower >> sy, (asked.upper >> sy) + 1):
+            for x in range(asked.left >> sx, (asked.right >> sx) + 1):
+                question = _question(tiles, np.int64(grid), np.int64(x), np.int64(y), asked)
+                first, count = _mask(tiles, _tile_at(tiles, np.int64(grid), x, y), question, flags)
+                if exact and visits == 1:
+                    found += write_flagged(tiles.owners[first : first + count], flags, hits, np.int64(found))
+                    continue
+                for i in range(count):
+                    if flags[i] == 0:
+                        continue
+                    one = np.uint64(tiles.owners[first + i])
+                    if not exact and not meets(rectangles, one, asked):
+                        continue
+                    if visits > 1:
+                        if stamps[one] == asked.stamp:
+                            continue
+                        stamps[one] = asked.stamp
+                    hits[found] = one
+                    found += 1
+    return np.int64(found)
+
+
+register(Tiles, find_in_tiles, find_one_tile)

@@ -1,0 +1,265 @@
+"""Objects that enter, dwell in, leave and are lost: held against an oracle that looks back over all events."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tocsin
+from tests.naive import fences as naive
+
+ZONES = {
+    "left": "S_INTERSECTS(location, BBOX(0, 0, 4, 9))",
+    "middle": "S_INTERSECTS(location, BBOX(3, 0, 6, 9))",
+    "fast": "speed > 5",
+    "all": "location IS NOT NULL",
+}
+
+
+def engine_of(zones: dict[str, str] | None = None) -> tocsin.Engine:
+    engine = tocsin.Engine()
+    for name, where in (zones or ZONES).items():
+        engine.subscribe(name, where)
+    return engine
+
+
+def drive(*places: float, vehicle: Any = 1, **more: Any) -> list[dict[str, Any]]:
+    return [{"vehicle": vehicle, "location": [x, 5], **more} for x in places]
+
+
+def told(answer: tocsin.Answer) -> list[tuple[Any, ...]]:
+    return [(row["event"], row["object"], row["subscription"], row["change"]) for row in answer]
+
+
+events = st.lists(
+    st.fixed_dictionaries(
+        {"vehicle": st.integers(0, 2), "location": st.tuples(st.integers(-1, 7), st.just(5)).map(list)},
+        optional={"speed": st.integers(4, 7), "t": st.integers(0, 50)},
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=max(30, settings.default.max_examples // 5))
+@given(events, st.integers(1, 3), st.integers(1, 3), st.none() | st.integers(0, 20), st.booleans(), st.data())
+def test_what_changes_is_what_the_oracle_says(drawn, enter_after, exit_after, dwell, inside, data):
+    """One call or several, events one by one or in batches, saved and loaded in between."""
+    engine = engine_of()
+    fences = tocsin.Fences(
+        engine, key="vehicle", time="t", enter_after=enter_after, exit_after=exit_after, dwell=dwell, inside=inside
+    )
+    found: list[tuple[Any, ...]] = []
+    at = 0
+    while at < len(drawn):
+        size = data.draw(st.integers(1, 8))
+        part = drawn[at : at + size]
+        if size == 1:
+            found += [(at, *change) for change in fences.push(part[0])]
+        else:
+            rows = fences.push_batch(part)
+            found += [(at + r["event"], r["object"], r["subscription"], r["change"], r["seconds"]) for r in rows]
+        at += size
+    expected = []
+    for vehicle in {event["vehicle"] for event in drawn}:
+        numbers = [number for number, event in enumerate(drawn) if event["vehicle"] == vehicle]
+        matches = [{m.subscription for m in engine.match(drawn[number])} for number in numbers]
+        times = [drawn[number].get("t") for number in numbers]
+        for zone in ZONES:
+            own = naive.changes(
+                [zone in one for one in matches],
+                times,
+                enter_after=enter_after,
+                exit_after=exit_after,
+                dwell=dwell,
+                inside=inside,
+            )
+            expected += [(numbers[event], vehicle, zone, change, seconds) for event, change, seconds in own]
+
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+    assert [one[0] for one in found] == sorted(one[0] for one in found)
+
+
+def test_a_drive_through():
+    """Exits first, then what is entered, by subscription."""
+    fences = tocsin.Fences(engine_of(), key="vehicle")
+
+    answer = fences.push_batch(drive(-1, 2, 3.5, 5, 9))
+
+    assert told(answer) == [
+        (0, 1, "all", "enter"),
+        (1, 1, "left", "enter"),
+        (2, 1, "middle", "enter"),
+        (3, 1, "left", "exit"),
+        (4, 1, "middle", "exit"),
+    ]
+    assert answer.table.schema.names == ["event", "object", "subscription", "change", "seconds"]
+    assert fences.inside(1) == ["all"]
+    assert list(fences.objects()) == [(1, ["all"])]
+    assert len(fences) == 1
+
+
+@pytest.mark.parametrize("form", ["dicts", "Arrow", "JSON lines"])
+def test_every_form_of_events(form):
+    """Times as numbers, instants and texts; keys as texts; nested ones, too."""
+    start = dt.datetime(2024, 6, 1, tzinfo=dt.UTC)
+    rows = [{"of": {"id": f"v{n % 2}"}, "x": float(n), "t": (start + dt.timedelta(seconds=30 * n))} for n in range(6)]
+    texts = [{**row, "t": row["t"].isoformat()} for row in rows]
+    source = {
+        "dicts": rows,
+        "Arrow": pa.Table.from_pylist(rows),
+        "JSON lines": "\n".join(map(json.dumps, texts)).encode(),
+    }[form]
+    fences = tocsin.Fences(engine_of({"far": "x >= 2"}), key="of.id", time="t", dwell=60)
+
+    answer = fences.push_batch(source)
+
+    assert [(r["event"], r["object"], r["change"], r["seconds"]) for r in answer] == [
+        (2, "v0", "enter", 0.0),
+        (3, "v1", "enter", 0.0),
+        (4, "v0", "dwell", 60.0),
+        (5, "v1", "dwell", 60.0),
+    ]
+
+
+def test_bad_events_change_nothing_and_are_reported():
+    """One without a key, one that cannot be read; the rest is served."""
+    fences = tocsin.Fences(engine_of(), key="vehicle")
+
+    answer = fences.push_batch([{"location": [1, 1]}, *drive(1), "odd", {"vehicle": None}, *drive(9)])  # type: ignore[list-item]
+
+    assert [(reject.row, reject.field) for reject in answer.event_errors] == [(0, "vehicle"), (2, ""), (3, "vehicle")]
+    assert told(answer) == [(1, 1, "all", "enter"), (1, 1, "left", "enter"), (4, 1, "left", "exit")]
+    with pytest.raises(tocsin.RecordError, match="no value of 'vehicle'"):
+        fences.push({"location": [1, 1]})
+    with pytest.raises(tocsin.RecordError, match="an event is an object"):
+        fences.push([1])  # type: ignore[arg-type]
+    with pytest.raises(tocsin.RecordError):
+        fences.push_batch([*drive(1), 5], strict=True)  # type: ignore[list-item]
+    assert fences.inside(1) == ["all"]
+
+
+def test_memory_is_bounded_and_what_is_given_up_is_said():
+    """Those longest unseen go first; who is in nothing takes no room."""
+    fences = tocsin.Fences(engine_of({"left": ZONES["left"]}), key="vehicle", most_objects=2)
+
+    first = fences.push_batch([*drive(1, vehicle="a"), *drive(1, vehicle="b"), *drive(9, vehicle="x")])
+    second = fences.push_batch([*drive(1, vehicle="a"), *drive(1, vehicle="c")])
+
+    assert [one[1:] for one in told(first)] == [("a", "left", "enter"), ("b", "left", "enter")]
+    assert told(second) == [(1, "b", "left", "lost"), (1, "c", "left", "enter")]
+    assert len(fences) == 2
+
+
+def test_objects_are_forgotten_after_a_while():
+    """By the times of the events."""
+    fences = tocsin.Fences(engine_of({"left": ZONES["left"]}), key="vehicle", time="t", forget_after=100)
+
+    fences.push_batch([*drive(1, vehicle="a", t=0), *drive(1, vehicle="a", t=50)])
+    late = fences.push({"vehicle": "b", "location": [9, 9], "t": 151})
+
+    assert [tuple(change) for change in late] == [("a", "left", "lost", 50.0)]
+
+
+def test_an_unsubscribed_fence_is_left():
+    """By the object's next event."""
+    engine = engine_of()
+    fences = tocsin.Fences(engine, key="vehicle")
+    fences.push_batch(drive(1))
+    engine.unsubscribe("left")
+
+    assert [(one.subscription, one.change) for one in fences.push(drive(1)[0])] == [("left", "exit")]
+
+
+def test_saved_and_loaded_they_go_on(tmp_path: Path):
+    """Halfway through the hysteresis, with keys of several kinds."""
+    engine = engine_of()
+    whole = tocsin.Fences(engine, key="vehicle", time="t", exit_after=2, enter_after=2, dwell=5)
+    parts = tocsin.Fences(engine, key="vehicle", time="t", exit_after=2, enter_after=2, dwell=5)
+    way = [one for x in (1, 2, 9, 2, 9, 9, 1) for v in (1, 2) for one in drive(x, vehicle=v, t=x * 3)]
+    expected = [[tuple(c) for c in whole.push(event)] for event in way]
+    found = []
+    for event in way:
+        found.append([tuple(c) for c in parts.push(event)])
+        parts.save(tmp_path / "fences.jsonl")
+        parts = tocsin.Fences.load(tmp_path / "fences.jsonl", engine)
+
+    assert found == expected
+    assert any(expected)
+    assert [path.name for path in tmp_path.iterdir()] == ["fences.jsonl"]
+
+
+@pytest.mark.parametrize("damage", ["", "{}\n", '{"tocsin fences": 9}\n', "cut", "odd"])
+def test_a_damaged_file_is_refused(damage: str, tmp_path: Path):
+    path = tmp_path / "fences.jsonl"
+    fences = tocsin.Fences(engine_of(), key="vehicle")
+    fences.push_batch([one for v in range(3) for one in drive(1, vehicle=v)])
+    fences.save(path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]) if damage == "cut" else lines[0] + "[1]\n" if damage == "odd" else damage)
+
+    with pytest.raises(tocsin.SegmentError, match="Save them again"):
+        tocsin.Fences.load(path, engine_of())
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path: Path):
+    with pytest.raises(tocsin.InvalidInput, match="cannot read"):
+        tocsin.Fences.load(tmp_path / "none", engine_of())
+    with pytest.raises(tocsin.InvalidInput, match="cannot write"):
+        tocsin.Fences(engine_of(), key="v").save(tmp_path / "no" / "folder")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"key": 5}, "key is 5; it names an attribute"),
+        ({"key": "v", "time": 5}, "time is 5; it names"),
+        ({"key": "v", "enter_after": 0}, "enter_after is 0; it counts events"),
+        ({"key": "v", "exit_after": True}, "exit_after is True"),
+        ({"key": "v", "dwell": 3}, "name the attribute that has the time"),
+        ({"key": "v", "time": "t", "dwell": -1}, "dwell is -1; it is a number of seconds"),
+        ({"key": "v", "most_objects": 0}, "most_objects is 0"),
+        ({"key": "v", "forget_after": 5}, "by the attribute that time names"),
+    ],
+)
+def test_odd_options_are_refused(options, said):
+    with pytest.raises(tocsin.InvalidInput, match=said):
+        tocsin.Fences(engine_of(), **options)
+
+
+def test_an_option_that_is_none_is_refused():
+    with pytest.raises(tocsin.InvalidInput, match="'lists' is no option of fences"):
+        tocsin.Fences(engine_of(), key="v").push_batch([], lists=True)
+
+
+def test_many_threads_push():
+    """Each event is taken once: what entered and what left balance."""
+    fences = tocsin.Fences(engine_of({"left": ZONES["left"]}), key="vehicle")
+    counts: list[int] = []
+
+    def push(vehicle: int) -> None:
+        for _ in range(20):
+            counts.append(len(fences.push_batch(drive(1, 9, vehicle=vehicle))))
+
+    threads = [threading.Thread(target=push, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert counts == [2] * 80
+    assert len(fences) == 0
+
+
+def test_nothing_in_nothing_out():
+    answer = tocsin.Fences(engine_of(), key="vehicle").push_batch([])
+
+    assert len(answer) == 0
+    assert answer.table.schema.names == ["event", "object", "subscription", "change", "seconds"]
