@@ -6,9 +6,9 @@ The land of the map is nothing but the airfields of the United States, one faint
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Points = NDArray[np.float64]
+
+
+class Fenced(Protocol):
+    """A place with a ring around it."""
+
+    @property
+    def code(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def ring(self) -> Points: ...
+
 
 NIGHT: Final = "#0b1021"
 INK: Final = "#e8eaf2"
@@ -71,6 +85,61 @@ def draw_year(hours: Sequence[Hour], path: Path) -> None:
     bar.ax.set_title("alerts an hour", color=FAINT, fontsize=9, loc="left")
     _title(figure, "When the alerts ring", "Travel alerts by day, and by scheduled hour of departure")
     figure.savefig(path, facecolor=NIGHT)
+
+
+def draw_fences(
+    tracks: Sequence[Points],
+    entered: Points,
+    cities: Sequence[Fenced],
+    visits: Mapping[str, int],
+    airfields: Sequence[tuple[float, float, str]],
+    path: Path,
+    day: str,
+) -> None:
+    """Paint a day's flights, the fences around cities by how many planes entered, and where they did."""
+    from matplotlib.collections import LineCollection, PolyCollection
+
+    figure = _figure(15, 9.2)
+    axes = figure.add_axes((0.0, -0.05, 1.0, 0.99))
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    land = _project(np.array([(x, y) for x, y, _ in airfields], dtype=np.float64).reshape(-1, 2))
+    axes.scatter(land[:, 0], land[:, 1], s=2.2, c=LAND, alpha=0.5, linewidths=0)
+    ways = [part for track in tracks for part in _whole_parts(_project(track))]
+    axes.add_collection(LineCollection(ways, linewidths=0.5, colors=AIRPORTS["EWR"], alpha=0.22, zorder=2))
+    counts = np.array([visits.get(f"{city.name} ({city.code})", 0) for city in cities], dtype=np.float64)
+    rings = [_project(city.ring) for city in cities]
+    fences = PolyCollection(
+        rings, array=np.sqrt(counts), cmap=HEAT, alpha=0.55, edgecolors=INK, linewidths=0.6, zorder=3
+    )
+    axes.add_collection(fences)
+    spots = _project(entered) if len(entered) else entered
+    axes.scatter(spots[:, 0], spots[:, 1], s=3.5, c=AIRPORTS["JFK"], alpha=0.8, linewidths=0, zorder=4)
+    named: list[Points] = []
+    for rank in np.argsort(-counts, kind="stable")[:30]:
+        middle = rings[rank].mean(axis=0)
+        if any(np.hypot(*(middle - other)) < _APART_KM for other in named):
+            continue
+        named.append(middle)
+        axes.annotate(
+            f"{cities[rank].code} {counts[rank]:.0f}", middle, color=INK, fontsize=8.5, ha="center", va="center",
+            fontweight="bold", zorder=5,
+        )  # fmt: skip
+    axes.set_xlim(-2560, 3450)
+    axes.set_ylim(-1960, 1720)
+    below = f"{len(tracks):,} planes out of New York on {day}; a dot where one enters the fence of a city"
+    _title(figure, "Who passes where", below)
+    figure.savefig(path, facecolor=NIGHT)
+
+
+_APART_KM: Final = 170
+"""One name a neighbourhood: that of the busiest place."""
+
+
+def _whole_parts(way: Points) -> list[Points]:
+    """A way in pieces, where it jumps into the corner that the map has Hawaii or Alaska in."""
+    jumps = np.flatnonzero(np.hypot(*np.diff(way, axis=0).T) > 2 * _APART_KM)
+    return [part for part in np.split(way, jumps + 1) if len(part) > 1]
 
 
 def _figure(width: float, height: float) -> Figure:
@@ -148,7 +217,7 @@ def _discs(axes: Axes, links: Sequence[Link]) -> PathCollection:
     named: list[Points] = []
     for rank in np.argsort(-alerts, kind="stable")[:30]:
         # A name per neighbourhood: the busiest airport's.
-        if any(np.hypot(*(places[rank] - other)) < 170 for other in named):
+        if any(np.hypot(*(places[rank] - other)) < _APART_KM for other in named):
             continue
         named.append(places[rank])
         lift = np.sqrt(sizes[rank] / np.pi) + 3
