@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 import tocsin
 from reproduce.intervals import short_intervals, zipfian_intervals
 from reproduce.loads import Expressions, Load, ranges
+from reproduce.rectangles import rectangles
 from reproduce.zipfian import draw_places, zipfian
 from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.conjunctions import compile_conjunctions
@@ -43,6 +44,7 @@ def load_of(given: dict[str, Any], of_index: set[str]) -> Load:
         "prefixes": _prefixes,
         "zipfian_intervals": zipfian_intervals,
         "short_intervals": short_intervals,
+        "rectangles": rectangles,
     }
     kind = kinds[given["kind"]]
     dropped = (of_index - set(signature(kind).parameters)) | {"kind"}

@@ -1,0 +1,92 @@
+"""Points in polygons and circles, the public call beside shapely's STRtree with prepared geometries, equal answers.
+
+Polygons of 5 to 200 corners, as large as towns, scattered around centres, as cities are: 3,000 around each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import shapely
+from numpy.typing import NDArray
+
+import tocsin
+from benchmarks.calibration import median_seconds
+from benchmarks.rows import Row
+from tocsin.language.distances import EARTH_M
+
+_A_CENTRE = 3000
+_POINTS = 20_000
+
+
+def rows(subscriptions: int) -> Iterator[Row]:
+    """Measure polygons, then circles."""
+    random = np.random.default_rng(1)
+    centres = random.uniform([-150, -60], [150, 60], (max(subscriptions // _A_CENTRE, 1), 2))
+    points = _around(random, centres, _POINTS)
+    table = pa.table({"p": pa.array(points.tolist(), pa.list_(pa.float64()))})
+    yield from _polygons(random, _around(random, centres, subscriptions), points, table)
+    yield from _circles(random, _around(random, centres, subscriptions), points, table)
+
+
+def _around(random: np.random.Generator, centres: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    return centres[random.integers(len(centres), size=count)] + random.normal(0, 0.5, (count, 2))
+
+
+def _polygons(
+    random: np.random.Generator, corners: NDArray[np.float64], points: NDArray[np.float64], table: pa.Table
+) -> Iterator[Row]:
+    shapes = np.array([_star(random, x, y) for x, y in corners.tolist()])
+    tree = shapely.STRtree(shapes)
+    shapely.prepare(shapes)
+    places = shapely.points(points)
+    expected = len(tree.query(places, predicate="intersects")[0])
+    peer = len(points) / median_seconds(lambda: tree.query(places, predicate="intersects"))
+    yield Row("shapely", "", "points in polygons", peer, "points/s", f"{expected / len(points):.1f} matches")
+    engine, seconds = _engine([f"S_INTERSECTS(p, {shapely.to_wkt(one, rounding_precision=-1)})" for one in shapes])
+    found = len(engine.match_batch(table, threads=1))
+    assert found == expected, f"{found} pairs, and shapely finds {expected}"
+    rate = len(points) / median_seconds(lambda: engine.match_batch(table, threads=1))
+    yield Row("access", "", "public call, polygons", rate, "points/s", f"{rate / peer:.1f} x shapely; {seconds:.0f} s")
+
+
+def _circles(
+    random: np.random.Generator, centres: NDArray[np.float64], points: NDArray[np.float64], table: pa.Table
+) -> Iterator[Row]:
+    metres = random.uniform(500, 10_000, len(centres))
+    degrees = np.degrees(metres / EARTH_M)
+    shapes = shapely.buffer(shapely.points(centres), degrees, quad_segs=16)  # on the plane: not the same circles
+    tree = shapely.STRtree(shapes)
+    shapely.prepare(shapes)
+    places = shapely.points(points)
+    peer = len(points) / median_seconds(lambda: tree.query(places, predicate="intersects"))
+    yield Row("shapely", "", "buffers on the plane", peer, "points/s", "64 corners each")
+    engine, seconds = _engine(
+        [
+            f"DISTANCE_M(p, POINT({x!r} {y!r})) <= {limit!r}"
+            for (x, y), limit in zip(centres.tolist(), metres.tolist(), strict=True)
+        ]
+    )
+    found = len(engine.match_batch(table, threads=1))
+    rate = len(points) / median_seconds(lambda: engine.match_batch(table, threads=1))
+    note = f"{rate / peer:.1f} x shapely; {found / len(points):.1f} matches; {seconds:.0f} s"
+    yield Row("access", "", "public call, circles", rate, "points/s", note)
+
+
+def _star(random: np.random.Generator, x: float, y: float) -> shapely.Polygon:
+    count = int(random.integers(5, 201))
+    angles = 2 * np.pi * (np.arange(count) + random.uniform(0, 0.9, count)) / count
+    reach = random.uniform(0.005, 0.1) * random.uniform(0.6, 1, count)
+    return shapely.Polygon(np.stack([x + reach * np.cos(angles), y + reach * np.sin(angles)], axis=1))
+
+
+def _engine(texts: list[str]) -> tuple[tocsin.Engine, float]:
+    """An engine, and how long it took to load."""
+    begun = time.perf_counter()
+    engine = tocsin.Engine()
+    report = engine.subscribe_many({"id": number, "where": text} for number, text in enumerate(texts))
+    assert not report.errors, report.errors[0].reason
+    return engine, time.perf_counter() - begun

@@ -1,0 +1,70 @@
+"""The VCR paper's workload: rectangles and points of which most lie in the middle of a map (Wu, Chen, Yu 2004, 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.conjunctions import compile_conjunctions
+from tocsin.kernels import codes
+
+
+@dataclass(frozen=True)
+class Map:
+    """A map of so many unit cells; a share of all lies in the middle rectangle of a share of the area."""
+
+    name: str
+    width: int
+    height: int
+    alpha: float = 0.9
+    beta: float = 0.1
+    widest: int = 40
+    highest: int = 20
+
+    def places(self, random: np.random.Generator, count: int) -> NDArray[np.int64]:
+        """(count, 2) corners or points."""
+        sides = np.array([self.width, self.height])
+        drawn = random.random((count, 2))
+        inside = random.random(count) < self.alpha
+        middle = np.sqrt(self.beta)
+        drawn[inside] = (1 - middle) / 2 + middle * drawn[inside]
+        places: NDArray[np.int64] = (drawn * sides).astype(np.int64)
+        return places
+
+    def rectangles(self, count: int, seed: int = 1) -> NDArray[np.int64]:
+        """(count, 4) left, lower, right, upper: unit cells, both ends included."""
+        random = np.random.default_rng(seed)
+        corners = self.places(random, count)
+        sizes = random.integers(1, [self.widest + 1, self.highest + 1], (count, 2))
+        return np.concatenate([corners, corners + sizes - 1], axis=1)
+
+    def events(self, count: int, seed: int = 2) -> pa.Table:
+        """Points as a table of `x` and `y`."""
+        points = self.places(np.random.default_rng(seed), count).astype(float)
+        return pa.table({"x": points[:, 0], "y": points[:, 1]})
+
+
+MODERATE: Final = Map("moderate", 300, 200)
+LARGE: Final = Map("large", 3000, 1000)
+
+
+def expressions(rectangles: NDArray[np.int64]) -> CompiledExpressions:
+    """`x >= a AND x <= b AND y >= c AND y <= d`."""
+    count = len(rectangles)
+    operations = np.array([codes.GREATER_OR_EQUAL, codes.LESS_OR_EQUAL] * 2, np.uint8)
+    operands = rectangles[:, [0, 2, 1, 3]].reshape(-1).astype(float)
+    attributes = np.tile(np.array([0, 0, 1, 1], np.int32), count)
+    return compile_conjunctions(["x", "y"], 4 * np.arange(count + 1), attributes, np.tile(operations, count), operands)
+
+
+def texts(rectangles: NDArray[np.int64]) -> list[dict[str, object]]:
+    """The same as a user writes them."""
+    return [
+        {"id": number, "where": f"x BETWEEN {left} AND {right} AND y BETWEEN {lower} AND {upper}"}
+        for number, (left, lower, right, upper) in enumerate(rectangles.tolist())
+    ]
