@@ -18,9 +18,9 @@ from tocsin.columns.arrays import Texts, frozen, gathered, inverse, starts_of
 from tocsin.columns.expressions import recipes
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, leaf_arrays
 from tocsin.columns.expressions.joining import joined
+from tocsin.columns.expressions.like_tokens import like_tokens
 from tocsin.columns.expressions.payloads import string_payload
 from tocsin.columns.expressions.pools import Pool
-from tocsin.columns.expressions.predicates import like_tokens
 from tocsin.columns.expressions.recipes import Operand, Recipe, RecipeBook, Row
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.columns.numbers import keys_of

@@ -45,6 +45,13 @@ def is_of_place(node: Expression) -> bool:
     return is_circle(node) or (isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS)
 
 
+def place_meant(node: Expression) -> Expression | None:
+    """What a predicate about a place is short for: a circle, S_INTERSECTS, or NOT one of these; None of any other."""
+    if isinstance(node, Comparison) and asks_distance(node):
+        return None if is_circle(node) else as_circle(node)
+    return without_disjoint(node) if isinstance(node, Call) and node.name == "S_DISJOINT" else None
+
+
 def place_asked(node: Call | Comparison, kind: str) -> str | None:
     """The name of a spatial function of an attribute and a constant, or of a circle; None where it needs none."""
     if isinstance(node, Comparison):
@@ -73,10 +80,8 @@ def _names(condition: Expression, *, negated: bool) -> Iterator[str]:
             stack.extend((operand, is_negated) for operand in node.operands)
         elif isinstance(node, AnyElement):
             yield from names_asked(node, WHETHER if is_negated else SOME)
-        elif isinstance(node, Call) and node.name == "S_DISJOINT":
-            stack.append((without_disjoint(node), is_negated))
-        elif isinstance(node, Comparison) and asks_distance(node) and not is_circle(node):
-            stack.append((as_circle(node), is_negated))
+        elif (other := place_meant(node)) is not None:
+            stack.append((other, is_negated))
         elif is_of_place(node) and not is_negated:
             yield from (part.name for part in walk(node) if isinstance(part, Attribute))
             yield from filter(None, [place_asked(cast(Call | Comparison, node), PLACED)])
@@ -90,15 +95,12 @@ def _of_predicate(predicate: Expression) -> Iterator[str]:
             yield node.name
         elif isinstance(node, AnyElement):
             yield from names_asked(node, WHETHER)
-        elif isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS:
-            inner = node if node.name != "S_DISJOINT" else Call("S_INTERSECTS", node.arguments)
-            yield from filter(None, [place_asked(inner, PLACED_OR_NOT)])
+        elif is_of_place(node) or place_meant(node) is not None:
+            other = place_meant(node) or node
+            asked = cast(Call | Comparison, other.operand if isinstance(other, Not) else other)
+            yield from filter(None, [place_asked(asked, PLACED_OR_NOT)])
         elif isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
             yield from (as_instant(part.name) for part in walk(node) if isinstance(part, Attribute))
-        elif isinstance(node, Comparison) and asks_distance(node):
-            circle = as_circle(node)
-            circle = circle.operand if isinstance(circle, Not) else circle
-            yield from filter(None, [place_asked(cast(Comparison, circle), PLACED_OR_NOT)])
         elif isinstance(node, Comparison | In | Between):
             parts = node.children()
             if any(isinstance(part, Constant) and isinstance(part.value, Instant) for part in parts):

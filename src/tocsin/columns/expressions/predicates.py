@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from tocsin.columns.expressions.naming import names_asked, place_asked
+from tocsin.columns.expressions.like_tokens import like_tokens
+from tocsin.columns.expressions.naming import names_asked, place_asked, place_meant
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
 from tocsin.columns.expressions.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.kernels import codes
 from tocsin.language import evaluate
-from tocsin.language.distances import as_circle, asks_distance, is_circle
-from tocsin.language.spatial import without_disjoint
+from tocsin.language.distances import is_circle
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
     MIRRORED,
@@ -396,43 +396,11 @@ class PredicateCompiler:
 
 def meant(node: Expression) -> Expression | None:
     """What a function that is short for others is compiled as; None of any other node."""
-    if isinstance(node, Comparison) and asks_distance(node):
-        return None if is_circle(node) else as_circle(node)
-    if not isinstance(node, Call):
-        return None
-    if node.name == "S_DISJOINT":
-        return without_disjoint(node)
-    return expanded(node) if node.name in TEMPORAL_FUNCTIONS else None
+    if isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
+        return expanded(node)
+    return place_meant(node)
 
 
 def expanded_between(node: Between) -> Expression:
     """BETWEEN as an AND of two comparisons."""
     return conjunction((Comparison(">=", node.operand, node.low), Comparison("<=", node.operand, node.high)))
-
-
-def like_tokens(pattern: str) -> tuple[int, ...]:
-    r"""A LIKE pattern as tokens: bytes of UTF-8, ANY_RUN for `%`, ANY_ONE for `_`.
-
-    >>> like_tokens(r"a%\_")
-    (97, 256, 95)
-    """
-    tokens: list[int] = []
-    letters = iter(pattern)
-    for letter in letters:
-        if letter == "%":
-            tokens.append(codes.ANY_RUN)
-        elif letter == "_":
-            tokens.append(codes.ANY_ONE)
-        else:
-            tokens.extend((next(letters, letter) if letter == "\\" else letter).encode())
-    return tuple(tokens)
-
-
-def like_text(tokens: Sequence[int]) -> str:
-    r"""The LIKE pattern of tokens.
-
-    >>> like_text(like_tokens(r"a%\_é"))
-    'a%\\_é'
-    """
-    escaped = {codes.ANY_RUN: b"%", codes.ANY_ONE: b"_", **{ord(letter): b"\\" + letter.encode() for letter in "%_\\"}}
-    return b"".join(escaped.get(token) or bytes([token]) for token in tokens).decode(errors="replace")

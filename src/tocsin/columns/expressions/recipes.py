@@ -8,24 +8,24 @@ for one instance, `instances` for all of a chunk.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.expressions import payloads
 from tocsin.columns.expressions.leaf_order import leaf_places
-from tocsin.columns.expressions.naming import place_asked
+from tocsin.columns.expressions.like_tokens import like_text, like_tokens
+from tocsin.columns.expressions.naming import is_of_place, place_asked
 from tocsin.columns.expressions.payloads import string_of, string_payload
 from tocsin.columns.expressions.pools import Leaf, Pools
-from tocsin.columns.expressions.predicates import like_text, like_tokens, meant
+from tocsin.columns.expressions.predicates import meant
 from tocsin.columns.expressions.programs import ProgramCompiler
 from tocsin.columns.numbers import key_of, numbers_of
 from tocsin.kernels import codes
 from tocsin.language import Template
-from tocsin.language.distances import asks_distance
 from tocsin.language.templates import Values, slot_of
-from tocsin.model.expression import SPATIAL_FUNCTIONS, STRING_FUNCTIONS, AnyElement, Call, Constant, Expression, walk
+from tocsin.model.expression import STRING_FUNCTIONS, AnyElement, Call, Comparison, Constant, Expression, walk
 from tocsin.model.readings import PLACED
 
 # What the operand of a recipe is made of.
@@ -100,11 +100,9 @@ def recipe_of(template: Template) -> Recipe | None:
 
 def _is_named_by_text(node: Expression) -> bool:
     """Whether a node is compiled under a name that is made of more than an attribute's."""
-    if asks_distance(node):
+    if isinstance(node, AnyElement) or meant(node) is not None:
         return True
-    if isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS:
-        return node.name == "S_DISJOINT" or place_asked(node, PLACED) is not None
-    return isinstance(node, AnyElement) or meant(node) is not None
+    return is_of_place(node) and place_asked(cast(Call | Comparison, node), PLACED) is not None
 
 
 class _NoSlotError(Exception):
