@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from reproduce.loads import ranges
+from reproduce.rectangles import places
 
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.conjunctions import compile_conjunctions
-from tocsin.kernels import codes
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,7 @@ class Map:
 
     def places(self, random: np.random.Generator, count: int) -> NDArray[np.int64]:
         """(count, 2) corners or points."""
-        sides = np.array([self.width, self.height])
-        drawn = random.random((count, 2))
-        inside = random.random(count) < self.alpha
-        middle = np.sqrt(self.beta)
-        drawn[inside] = (1 - middle) / 2 + middle * drawn[inside]
-        places: NDArray[np.int64] = (drawn * sides).astype(np.int64)
-        return places
+        return places(random, count, (self.width, self.height), self.alpha, self.beta)
 
     def rectangles(self, count: int, seed: int = 1) -> NDArray[np.int64]:
         """(count, 4) left, lower, right, upper: unit cells, both ends included."""
@@ -54,12 +48,10 @@ LARGE: Final = Map("large", 3000, 1000)
 
 
 def expressions(rectangles: NDArray[np.int64]) -> CompiledExpressions:
-    """`x >= a AND x <= b AND y >= c AND y <= d`."""
-    count = len(rectangles)
-    operations = np.array([codes.GREATER_OR_EQUAL, codes.LESS_OR_EQUAL] * 2, np.uint8)
-    operands = rectangles[:, [0, 2, 1, 3]].reshape(-1).astype(float)
-    attributes = np.tile(np.array([0, 0, 1, 1], np.int32), count)
-    return compile_conjunctions(["x", "y"], 4 * np.arange(count + 1), attributes, np.tile(operations, count), operands)
+    """`x BETWEEN a AND b AND y BETWEEN c AND d`."""
+    attributes = np.tile(np.array([0, 1], np.int32), len(rectangles))
+    lows, highs = (rectangles[:, sides].reshape(-1).astype(float) for sides in ([0, 1], [2, 3]))
+    return ranges(["x", "y"], 2 * np.arange(len(rectangles) + 1), attributes, lows, highs)
 
 
 def texts(rectangles: NDArray[np.int64]) -> list[dict[str, object]]:

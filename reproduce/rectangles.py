@@ -37,23 +37,23 @@ def rectangles(
     A rectangle has a width of 1 to `widest`, and a height of 1 to `highest`.
     """
     random = np.random.default_rng(seed)
-    corners = _places(random, subscriptions, (width, height), alpha, beta)
+    corners = places(random, subscriptions, (width, height), alpha, beta)
     sizes = random.integers(1, [widest + 1, highest + 1], (subscriptions, 2))
     starts = 2 * np.arange(subscriptions + 1)
     chosen = np.tile(np.array([0, 1], np.int32), subscriptions)
     lows, highs = corners.reshape(-1).astype(float), (corners + sizes - 1).reshape(-1).astype(float)
-    points = _places(random, events, (width, height), alpha, beta)
+    points = places(random, events, (width, height), alpha, beta)
     rows = [{"x": float(x), "y": float(y)} for x, y in points.tolist()]
     return Rectangles(ranges(["x", "y"], starts, chosen, lows, highs), rows)
 
 
-def _places(
+def places(
     random: np.random.Generator, count: int, sides: tuple[int, int], alpha: float, beta: float
 ) -> NDArray[np.int64]:
-    """(count, 2) the middle has the proportions of the map."""
+    """(count, 2) corners or points, `alpha` of them in the middle `beta`, which has the proportions of the map."""
     drawn = random.random((count, 2))
     inside = random.random(count) < alpha
     middle = np.sqrt(beta)
     drawn[inside] = (1 - middle) / 2 + middle * drawn[inside]
-    places: NDArray[np.int64] = (drawn * sides).astype(np.int64)
-    return places
+    found: NDArray[np.int64] = (drawn * sides).astype(np.int64)
+    return found
