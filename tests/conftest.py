@@ -52,7 +52,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """The process that hears of all tests remembers what they took."""
-    cache = session.config.cache
+    cache = getattr(session.config, "cache", None)  # there is none with `-p no:cacheprovider`
     if cache is not None and not hasattr(session.config, "workerinput"):
         cache.set(_TOOK, cache.get(_TOOK, {}) | _took)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.index.asking import compiled
 from tocsin.columns.arrays import frozen
-from tocsin.errors import UnsuitableIndex
+from tocsin.errors import InvalidInput, UnsuitableIndex
 from tocsin.index.rectangles.rectangles import Held
 from tocsin.index.rectangles.vcr import VCRBuilder
 from tocsin.index.rectangles.vcr.building import LARGEST_SIDE, _prime_from
@@ -158,3 +158,13 @@ def test_a_rectangle_of_too_many_pieces_is_refused():
         VCRBuilder(lx=1, ly=1).build(compiled(texts))
 
     assert caught.value.number == 300
+
+
+def test_what_would_not_fit_memory_is_refused():
+    """Sides that need a huge table of distances, and an array for a huge map: how large, and what to do, are said."""
+    texts = [f"x BETWEEN {n} AND {n + 5} AND y BETWEEN {n} AND {n + 3}" for n in range(12_000)]
+
+    with pytest.raises(InvalidInput, match=r"sides of 32768 by 32768.*at most 1,048,576"):
+        VCRBuilder(lx=32768, ly=32768)
+    with pytest.raises(InvalidInput, match=r"hashed=0.* has [0-9,]+ virtual construct rectangles.* Leave hashed at -1"):
+        VCRBuilder(lx=8, ly=4, hashed=0).build(compiled(texts))

@@ -28,6 +28,12 @@ LARGEST_SIDE: Final = 64
 MOST_PIECES: Final = 1 << 16
 """A rectangle that would be made of more is refused."""
 
+MOST_WALKED: Final = 1 << 20
+"""The largest product of sides: an event looks at four times as many lists."""
+
+MOST_PLACES: Final = 1 << 28
+"""The largest array of lists: 2 GB."""
+
 SPARSE: Final = 8
 """An array with more than so many places a list entry gives way to a hash table, unless it is asked for."""
 
@@ -50,6 +56,11 @@ class Sides:
                 raise InvalidInput(
                     f"{name} of vcr is {side}; a side is a power of two up to {1 << 15}, or 0: by the subscriptions."
                 )
+        if self.lx * self.ly > MOST_WALKED:
+            raise InvalidInput(
+                f"vcr has sides of {self.lx} by {self.ly}: for each event {4 * self.lx * self.ly:,} lists would be "
+                f"looked at; lx times ly is at most {MOST_WALKED:,}."
+            )
         if self.overlapped not in (0, 1) or self.hashed not in (-1, 0, 1):
             raise InvalidInput(
                 f"vcr has overlapped={self.overlapped}, hashed={self.hashed}; overlapped is 0 or 1, and hashed 0, 1, "
@@ -118,6 +129,11 @@ def _lists_of(held: Held, pair: int, sides: Sides) -> _Lists:
     activated, firsts = np.unique(numbers[order], return_index=True)
     all_of_map = (kx + 1) * (ky + 1) * width * height
     hashed = sides.hashed == 1 or (sides.hashed == -1 and all_of_map > SPARSE * len(owners))
+    if not hashed and all_of_map > MOST_PLACES:
+        raise InvalidInput(
+            f"vcr was asked for an array (hashed=0), and this map has {all_of_map:,} virtual construct rectangles; "
+            f"up to {MOST_PLACES:,} are allowed. Leave hashed at -1, or take index 'tiles'."
+        )
     lists = _in_table if hashed else _in_array
     prime, names, starts, owners = lists(activated, np.append(firsts, len(owners)), owners, all_of_map)
     return _Lists(
