@@ -70,7 +70,7 @@ def _ours(one: Map, rectangles: NDArray[np.int64], table: pa.Table, expected: in
         batch = _batch(table, matcher)
         few = _batch(table.slice(0, _FEW), matcher)
         assert expected in (None, len(matcher.match(few).subscriptions)), f"{name} finds another number of pairs"
-        asked = batch if name == "tiles" else few
+        asked = batch if name in ("tiles", "access") else few
         rate = len(asked) / median_seconds(lambda asked=asked, matcher=matcher: matcher.match(asked), 5)  # type: ignore[misc]
         beside = f"{rate / best:,.1f} x the best of others; " if best else ""
         size = getattr(matcher, "structure", None)

@@ -10,11 +10,12 @@ from types import NoneType
 from typing import Any, Final, cast
 
 from tocsin.errors import InvalidInput, UnknownIndex
-from tocsin.index.boolean.access import CURSORS_FROM, AccessBuilder
+from tocsin.index.boolean.access import CURSORS_FROM
 from tocsin.index.boolean.be_tree import BETreeBuilder
 from tocsin.index.boolean.k_index import KIndexBuilder
 from tocsin.index.boolean.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder
 from tocsin.index.boolean.scan import Scan
+from tocsin.index.combined import CombinedBuilder
 from tocsin.index.plan import Chosen, Plan
 from tocsin.index.protocols import ALL_MATCHES, ANY_EXPRESSION, RECTANGLES, THE_BEST_FIRST, Builder, Registration
 from tocsin.index.question import AllMatches, Part, Question
@@ -42,9 +43,9 @@ _REGISTRATIONS = (
         "access",
         ALL_MATCHES,
         ANY_EXPRESSION,
-        "access predicates (Fabret et al. 2001) by covers",
+        "access predicates (Fabret et al. 2001) by covers, rectangles among them",
         False,
-        AccessBuilder,
+        CombinedBuilder,
         {"cursors_from": CURSORS_FROM},
     ),
     Registration(

@@ -84,6 +84,7 @@ def uses() -> Mapping[str, Callable[[], None]]:
         **{one.name: lambda one=one: _relaxed(one) for one in relaxed},  # type: ignore[misc]
         **{one.name: lambda one=one: _matcher(one) for one in matchers},  # type: ignore[misc]
         "several attributes": _several_attributes,
+        "many rectangles": _many_rectangles,
         "the best of many": _best_of_many,
         "changes": _changes,
         "places": _places,
@@ -159,6 +160,12 @@ def _several_attributes() -> None:
     either = " OR ".join(f"stock = {n}" for n in range(40))
     events = [{"model": "m1", "color": "red", "price": 500, "stock": 3}, {"model": "m2", "color": "c1", "price": 9}]
     match(_subscriptions([*texts, *(f"{text} AND ({either})" for text in texts)]), events)
+
+
+def _many_rectangles() -> None:
+    """So many that they are looked for in tiles, beside others."""
+    texts = [f"price BETWEEN {n} AND {n + 900} AND stock BETWEEN {n} AND {n + 900}" for n in range(_MANY)]
+    match(_subscriptions([*texts, "model = 'm'"]), [{"price": 1000, "stock": 1000, "model": "m"}])
 
 
 def _best_of_many() -> None:

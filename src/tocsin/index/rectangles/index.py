@@ -15,7 +15,7 @@ from tocsin.index.protocols import Best
 from tocsin.index.rectangles.kernels.layouts import ABSENT, Coming, Seen
 from tocsin.index.rectangles.kernels.matching import match_rectangles
 from tocsin.index.rectangles.kernels.verifying import Room, keep_verified
-from tocsin.index.rectangles.rectangles import Held
+from tocsin.index.rectangles.rectangles import Held, attributes_of
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.codes import LANES
 from tocsin.kernels.compacting import AT_ONCE
@@ -72,15 +72,8 @@ class OverRectangles(OverExpressions):
         return int(np.searchsorted(groups.starts, places[0], side="right")) - 1 if len(places) else None
 
     def _name(self, axis: int) -> str:
-        fields, places = self._held.axes.fields, self._held.axes.places
-        if axis < len(fields.kinds):
-            attribute = int(np.searchsorted(fields.starts, axis, side="right")) - 1
-        else:
-            found = np.flatnonzero(places == (axis - len(fields.kinds)) // 2)
-            if not len(found):
-                return ""
-            attribute = int(found[0])
-        return name_text(attribute_of(self.attributes[attribute]))
+        attribute = int(attributes_of(self._held.axes)[axis])
+        return "" if attribute < 0 else name_text(attribute_of(self.attributes[attribute]))
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         bound = (self._binder.bind_to_walk if self._verifies else self._binder.bind)(batch)

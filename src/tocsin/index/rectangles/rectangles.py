@@ -7,6 +7,7 @@ the map. What else it asks for is verified. So a structure of rectangles takes a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,38 @@ from tocsin.columns.expressions.subsets import subset
 from tocsin.columns.numbers import keys_of
 from tocsin.errors import UnsuitableIndex
 from tocsin.index.fields.fields import fields_and_keys
-from tocsin.index.rectangles.kernels.choosing import NEVER, NO_RECTANGLE, Sides, choose_rectangles
+from tocsin.index.rectangles.kernels.choosing import NEVER, NO_RECTANGLE, Rectangles, Sides, choose_rectangles
 from tocsin.index.rectangles.kernels.layouts import Axes, Groups
 from tocsin.kernels import codes
 from tocsin.kernels.distinct import sorted_groups
+
+
+class Coded(NamedTuple):
+    """Expressions, the axes that they name, and the rectangle of each that has one. X axes."""
+
+    expressions: CompiledExpressions
+    axes: Axes
+    sizes: NDArray[np.int64]  # (X,) how many codes an axis has
+    chosen: Rectangles
+
+    @classmethod
+    def of(cls, compiled: CompiledExpressions) -> Coded:
+        """Cost: O(P log P)."""
+        compiled = subset(narrowed(compiled), np.arange(len(compiled), dtype=np.int32))  # without leaves of no use
+        fields, keys = fields_and_keys(_only_ranges(compiled), np.ones(len(compiled.attributes)))
+        places, edge_starts, edges, boxes, own_axes = _places(compiled, len(fields.kinds))
+        lengths = np.concatenate([np.diff(fields.operand_starts), np.diff(edge_starts), [0]])
+        sizes = 2 * lengths.astype(np.int64) + 1
+        chosen = choose_rectangles(compiled.arrays, keys, Sides(sizes, boxes, own_axes))
+        return cls(compiled, Axes(fields, places, edge_starts, edges), sizes, chosen)
+
+
+def attributes_of(axes: Axes) -> NDArray[np.int64]:
+    """(X,) the attribute that an axis belongs to, by number; -1 of the one that every event has."""
+    of_fields = np.repeat(np.arange(len(axes.fields.starts) - 1), np.diff(axes.fields.starts))
+    with_places = np.flatnonzero(axes.places >= 0)
+    of_places = with_places[np.argsort(axes.places[with_places])].repeat(2)
+    return np.concatenate([of_fields, of_places, [-1]]).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +66,7 @@ class Held:
     @classmethod
     def of(cls, compiled: CompiledExpressions) -> Held:
         """The rectangles of expressions; raises `UnsuitableIndex` for one that has none. Cost: O(P log P)."""
-        compiled = subset(narrowed(compiled), np.arange(len(compiled), dtype=np.int32))  # without leaves of no use
-        fields, keys = fields_and_keys(_only_ranges(compiled), np.ones(len(compiled.attributes)))
-        places, edge_starts, edges, boxes, own_axes = _places(compiled, len(fields.kinds))
-        lengths = np.concatenate([np.diff(fields.operand_starts), np.diff(edge_starts), [0]])
-        sizes = 2 * lengths.astype(np.int64) + 1
-        chosen = choose_rectangles(compiled.arrays, keys, Sides(sizes, boxes, own_axes))
+        compiled, axes, sizes, chosen = Coded.of(compiled)
         unsuitable = np.flatnonzero(chosen.axes[:, 0] == NO_RECTANGLE)
         if len(unsuitable):
             raise UnsuitableIndex(
@@ -50,7 +74,6 @@ class Held:
                 int(unsuitable[0]),
             )
         groups = _grouped(chosen.axes, chosen.rectangles, len(sizes))
-        axes = Axes(fields, places, edge_starts, edges)
         return cls(compiled, axes, groups, frozen(sizes, np.int64), frozen(chosen.asks_more, np.bool_))
 
     def nbytes(self) -> int:

@@ -30,7 +30,7 @@ from tocsin.index.boolean.access.kernels.layouts import (
 )
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.boolean.access.pricing import price
-from tocsin.index.boolean.access.schemas import FILTER, VERIFY
+from tocsin.index.boolean.access.schemas import FILTER, TAKE, VERIFY
 from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.fields.kernels.key_tables import named_attributes
 from tocsin.index.fields.kernels.keys import Keys, Shares, guessed_shares, key_costs, literal_costs
@@ -52,8 +52,38 @@ class _Costs(NamedTuple):
     literals: NDArray[np.float64]  # cost of each literal
 
 
+class _Placed(NamedTuple):
+    """Where each expression goes. S expressions."""
+
+    compiled: CompiledExpressions
+    known: _Costs
+    lists: NDArray[np.uint8]  # (S,)
+    cheapest: NDArray[np.int32]  # (S,) a conjunction's access predicate
+    keyed: NDArray[np.int32]  # owner, field, lowest and highest code of the other programs' keys
+    compounds: Compounded
+    prices: NDArray[np.float64]  # (S,) nanoseconds an event
+
+
 def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -> AccessLayout:
     """Place and cluster all expressions. Cost: O(P log P) for P predicates."""
+    placed = _placed(compiled, statistics)
+    compiled, known, lists, compounds = placed.compiled, placed.known, placed.lists, placed.compounds
+    leaves = compiled.arrays
+    singles, conjunctions = _singles(leaves, lists, known), _conjunctions(leaves, lists, placed.cheapest, known)
+    runs, postings, programs = _programs(lists, placed.keyed, len(known.fields.kinds))
+    written = eager_first(subset(compiled, programs.owners))
+    under = _with_programs(compounds, programs, written.arrays)
+    whole = Lists(known.fields, *singles, *conjunctions, runs, postings, programs, *under)
+    return AccessLayout(len(compiled), whole, written)
+
+
+def expected_costs(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.float64]:
+    """(S,) what each expression is expected to cost an event, in nanoseconds. Cost: most of building the index."""
+    return _placed(compiled, statistics).prices
+
+
+def _placed(compiled: CompiledExpressions, statistics: Statistics | None) -> _Placed:
+    """Choose a list and keys for all."""
     compiled = narrowed(compiled)
     leaves = with_shared_operands(compiled.arrays)  # equal patterns have one number, and so one key
     compiled = replace(compiled, arrays=leaves)
@@ -61,15 +91,13 @@ def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -
     lists = placing.place_all(leaves, known.literals)
     keyed = _program_keys(leaves, lists, known)
     cheapest = _cheapest_literals(leaves, lists, known)
-    compounds = _compounds(leaves, lists, cheapest, keyed, known)
+    prices = _prices(leaves, lists, cheapest, keyed, known)
+    owners = np.flatnonzero((lists == placing.CONJUNCTION) | (lists == placing.PROGRAM)).astype(np.int32)
+    compounds = compounded(Known(leaves, known.keys, known.fields, known.shares), owners, prices[owners])
     lists[compounds.owners] = placing.COMPOUND
+    prices[compounds.owners] = compounds.prices
     keyed = keyed[lists[keyed[:, 0]] != placing.COMPOUND]
-    singles, conjunctions = _singles(leaves, lists, known), _conjunctions(leaves, lists, cheapest, known)
-    runs, postings, programs = _programs(lists, keyed, len(known.fields.kinds))
-    written = eager_first(subset(compiled, programs.owners))
-    under = _with_programs(compounds, programs, written.arrays)
-    whole = Lists(known.fields, *singles, *conjunctions, runs, postings, programs, *under)
-    return AccessLayout(len(compiled), whole, written)
+    return _Placed(compiled, known, lists, cheapest, keyed, compounds, prices)
 
 
 def literal_prices(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.float64]:
@@ -149,19 +177,22 @@ def _program_keys(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) 
         room = count
 
 
-def _compounds(
+def _prices(
     leaves: Expressions,
     lists: NDArray[np.uint8],
     cheapest: NDArray[np.int32],
     keyed: NDArray[np.int32],
     known: _Costs,
-) -> Compounded:
-    """Those that cost less under several attributes at once than by what they are placed under."""
-    prices = np.where(lists == placing.CONJUNCTION, FILTER * known.literals[cheapest], 0.0)
+) -> NDArray[np.float64]:
+    """What each expression costs an event by one attribute, or by the keys of its cover."""
+    prices = np.where(lists == placing.UNCOVERED, VERIFY, 0.0)
+    singles = np.flatnonzero(lists == placing.SINGLE)
+    prices[singles] = TAKE * known.literals[leaves.program[leaves.program_starts[singles]]]
+    conjunctions = np.flatnonzero(lists == placing.CONJUNCTION)
+    prices[conjunctions] = FILTER * known.literals[cheapest[conjunctions]]
     owner, field, low, high = keyed.T
     np.add.at(prices, owner, VERIFY * key_costs(field, low, high, known.shares))
-    owners = np.flatnonzero((lists == placing.CONJUNCTION) | (lists == placing.PROGRAM)).astype(np.int32)
-    return compounded(Known(leaves, known.keys, known.fields, known.shares), owners, prices[owners])
+    return prices
 
 
 def _with_programs(compounds: Compounded, programs: Programs, written: Expressions) -> tuple[Compounds, Compounds]:

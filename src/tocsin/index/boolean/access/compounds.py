@@ -57,6 +57,7 @@ class Compounded(NamedTuple):
     """What goes under schemas, and how."""
 
     owners: NDArray[np.int32]  # the expressions that do, ascending
+    prices: NDArray[np.float64]  # what each costs an event there
     sure: Compounds
     likely: Compounds  # of expressions, not yet of programs
 
@@ -66,8 +67,9 @@ def compounded(known: Known, owners: NDArray[np.int32], prices: NDArray[np.float
 
     Cost: linear in the clauses where any schema pays; else a pass over a sample.
     """
+    nothing = Compounded(np.empty(0, np.int32), np.empty(0), no_compounds(), no_compounds())
     if len(owners) < FEWEST:
-        return Compounded(np.empty(0, np.int32), no_compounds(), no_compounds())
+        return nothing
     some = np.arange(len(owners))
     if len(owners) > SAMPLED:
         some = np.sort(np.random.default_rng(_SEED).choice(some, SAMPLED, replace=False))
@@ -78,7 +80,7 @@ def compounded(known: Known, owners: NDArray[np.int32], prices: NDArray[np.float
         weight = len(owners) / len(some)
         schemas = choose_schemas(clauses, shared, known.fields, known.shares.fields, weight)
     if not schemas:
-        return Compounded(np.empty(0, np.int32), no_compounds(), no_compounds())
+        return nothing
     if len(some) < len(owners):
         clauses = clauses_of(known, owners)
     best = _cheapest(clauses, known.fields, schemas)
@@ -89,7 +91,8 @@ def compounded(known: Known, owners: NDArray[np.int32], prices: NDArray[np.float
     moved = totals < prices
     lists = (np.flatnonzero(moved[places] & which) for which in (best.remaining >= 0, best.remaining < 0))
     boxes = known.leaves.boxes
-    return Compounded(owners[moved], *(_lists(known.fields, boxes, clauses, schemas, best, of) for of in lists))
+    under = (_lists(known.fields, boxes, clauses, schemas, best, of) for of in lists)
+    return Compounded(owners[moved], totals[moved], *under)
 
 
 def clauses_of(known: Known, owners: NDArray[np.int32]) -> Clauses:

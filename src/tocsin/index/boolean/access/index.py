@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.binding import Binder
@@ -146,6 +147,14 @@ class Access:
             "verified on every event": len(lists.programs.uncovered),
         }
         return found | {"never satisfied": len(self) - sum(found.values())}
+
+    def held(self) -> NDArray[np.bool_]:
+        """(S,) which subscriptions lie in any list."""
+        lists = self._layout.lists
+        held = np.zeros(len(self), bool)
+        for table in (lists.singles, lists.conjunctions, lists.programs, lists.sure.postings):
+            held[table.owners] = True
+        return held
 
     def best_first(self) -> str:
         return told_best(self._layout.lists, self._cursors_from)

@@ -63,6 +63,9 @@ def _choose(leaves: Expressions, keys: Keys, sides: Sides, number: int, out: Rec
         leaf = program[place] >> 1
         positive = program[place] & 1 == 0
         place += 1
+        if positive and leaves.leaf_kinds[leaf] == codes.FALSE_LEAF:
+            out.axes[number, 0] = NEVER
+            return
         if positive and leaves.leaf_kinds[leaf] == codes.RANGE:
             share = _share_of_range(keys, sides, leaf)
             if share <= 0.0:
