@@ -35,7 +35,7 @@ REFUSED = {
             ("a = 1 OR b = 2", "no range of an attribute and no box"),
             ("a <> 1 AND s LIKE 'a%'", "no range of an attribute and no box"),
             ("NOT S_INTERSECTS(p, BBOX(0, 0, 1, 1))", "no range of an attribute and no box"),
-            ("S_INTERSECTS(p, q)", "no range of an attribute and no box"),
+            ("A_OVERLAPS(p, q)", "no range of an attribute and no box"),
             ("TRUE", "no range of an attribute and no box"),
         ),
     ),

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tocsin
+from tests.encoding import encoded
 from tocsin.columns.events.batch import EventBatch, Wanted
-from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Found, Matcher
@@ -32,7 +32,7 @@ def _compiled(texts: tuple[str, ...]) -> CompiledExpressions:
 
 
 def batch(of: CompiledExpressions | Matcher, events: Sequence[Event]) -> EventBatch:
-    return encode_objects(enumerate(events), Wanted(of.attributes))
+    return encoded(events, Wanted(of.attributes))
 
 
 def pairs(found: Found) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ MOST = 170
 OF_TWO_TYPES = {"sort_numbers", "first_at_least"}
 """What sorts or searches int32 in one place and int64 in another."""
 
-RARE = {"box_part", "box_pair_part", "pattern_part", "array_set_part", "array_pair_part", "compare_part", "truth_part"}
+RARE = {"box_part", "pattern_part", "array_set_part", "array_pair_part", "compare_part", "truth_part"}
 
 SCRIPT = """
 import json

@@ -74,7 +74,6 @@ REFUSED = [
 ]
 
 NOT_YET = [
-    ({"op": "s_within", "args": [P, P]}, "S_WITHIN of two attributes is not supported yet"),
     ({"op": "a_contains", "args": [P, [["x"]]]}, "at args[1][0]: an array inside an array is not supported"),
 ]
 

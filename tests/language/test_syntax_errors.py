@@ -87,7 +87,6 @@ REFUSED = [
 ]
 
 NOT_YET = [
-    ("a = 1 OR s_touches(a, b)", 10, "S_TOUCHES of two attributes is not supported yet"),
     ("S_INTERSECTS(a, POLYGON M ((0 0 1, 1 1 1, 1 0 1, 0 0 1)))", 17, "POLYGON M is not supported yet"),
     ("S_INTERSECTS(a, POINT ZM (1 2 3 4))", 17, "POINT ZM is not supported yet"),
     ("S_INTERSECTS(a, POINT(1 2 3 4))", 17, "POINT with four coordinates is not supported yet"),

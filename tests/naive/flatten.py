@@ -15,13 +15,17 @@ Every list that lies in objects alone is kept beside them, element by element, e
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
+import numpy as np
+import shapely
+
 from tocsin.errors import RecordError
-from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Scalar, Untyped, Value
+from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Scalar, Shape, Untyped, Value
 
 _LISTS = (list, tuple, set, frozenset)
 _SHAPES = ("Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon")
@@ -131,7 +135,7 @@ def _attribute(name: str, leaves: list[_Leaf]) -> tuple[Value, str]:
 
 
 def _value(value: object) -> tuple[Value, str]:
-    if isinstance(value, Point | Box | Range):
+    if isinstance(value, Point | Box | Shape | Range):
         return value, ""
     if isinstance(value, Mapping):
         return _geometry(value)
@@ -142,13 +146,26 @@ def _value(value: object) -> tuple[Value, str]:
 
 def _geometry(value: Mapping[str, object]) -> tuple[Value, str]:
     place = value.get("coordinates")
-    if value["type"] != "Point" or not isinstance(place, list | tuple):
-        return UNTYPED, f"a GeoJSON {value['type']} is not supported yet"
+    if value["type"] != "Point":
+        return _beyond_points(value)
+    if not isinstance(place, list | tuple):
+        return UNTYPED, "a GeoJSON Point has no coordinates"
     numbers = [_scalar(number)[0] for number in place]
     if len(numbers) not in (2, 3) or not all(type(n) is float and math.isfinite(n) for n in numbers):
         return UNTYPED, f"a GeoJSON Point needs two or three finite numbers, not {place!r}"
     x, y = numbers[:2]
     return Point(x, y), ""  # type: ignore[arg-type]
+
+
+def _beyond_points(value: object) -> tuple[Value, str]:
+    """What shapely reads of GeoJSON, as well-known text of the plane, if there is anything valid and finite in it."""
+    try:
+        read = shapely.force_2d(shapely.from_geojson(json.dumps(value)))
+    except (shapely.errors.ShapelyError, ValueError, TypeError) as error:
+        return UNTYPED, f"no geometry: {error}"
+    if read is None or read.is_empty or not read.is_valid or not np.isfinite(shapely.get_coordinates(read)).all():
+        return UNTYPED, "no geometry: it is empty, crosses itself or is infinite"
+    return Shape(shapely.to_wkt(read, rounding_precision=-1)), ""
 
 
 def _list(items: Iterable[object]) -> tuple[Value, str]:

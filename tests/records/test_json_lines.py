@@ -77,7 +77,7 @@ BAD_VALUES = {
     "[1, 1e400]": "infinity",
     '"\\ud800"': "lone surrogate",
     "[[1]]": "list within a list",
-    '{"type": "Polygon", "coordinates": []}': "Polygon is not supported",
+    '{"type": "Polygon", "coordinates": []}': "the geometry is empty",
 }
 
 

@@ -66,7 +66,7 @@ _ODD_LISTS: Final = (
 )
 _ODD_PLACES: Final = (
     {"type": "Point", "coordinates": [0, 1, 2]},
-    {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]},
+    {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [0, 0]]]},
     {"type": "GeometryCollection", "geometries": []},
 )
 _json_any = chosen(

@@ -1,7 +1,8 @@
 """How does a batch meet compiled expressions? Its attributes and strings are mapped onto theirs, once a batch.
 
 Only what the expressions look at is computed: transformed strings where CASEI or ACCENTI is used, their bytes where
-LIKE is, an order among the batch's strings where two attributes are compared, the patterns that fit where any are.
+LIKE is, an order among the batch's strings where two attributes are compared, the patterns that fit where any are, the
+boxes that shapes meet.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.arrays import Texts, empty_runs, frozen
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.operands import transformed
 from tocsin.columns.expressions.patterns import PatternFinder
+from tocsin.columns.meeting import BoxFinder
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Bound
 from tocsin.kernels.programs.loading import load, parts_of
@@ -44,6 +46,7 @@ class Binder:
         )
         self._count = len(compiled.attributes) if count is None else count
         self._parts = parts_of(compiled.arrays.leaf_kinds)
+        self._boxes = BoxFinder(compiled.arrays.boxes)
         self._needs_orders = bool(self._parts >> codes.COMPARE & 1)
         self._places = places
         self._finder = PatternFinder(compiled) if finder is None else finder
@@ -61,9 +64,11 @@ class Binder:
     def bind(self, batch: EventBatch) -> Bound:
         """Map a batch's attributes and strings. Cost: linear in its distinct strings, logarithmic in the operands."""
         numbers = self._numbers(batch.attributes)
-        if not batch.strings:
-            return self._without_strings._replace(attributes=numbers)
-        return self._bind(batch.strings, numbers)
+        bound = self._bind(batch.strings, numbers) if batch.strings else self._without_strings
+        if batch.shapes:
+            starts, meets = self._boxes.find(batch.shapes)
+            bound = bound._replace(meet_starts=starts, meets=meets)
+        return bound._replace(attributes=numbers)
 
     def bind_to_walk(self, batch: EventBatch) -> Bound:
         """The same, for kernels that walk programs: the code for all kinds of leaves is loaded."""
@@ -85,6 +90,8 @@ class Binder:
             fit_starts=fits.starts,
             fits=fits.patterns,
             listed=self._listed,
+            meet_starts=_NO_SHAPES,
+            meets=_NO_MEETS,
         )
 
     def _numbers(self, names: list[str]) -> NDArray[np.int32]:
@@ -105,6 +112,9 @@ class Binder:
         whole = frozen(np.concatenate([before[:first], numbers]), np.int32)
         self._seen = names, whole
         return whole
+
+
+_NO_SHAPES, _NO_MEETS = empty_runs(0), frozen(np.empty(0), np.int32)
 
 
 def _orders(texts: list[list[str]]) -> NDArray[np.int32]:

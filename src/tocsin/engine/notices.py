@@ -205,7 +205,7 @@ def _types_seen(name: str, seen: Seen) -> int:
     return seen.types.get(name, 0)
 
 
-_PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.LIST
+_PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE | 1 << codes.LIST
 
 
 def _missing(

@@ -19,9 +19,12 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.events.batch import Dictionary, EventBatch
 from tocsin.columns.events.scalars import encode_scalars
+from tocsin.errors import UnsupportedError
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
+from tocsin.model.shapes import geometry_of, place_of, shape_of
 from tocsin.model.subscription import Reject
+from tocsin.model.values import Point, Shape
 from tocsin.records.csv_values import convert_column
 
 _TYPES: Final = {
@@ -39,6 +42,7 @@ WORDS: Final = {
     codes.LIST: "a list",
     codes.GEOMETRY: "a geometry",
     codes.UNTYPED: "of no type",
+    codes.SHAPE: "a geometry",
 }
 """Types of values, for people."""
 
@@ -50,12 +54,15 @@ class _Entries(NamedTuple):
     payloads: NDArray[np.int64]  # (N,)
     is_kept: NDArray[np.bool_]  # (N,) false where a text stands for absence
     boxes: list[NDArray[np.float64]]  # (., 4) those that texts say, behind the batch's
+    shapes: list[Any]  # the same of shapes
 
 
 def with_schema(batch: EventBatch, schema: Mapping[str, str]) -> EventBatch:
     """A batch whose attributes have the types of a schema, as far as it names them. Cost: of the values it names."""
     arrays = batch.arrays
-    entries = _Entries(arrays.types.copy(), arrays.payloads.copy(), np.ones(len(arrays.types), bool), [arrays.boxes])
+    entries = _Entries(
+        arrays.types.copy(), arrays.payloads.copy(), np.ones(len(arrays.types), bool), [arrays.boxes], [*batch.shapes]
+    )
     owners = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))
     rejects = list(batch.rejects)
     for number, name in enumerate(batch.attributes):
@@ -72,7 +79,10 @@ def with_schema(batch: EventBatch, schema: Mapping[str, str]) -> EventBatch:
             Reject(int(batch.rows[owners[place]]), None, name, reason) for place, reason in sorted(problems.items())
         ]
     return replace(
-        batch, arrays=_changed(arrays, owners, entries), rejects=sorted(rejects, key=lambda reject: reject.row)
+        batch,
+        arrays=_changed(arrays, owners, entries),
+        rejects=sorted(rejects, key=lambda reject: reject.row),
+        shapes=entries.shapes,
     )
 
 
@@ -83,6 +93,7 @@ def _is_of(arrays: Events, kind: str) -> NDArray[np.bool_]:
         (types == _TYPES[kind]) | (types == codes.RANGED + _TYPES[kind]) | (types == codes.UNTYPED)
     )
     if kind == "geometry":
+        found |= types == codes.SHAPE
         lists = np.flatnonzero(types == codes.LIST)
         found[lists] = arrays.list_boxes[arrays.payloads[lists]] >= 0
     return found
@@ -111,26 +122,41 @@ def _convert_places(
     texts: list[str], which: NDArray[np.int64], places: NDArray[np.int64], entries: _Entries
 ) -> dict[int, str]:
     """The same for places, as well-known text."""
-    points = [_point(text) for text in texts]
     first = sum(map(len, entries.boxes))
-    is_point = np.array([point is not None for point in points])
-    entries.boxes.append(np.array([point or (0.0, 0.0, 0.0, 0.0) for point in points], np.float64).reshape(-1, 4))
-    entries.types[places] = np.where(is_point, codes.GEOMETRY, codes.UNTYPED)[which]
-    entries.payloads[places] = np.where(is_point, first + np.arange(len(points)), 0)[which]
-    reason = "is no place that is known here: POINT(2.35 48.85), a GeoJSON point, or two or four numbers in a list"
+    types, payloads = np.full(len(texts), codes.UNTYPED, np.uint8), np.zeros(len(texts), np.int64)
+    boxes: list[tuple[float, float, float, float]] = []
+    wrong: dict[int, str] = {}
+    for number, text in enumerate(texts):
+        try:
+            place = _place(text)
+        except (ValueError, UnsupportedError) as error:
+            wrong[number] = str(error)
+        else:
+            if isinstance(place, Point):
+                types[number], payloads[number] = codes.GEOMETRY, first + len(boxes)
+                boxes.append(place.bounds())
+            else:
+                types[number], payloads[number] = codes.SHAPE, len(entries.shapes)
+                entries.shapes.append(geometry_of(place))
+    entries.boxes.append(np.array(boxes, np.float64).reshape(-1, 4))
+    entries.types[places], entries.payloads[places] = types[which], payloads[which]
+    forms = "well-known text such as POINT(2.35 48.85), GeoJSON, or two or four numbers in a list"
     return {
-        int(place): f"{texts[number]!r:.60} {reason}"
-        for place, number in zip(places, which.tolist(), strict=True)
-        if points[number] is None
+        int(place): f"{texts[number]!r:.60} is no place that is known here: {wrong[number]}; give {forms}"
+        for place, number in zip(places.tolist(), which.tolist(), strict=True)
+        if number in wrong
     }
 
 
-def _point(text: str) -> tuple[float, float, float, float] | None:
+def _place(text: str) -> Point | Shape:
+    """What well-known text says; of a plain point without any library."""
     match = _POINT.fullmatch(text)
     if match is None:
-        return None
+        return place_of(shape_of(text))
     x, y = map(float, match.groups())
-    return (x, y, x, y) if math.isfinite(x) and math.isfinite(y) else None
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise ValueError("a coordinate is no finite number")
+    return Point(x, y)
 
 
 _NUMBER: Final = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"

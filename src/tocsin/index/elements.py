@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, ListElements, Wanted
 from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.conditions import blocks_of, with_truths
 from tocsin.index.places import with_places
 from tocsin.index.protocols import Matcher
@@ -66,6 +67,7 @@ class _Block:
     matcher: Matcher
     conditions: NDArray[np.int64]  # (S,)
     is_negated: NDArray[np.bool_]  # (S,)
+    extents: ExtentMatching
 
     @classmethod
     def of(cls, names: Sequence[str], first: int) -> _Block:
@@ -80,11 +82,11 @@ class _Block:
         numbers = np.array(conditions, np.int64)
         is_negated = np.diff(numbers, prepend=-1) == 0
         matcher = matcher_builder("access", {}).build(compile_expressions(expressions))
-        return cls(first, first + len(names), matcher, numbers, is_negated)
+        return cls(first, first + len(names), matcher, numbers, is_negated, ExtentMatching())
 
     def answer(self, lists: ListElements, elements: EventBatch, events: int) -> _Truths:
         """What is TRUE or FALSE of each event with a list."""
-        found = self.matcher.match(elements)
+        found = self.extents.match(self.matcher, elements)
         owners = lists.owners[elements.rows[found.events]]
         of_lists = owners >= 0  # some events turned out to be bad
         owners, expressions = owners[of_lists], found.subscriptions[of_lists]

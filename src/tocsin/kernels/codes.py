@@ -13,6 +13,7 @@ INSTANT: Final = 3  # payload: microseconds since 1970
 LIST: Final = 4  # payload: number of the list in the batch
 GEOMETRY: Final = 5  # payload: number of the box in the batch
 UNTYPED: Final = 6  # present, of no type
+SHAPE: Final = 7  # a geometry that is no point and no box; payload: number of the shape in the batch
 RANGED: Final = 16  # + NUMBER or INSTANT: a range of such; payload: number of the range in the batch
 
 # Kinds of a leaf: what a compiled predicate does. Those up to INTERSECTS are *eager*: cheap, on one attribute, and
@@ -26,13 +27,12 @@ LIKE: Final = 4  # attribute; other: pattern; transform
 REGEX: Final = 5  # attribute; other: regular expression (its transform is applied when the batch is bound)
 ARRAY_SET: Final = 6  # attribute; other: set; operation: one of the array operations
 ARRAY_PAIR: Final = 7  # attribute, other: attributes; operation
-INTERSECTS_PAIR: Final = 8  # attribute, other: attributes
-COMPARE: Final = 9  # attribute, other: terms; operation: one of the comparisons
-TERM_IS_NULL: Final = 10  # attribute: a term
-TRUTH: Final = 11  # attribute: a truth program
-TRUE_LEAF: Final = 12
-FALSE_LEAF: Final = 13
-UNKNOWN_LEAF: Final = 14
+COMPARE: Final = 8  # attribute, other: terms; operation: one of the comparisons
+TERM_IS_NULL: Final = 9  # attribute: a term
+TRUTH: Final = 10  # attribute: a truth program
+TRUE_LEAF: Final = 11
+FALSE_LEAF: Final = 12
+UNKNOWN_LEAF: Final = 13
 
 # Array operations, seen from the first argument.
 EQUALS: Final = 0

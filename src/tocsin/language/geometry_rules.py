@@ -9,8 +9,8 @@ from tocsin.errors import InvalidInput, UnsupportedError
 from tocsin.language.distances import is_on_globe
 from tocsin.language.functions import not_supported
 from tocsin.language.misplaced import Misplaced, describe
-from tocsin.language.spatial import shape_of, shape_of_geojson, shapely
 from tocsin.model.expression import Attribute, ComparisonOperator, Constant, Expression, Span
+from tocsin.model.shapes import shape_of, shape_of_geojson, shapely
 from tocsin.model.values import Box, Point, Shape
 
 AS_IN: Final = "as in DISTANCE_M(location, POINT(13.4 52.5)) <= 500"
@@ -56,10 +56,8 @@ def _shape(read: Callable[[], Shape], span: Span | None) -> Constant:
         raise Misplaced(f"this is no geometry: {error}") from None
 
 
-def require_relation(name: str, arguments: Sequence[Expression]) -> None:
-    """What is more than whether boxes meet takes a library, and a geometry that is known beforehand."""
-    if all(isinstance(one, Attribute) for one in arguments):
-        raise Misplaced(not_supported(f"{name} of two attributes"), unsupported=True)
+def require_relation() -> None:
+    """What is more than whether boxes meet takes a library."""
     try:
         shapely()
     except UnsupportedError as error:

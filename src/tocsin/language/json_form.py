@@ -16,7 +16,6 @@ from tocsin.language.canonical import instant_text
 from tocsin.language.fold import fold, too_deep
 from tocsin.language.functions import SHAPES, unknown_function
 from tocsin.language.misplaced import Misplaced
-from tocsin.language.spatial import geojson_of
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.expression import (
     ARITHMETIC,
@@ -47,6 +46,7 @@ from tocsin.model.expression import (
     Not,
     Or,
 )
+from tocsin.model.shapes import geojson_of
 from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Shape
 
 Json: TypeAlias = Any

@@ -179,7 +179,7 @@ def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None
         for argument in arguments:
             require_geometry(name, argument)
         if name not in ("S_INTERSECTS", "S_DISJOINT"):
-            require_relation(name, arguments)
+            require_relation()
     elif name in TEMPORAL_FUNCTIONS:
         _require_count(name, arguments, 2, "attributes, dates, timestamps or INTERVAL(start, end)")
         for argument in arguments:

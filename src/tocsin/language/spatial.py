@@ -6,13 +6,10 @@ has shrunk to. Source: OGC 21-065r2, the predicates of the simple features; shap
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
-from types import ModuleType
 from typing import Any, Final, TypeAlias
 
-from tocsin.errors import UnsupportedError
 from tocsin.model.expression import Call, Expression, Not
+from tocsin.model.shapes import geometry_of, shapely
 from tocsin.model.values import Box, Point, Shape, Value, box_of
 
 Bounds: TypeAlias = tuple[float, float, float, float]
@@ -31,59 +28,6 @@ PLACE: Final = "place"
 """What stands for the attribute in the text of a predicate, which is the same whichever it is."""
 MIRRORED_SPATIAL: Final = {"S_CONTAINS": "S_WITHIN", "S_WITHIN": "S_CONTAINS"}
 """The others mean the same with their arguments the other way round."""
-
-
-def shapely() -> ModuleType:
-    """The library that knows geometries, imported when the first one comes."""
-    try:
-        import shapely
-    except ImportError:
-        reason = "polygons, lines and collections need shapely: pip install 'tocsin[geo]'"
-        raise UnsupportedError(reason) from None
-    library: ModuleType = shapely
-    return library
-
-
-def shape_of(text: str) -> Shape:
-    """The geometry that well-known text says; raises `ValueError` with what is wrong with it."""
-    library = shapely()
-    try:
-        geometry = library.from_wkt(text)
-    except (library.errors.ShapelyError, ValueError, TypeError) as error:
-        raise ValueError(str(error)) from None
-    return _shape(library, geometry)
-
-
-def shape_of_geojson(document: Any) -> Shape:
-    """The geometry that a GeoJSON object says; raises `ValueError`."""
-    library = shapely()
-    try:
-        geometry = library.from_geojson(json.dumps(document))
-    except (library.errors.ShapelyError, ValueError, TypeError) as error:
-        raise ValueError(str(error)) from None
-    return _shape(library, geometry)
-
-
-def _shape(library: ModuleType, geometry: Any) -> Shape:
-    if geometry is None or geometry.is_empty:
-        raise ValueError("the geometry is empty")
-    if not library.is_valid(geometry):
-        raise ValueError(str(library.is_valid_reason(geometry)))
-    flat = library.force_2d(geometry)
-    if not all(abs(edge) < float("inf") for edge in flat.bounds):
-        raise ValueError("a coordinate is no finite number")
-    return Shape(library.to_wkt(flat, rounding_precision=-1))
-
-
-def geojson_of(shape: Shape) -> Any:
-    """A geometry as a GeoJSON object."""
-    return json.loads(shapely().to_geojson(geometry_of(shape)))
-
-
-@lru_cache(maxsize=4096)
-def geometry_of(shape: Shape) -> Any:
-    """shapely's geometry."""
-    return shapely().from_wkt(shape.wkt)
 
 
 def of_bounds(bounds: Bounds) -> Any:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
-from tocsin.errors import RecordError
+from tocsin.errors import RecordError, UnsupportedError
+from tocsin.model.shapes import place_of, shape_of_geojson, shape_of_geometry, shape_of_wkb
 from tocsin.model.subscription import shown
 from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Scalar, Shape, Value
 
@@ -118,10 +119,14 @@ def _value(raw: Any, name: str, problems: list[Problem]) -> Value | None:
             return _list(raw, name, problems)
         if type(raw).__name__ == "ndarray" and getattr(raw, "ndim", 0) == 1:
             return _list(list(raw), name, problems)
-        if isinstance(raw, Point | Box | Range):
+        if isinstance(raw, Point | Box | Shape | Range):
             return raw
         if isinstance(raw, Mapping):
             return _geometry(raw)
+        if isinstance(raw, bytes):
+            return _shape(lambda: shape_of_wkb(raw))
+        if type(raw).__module__.partition(".")[0] == "shapely":
+            return _shape(lambda: shape_of_geometry(raw))
         return _scalar(raw, name, problems)
     except _Unrepresentable as reason:
         problems.append(Problem(name, str(reason)))
@@ -216,14 +221,24 @@ def is_geometry(raw: Mapping[str, Any]) -> bool:
     return type(kind) is str and kind in _GEOMETRIES and ("coordinates" in raw or "geometries" in raw)
 
 
-def _geometry(raw: Mapping[str, Any]) -> Point:
+def _geometry(raw: Mapping[str, Any]) -> Point | Shape:
     kind = raw["type"]
     if kind != "Point":
-        raise _Unrepresentable(f"GeoJSON {kind} is not supported yet; Point is")
+        return _shape(lambda: shape_of_geojson(dict(raw)))
     match raw.get("coordinates"):
         case [x, y, *height] if len(height) < 2 and all(map(_is_finite_number, (x, y, *height))):
             return Point(float(x), float(y))
     raise _Unrepresentable("a GeoJSON Point needs two or three finite numbers as coordinates")
+
+
+def _shape(read: Callable[[], Shape]) -> Point | Shape:
+    """What a geometry is as a value: of a valid one of the plane, with its third coordinate ignored."""
+    try:
+        return place_of(read())
+    except UnsupportedError as error:
+        raise _Unrepresentable(error.reason) from None
+    except (ValueError, RecursionError) as error:
+        raise _Unrepresentable(f"this is no geometry: {error}") from None
 
 
 def _is_finite_number(raw: object) -> bool:

@@ -19,7 +19,7 @@ from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.events.batch import EventBatch
 from tocsin.index import Best, Found, Matcher, Part, Plan, Question, Structure, build_structure
 from tocsin.index.alive import Alive, living
-from tocsin.index.boolean.chains.ranges import RangeMatching
+from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.once import OnceEach
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment.ids import Ids, as_arrow, find_id, find_ids, id_of
@@ -45,7 +45,7 @@ class Segment:
     weights: Texts | None = None  # JSON texts of objects, empty for none
     alive: NDArray[np.uint64] | None = None  # a bit each, low bits first, 0 for one that is gone; None: all are alive
     _structures: OnceEach[Structure] = field(default_factory=OnceEach, compare=False, repr=False)
-    _ranges: RangeMatching = field(default_factory=RangeMatching, compare=False, repr=False)
+    _ranges: ExtentMatching = field(default_factory=ExtentMatching, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
+from tests.encoding import encoded
 from tocsin.columns.events.batch import Wanted
-from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.instances import compile_instances
 from tocsin.columns.expressions.recipes import RecipeBook
@@ -26,7 +26,7 @@ def read(texts: list[str]) -> list[Expression | Instance]:
 
 
 def answers(compiled: CompiledExpressions, events: list[dict]) -> list[tuple[int, int]]:
-    found = Scan.build(compiled).match(encode_objects(enumerate(events), Wanted(None)))
+    found = Scan.build(compiled).match(encoded(events, Wanted(compiled.attributes)))
     return list(zip(found.events.tolist(), found.subscriptions.tolist(), strict=True))
 
 

@@ -13,8 +13,8 @@ from hypothesis.strategies import DrawFn
 
 import tocsin
 from tests import strategies as own
+from tests.encoding import encoded
 from tocsin.columns.events.batch import Wanted
-from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.stored import restored, stored
@@ -33,7 +33,7 @@ Events = Sequence[Any]
 
 
 def answer(matcher: Matcher, events: Events) -> list[tuple[int, int]]:
-    batch = encode_objects(enumerate(events), Wanted(matcher.attributes))
+    batch = encoded(events, Wanted(matcher.attributes))
     found = matcher.match(batch)
     return list(zip(batch.rows[found.events].tolist(), found.subscriptions.tolist(), strict=True))
 

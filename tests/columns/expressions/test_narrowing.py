@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
+from tests.encoding import encoded
 from tests.naive import match as naive
 from tocsin.columns.events.batch import Wanted
-from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.narrowing import narrowed
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.index.boolean.chains.ranges import RangeMatching
+from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.boolean.scan import Scan
 from tocsin.kernels import codes
 from tocsin.model.expression import And, Comparison, Expression, Not
@@ -71,9 +71,9 @@ events = st.lists(st.one_of(own.python_events(), own.interval_events()), min_siz
 def test_they_answer_like_the_oracle(expressions: list[Expression], events: list) -> None:
     """Of values, of absence, of other types, and of ranges, contained ones too."""
     matcher = Scan.build(narrowed(compile_expressions(expressions)))
-    batch = encode_objects(enumerate(events), Wanted(matcher.attributes))
+    batch = encoded(events, Wanted(matcher.attributes))
 
-    found = RangeMatching().match(matcher, batch)
+    found = ExtentMatching().match(matcher, batch)
 
     pairs = list(zip(batch.rows[found.events].tolist(), found.subscriptions.tolist(), strict=True))
     assert pairs == naive.match(list(enumerate(expressions)), events)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tocsin
+from tests.encoding import encoded
 from tocsin.columns.events.batch import EventBatch, Wanted
-from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Found
@@ -22,7 +22,7 @@ def compiled(*texts: str) -> CompiledExpressions:
 
 
 def batch(of: CompiledExpressions, events: list[dict[str, Any]]) -> EventBatch:
-    return encode_objects(enumerate(events), Wanted(of.attributes))
+    return encoded(events, Wanted(of.attributes))
 
 
 def pairs(found: Found) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ number of compiled expressions: `bind` maps both onto each of them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
@@ -19,6 +19,7 @@ from tocsin.columns.numbers import key_of
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
 from tocsin.model.readings import Reading, attribute_of, reading_of
+from tocsin.model.shapes import geometry_of
 from tocsin.model.subscription import Reject
 from tocsin.model.values import Box, Instant, Point, Range, Scalar, Shape, Untyped, Value, box_of
 
@@ -39,16 +40,18 @@ class EventBatch:
     rejects: list[Reject]
     elements: Mapping[str, ListElements] = field(default_factory=dict)
     """Those of the lists that somebody asks any element of, by attribute, until it is known what they fulfil."""
+    shapes: Sequence[Any] = ()
+    """shapely's geometries, by number."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def with_ranges(self) -> NDArray[np.bool_]:
-        """(E,) which events have a range in any attribute."""
+    def with_extents(self) -> NDArray[np.bool_]:
+        """(E,) which events have a range or a shape in any attribute: more than one value, to what looks values up."""
         arrays = self.arrays
-        if not len(arrays.ranges):
+        if not len(arrays.ranges) and not self.shapes:
             return np.zeros(len(self), bool)
-        before = np.concatenate([[0], np.cumsum(arrays.types >= codes.RANGED)])
+        before = np.concatenate([[0], np.cumsum(arrays.types >= codes.SHAPE)])
         return before[arrays.starts[1:]] > before[arrays.starts[:-1]]
 
     def only(self, chosen: NDArray[np.int64]) -> EventBatch:
@@ -179,7 +182,7 @@ class Dictionary:
 
 @dataclass(slots=True)
 class ValueStore:
-    """Where a batch keeps what does not fit an entry: strings, lists, boxes and ranges."""
+    """Where a batch keeps what does not fit an entry: strings, lists, boxes, ranges and shapes."""
 
     dictionary: Dictionary = field(default_factory=Dictionary)
     list_lengths: array[int] = field(default_factory=lambda: array("q"))
@@ -188,6 +191,7 @@ class ValueStore:
     list_boxes: array[int] = field(default_factory=lambda: array("i"))
     bounds: array[float] = field(default_factory=lambda: array("d"))  # four a box
     ends: array[int] = field(default_factory=lambda: array("q"))  # two a range
+    shapes: list[Any] = field(default_factory=list)  # shapely's
 
     @property
     def boxes(self) -> int:
@@ -202,7 +206,9 @@ class ValueStore:
             return codes.LIST, self.add_list([self.scalar(v) for v in value], box_of(value))
         if isinstance(value, Point | Box):
             return codes.GEOMETRY, self.add_box(value.bounds())
-        if isinstance(value, Untyped | Shape):  # no event has a shape yet
+        if isinstance(value, Shape):
+            return codes.SHAPE, self.add_shape(geometry_of(value))
+        if isinstance(value, Untyped):
             return codes.UNTYPED, 0
         if isinstance(value, Range):
             return self.add_range(value)
@@ -237,6 +243,10 @@ class ValueStore:
     def add_box(self, bounds: Bounds) -> int:
         self.bounds.extend(bounds)
         return self.boxes - 1
+
+    def add_shape(self, geometry: Any) -> int:
+        self.shapes.append(geometry)
+        return len(self.shapes) - 1
 
     def extend(self, name: str, values: NDArray[Any]) -> None:
         """Append to one of the arrays, by its name."""

@@ -193,6 +193,7 @@ class _ObjectEncoder:
             np.array(self.rows, np.int64),
             self.rejects,
             {name: lists.finish(encode_objects) for name, lists in self.lists.items()},
+            self.store.shapes,
         )
 
 

@@ -7,8 +7,8 @@ Arrow types cannot say per column (lists of objects, decimals, nested lists) goe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, ListElements, ValueStore, Wanted, build_events
 from tocsin.columns.events.elements import GatheredLists, list_elements
+from tocsin.columns.events.geometries import EXTENSIONS, encode_geometries, is_binary
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_text
@@ -63,8 +64,17 @@ def _clashing(schema: pa.Schema) -> set[str]:
     return {name for name, count in counts.items() if count > 1}
 
 
+def _is_geojson(kind: pa.StructType) -> bool:
+    """Whether the objects of a column are geometries of GeoJSON."""
+    names = {field.name for field in kind}
+    return "type" in names and not names.isdisjoint(("coordinates", "geometries")) and names <= _OF_GEOJSON
+
+
+_OF_GEOJSON: Final = {"type", "coordinates", "geometries", "bbox", "crs"}
+
+
 def _leaf_names(field: pa.Field, prefix: str) -> Iterator[str]:
-    if not pa.types.is_struct(field.type):
+    if not pa.types.is_struct(field.type) or _is_geojson(field.type):
         yield prefix + field.name
         return
     for inner in field.type:
@@ -90,6 +100,8 @@ class _TableEncoder:
 
     def add(self, name: str, column: pa.Array) -> None:
         """Add a column, or the columns within it."""
+        if isinstance(column, pa.ExtensionArray) and column.type.extension_name in EXTENSIONS:
+            column = column.storage
         if isinstance(column, pa.ExtensionArray):
             self._add_extension(name, column)
             return
@@ -97,20 +109,28 @@ class _TableEncoder:
             self._add_elements(name, column)
             if not self.wanted.holds(name):
                 return
-        if pa.types.is_struct(column.type):
+        if pa.types.is_struct(column.type) and not _is_geojson(column.type):
             for inner, child in zip(column.type, column.flatten(), strict=True):
                 if self.wanted.inside(f"{name}.{inner.name}"):
                     self.add(f"{name}.{inner.name}", child)
         elif pa.types.is_map(column.type) and _has_text_keys(column.type):
             self._add_map(name, column)
-        elif has_scalars(column.type):
-            if name in self.wanted:
-                self._add_column(name, np.arange(self.count), encode_scalars(column, self.store.dictionary))
-        elif has_scalar_lists(column.type):
-            if name in self.wanted:
-                self._add_column(name, np.arange(self.count), encode_lists(column, self.store))
         else:
-            self._add_objects(name, column)
+            self._add_values(name, column)
+
+    def _add_values(self, name: str, column: pa.Array) -> None:
+        """A column of scalars, of lists of such, or of geometries; of any other values, one by one."""
+        encoders: tuple[tuple[Callable[..., bool], Callable[..., ScalarColumn], Any], ...] = (
+            (has_scalars, encode_scalars, self.store.dictionary),
+            (has_scalar_lists, encode_lists, self.store),
+            (is_binary, encode_geometries, self.store),
+        )
+        for takes, encode, keeps in encoders:
+            if takes(column.type):
+                if name in self.wanted:
+                    self._add_column(name, np.arange(self.count), encode(column, keeps))
+                return
+        self._add_objects(name, column)
 
     def _add_elements(self, name: str, column: pa.Array) -> None:
         """The elements of a column of lists: those that are structs are a table, others its one column."""
@@ -238,6 +258,7 @@ class _TableEncoder:
             self.rows[good],
             sorted(self.rejects + list(self.bad_rows.values()), key=lambda reject: reject.row),
             {name: _of_good(lists, good) for name, lists in self.elements.items()},
+            self.store.shapes,
         )
 
     def _find_doubles(self) -> None:

@@ -18,7 +18,7 @@ _OF_TYPE: Final = {
     codes.BOOLEAN: 1 << codes.BOOLEAN,
     codes.INSTANT: 1 << codes.INSTANT | 1 << (codes.RANGED + codes.INSTANT),
     codes.LIST: 1 << codes.LIST,
-    codes.GEOMETRY: 1 << codes.GEOMETRY | 1 << codes.LIST,  # a list of numbers may be read as a box
+    codes.GEOMETRY: 1 << codes.GEOMETRY | 1 << codes.SHAPE | 1 << codes.LIST,  # a list of numbers may be read as a box
 }
 """The types of values that a predicate on a type is about, a bit each; that of a range beside its ends'."""
 
@@ -44,7 +44,7 @@ def asked(compiled: CompiledExpressions) -> Asked:
     leaves = compiled.arrays
     kinds = leaves.leaf_kinds
     on_one = np.flatnonzero(kinds < codes.COMPARE)
-    on_two = np.flatnonzero((kinds == codes.ARRAY_PAIR) | (kinds == codes.INTERSECTS_PAIR))
+    on_two = np.flatnonzero(kinds == codes.ARRAY_PAIR)
     terms = [_of_terms(compiled, np.flatnonzero(kinds == codes.COMPARE), leaves.leaf_others)]
     calculating = np.flatnonzero((kinds == codes.COMPARE) | (kinds == codes.TERM_IS_NULL))
     terms.append(_of_terms(compiled, calculating, leaves.leaf_attributes))

@@ -113,7 +113,6 @@ def _check_leaves(arrays: Expressions, attributes: int, regexes: int, eager: int
         codes.REGEX: regexes,
         codes.ARRAY_SET: sets,
         codes.ARRAY_PAIR: attributes,
-        codes.INTERSECTS_PAIR: attributes,
         codes.COMPARE: terms,
     }
     array = (kinds == codes.ARRAY_SET) | (kinds == codes.ARRAY_PAIR)

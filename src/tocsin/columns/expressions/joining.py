@@ -134,7 +134,7 @@ def _other_numbers(arrays: Expressions, numbers: _Numbers) -> NDArray[np.int32]:
     kinds, others = arrays.leaf_kinds, arrays.leaf_others.astype(np.int64)
     for kind, field in _OTHERS.items():
         others[kinds == kind] += numbers.before[field]
-    pairs = (kinds == codes.ARRAY_PAIR) | (kinds == codes.INTERSECTS_PAIR)
+    pairs = kinds == codes.ARRAY_PAIR
     others[pairs] = numbers.attributes[others[pairs]]
     by_regex = kinds == codes.REGEX
     others[by_regex] = numbers.regexes[others[by_regex]]

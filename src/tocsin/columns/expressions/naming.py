@@ -53,7 +53,7 @@ def place_meant(node: Expression) -> Expression | None:
 
 
 def place_asked(node: Call | Comparison, kind: str) -> str | None:
-    """The name of a spatial function of an attribute and a constant, or of a circle; None where it needs none."""
+    """The name of a spatial function of an attribute, or of a circle; None where it needs none."""
     if isinstance(node, Comparison):
         call = cast(Call, node.left)
         text = to_text(Comparison(node.op, Call(call.name, (Attribute(PLACE), call.arguments[1])), node.right))
@@ -62,11 +62,17 @@ def place_asked(node: Call | Comparison, kind: str) -> str | None:
     name = node.name
     if isinstance(first, Constant):
         first, second, name = second, first, MIRRORED_SPATIAL.get(name, name)
-    if not isinstance(first, Attribute) or not isinstance(second, Constant):
+    if not isinstance(first, Attribute) or not isinstance(second, Attribute | Constant):
         return None
-    if name == "S_INTERSECTS" and is_plain_box(second.value):
+    if name == "S_INTERSECTS" and isinstance(second, Constant) and is_plain_box(second.value):
         return None
     return as_condition(first.name, to_text(Call(name, (Attribute(PLACE), second))), kind)
+
+
+def others_asked(node: Call | Comparison) -> list[str]:
+    """The attributes that a predicate about a place is about beside the first, whose name it has."""
+    arguments = cast(Call, node.left).arguments if isinstance(node, Comparison) else node.arguments
+    return [one.name for one in arguments if isinstance(one, Attribute)][1:]
 
 
 def _names(condition: Expression, *, negated: bool) -> Iterator[str]:
@@ -98,6 +104,7 @@ def _of_predicate(predicate: Expression) -> Iterator[str]:
         elif is_of_place(node) or place_meant(node) is not None:
             other = place_meant(node) or node
             asked = cast(Call | Comparison, other.operand if isinstance(other, Not) else other)
+            yield from others_asked(asked)
             yield from filter(None, [place_asked(asked, PLACED_OR_NOT)])
         elif isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
             yield from (as_instant(part.name) for part in walk(node) if isinstance(part, Attribute))

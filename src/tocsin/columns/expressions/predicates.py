@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from tocsin.columns.expressions.like_tokens import like_tokens
-from tocsin.columns.expressions.naming import names_asked, place_asked, place_meant
+from tocsin.columns.expressions.naming import names_asked, others_asked, place_asked, place_meant
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
 from tocsin.columns.expressions.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
 from tocsin.columns.expressions.pools import Leaf, Pools
@@ -99,13 +99,13 @@ class PredicateCompiler:
         return self._of_place(node, PLACED)
 
     def _of_place(self, node: Call | Comparison, kind: str) -> int:
-        """A boolean of the event, under a name that says what is asked; a leaf where points and boxes intersect."""
+        """A boolean of the event, under a name that says what is asked; a leaf where that is a point or a box."""
         asked = place_asked(node, kind)
-        return (
-            self._intersects(cast(Call, node))
-            if asked is None
-            else self._constant_comparison("=", Path(asked), Const(True))
-        )
+        if asked is None:
+            return self._intersects(cast(Call, node))
+        for name in others_asked(node):
+            self.pools.attributes.number(name)
+        return self._constant_comparison("=", Path(asked), Const(True))
 
     def _of_elements(self, node: AnyElement, kind: str) -> int:
         """A boolean of the event, under a name that says what is asked of the elements; and what that looks at."""
@@ -357,16 +357,12 @@ class PredicateCompiler:
             left, right = right, left
         if isinstance(left, Const):
             return self._folded(node)
-        if not isinstance(left, Path) or left.transform:
+        is_of_place = isinstance(left, Path) and not left.transform
+        if not is_of_place or not isinstance(right, Const) or not isinstance(right.value, Point | Box):
             return self._unknown()
-        attribute = self.pools.attributes.number(left.attribute)
-        if isinstance(right, Const) and isinstance(right.value, Point | Box):
-            box = self.pools.boxes.number(right.value.bounds())
-            return self._leaf(codes.INTERSECTS, attribute=attribute, type=codes.GEOMETRY, other=box)
-        if not isinstance(right, Path) or right.transform:
-            return self._unknown()
-        other = self.pools.attributes.number(right.attribute)
-        return self._leaf(codes.INTERSECTS_PAIR, attribute=attribute, type=codes.GEOMETRY, other=other)
+        attribute = self.pools.attributes.number(cast(Path, left).attribute)
+        box = self.pools.boxes.number(right.value.bounds())
+        return self._leaf(codes.INTERSECTS, attribute=attribute, type=codes.GEOMETRY, other=box)
 
     def _array(self, node: Call) -> int:
         left, right = node.arguments

@@ -26,7 +26,7 @@ from tocsin.columns.expressions.subsets import subset
 from tocsin.errors import InvalidInput
 from tocsin.index.alive import Alive, everyone
 from tocsin.index.boolean.access import Access
-from tocsin.index.boolean.chains.ranges import RangeMatching
+from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.fields.kernels.code_sets import read_codes
 from tocsin.index.found import Found
@@ -71,7 +71,7 @@ class RelaxedIndex:
         self._dimensions = dimensions
         self._parts = parts
         self._matcher = matcher
-        self._ranges = RangeMatching()
+        self._extents = ExtentMatching()
         self._ranker = ranker
         self._binder = Binder(parts.compiled)
         self._everyone = everyone(dimensions.subscriptions)
@@ -110,7 +110,7 @@ class RelaxedIndex:
         """The general dimensions that hold; where there are none, nothing is asked, and no Matcher compiled."""
         if not len(self._parts.general):
             return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0)
-        return self._ranges.match(self._matcher, batch)
+        return self._extents.match(self._matcher, batch)
 
     def _asked(self, batch: EventBatch, ranking: Relaxed, general: Found, alive: NDArray[np.uint64]) -> Asked:
         """What the kernels are to do: the events' codes, and the general dimensions that hold and are not dropped."""

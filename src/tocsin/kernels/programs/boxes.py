@@ -1,4 +1,4 @@
-"""Of which of a block's events does a box meet another? S_INTERSECTS of points and boxes, whose edges are closed."""
+"""Of which of a block's events does a place meet a box? Points and boxes have closed edges; shapes were looked up."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner
-from tocsin.kernels.programs.blocks import find_lane
 from tocsin.kernels.programs.layouts import Walk
+from tocsin.kernels.searching import place_of
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -31,6 +31,9 @@ def box_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
             owners[count] = np.uint64(block.lanes[i])
             known |= ONE << np.uint64(block.lanes[i])
             count += 1
+    of_boxes = known
+    for i in range(block.firsts[attribute], block.stops[attribute]):
+        known |= np.uint64(block.types[i] == codes.SHAPE) << np.uint64(block.lanes[i])
     left, lower, right, upper = edges[0], edges[1], edges[2], edges[3]
     operands = leaves.boxes
     for f in range(leaf, stop):
@@ -41,31 +44,22 @@ def box_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
         for i in range(count):
             meets = (left[i] <= xmax) & (right[i] >= xmin) & (lower[i] <= ymax) & (upper[i] >= ymin)
             held |= np.uint64(meets) << owners[i]
+        if known != of_boxes:
+            held |= _shapes_that_meet(walk, attribute, number)
         masks[2 * f] = held
         masks[2 * f + 1] = known & ~held
 
 
 @inner
-def box_pair_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
-    """S_INTERSECTS of two attributes."""
-    leaves, block, events = walk.leaves, walk.block, walk.events
-    attribute = leaves.leaf_attributes[leaf]
-    other = leaves.leaf_others[leaf]
+def _shapes_that_meet(walk: Walk, attribute: int, number: int) -> int:
+    """The lanes whose shape meets a box of the expressions, which is known beforehand (`Bound.meets`)."""
+    block, starts, meets = walk.block, walk.bound.meet_starts, walk.bound.meets
     held = NONE
-    known = NONE
     for i in range(block.firsts[attribute], block.stops[attribute]):
-        left = box_number(block.types[i], block.payloads[i], events.list_boxes)
-        j = find_lane(block, other, block.lanes[i])
-        if left < 0 or j < 0:
-            continue
-        right = box_number(block.types[j], block.payloads[j], events.list_boxes)
-        if right < 0:
-            continue
-        bit = ONE << np.uint64(block.lanes[i])
-        known |= bit
-        if boxes_meet(events.boxes, left, events.boxes, right):
-            held |= bit
-    walk.memo.masks[2 * leaf], walk.memo.masks[2 * leaf + 1] = held, known & ~held
+        if block.types[i] == codes.SHAPE:
+            first, stop = starts[block.payloads[i]], starts[block.payloads[i] + 1]
+            held |= np.uint64(place_of(meets, first, stop, number) >= 0) << np.uint64(block.lanes[i])
+    return held
 
 
 @inlined

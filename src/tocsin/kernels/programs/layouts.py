@@ -22,7 +22,7 @@ class Events(NamedTuple):
 
     starts: NDArray[np.int64]  # (E + 1,) entries[starts[e]:starts[e + 1]] belong to event e
     attributes: NDArray[np.int32]  # (N,) the attribute's number in the batch
-    types: NDArray[np.uint8]  # (N,) NUMBER .. UNTYPED, or RANGED + NUMBER or INSTANT
+    types: NDArray[np.uint8]  # (N,) NUMBER .. SHAPE, or RANGED + NUMBER or INSTANT
     payloads: NDArray[np.int64]  # (N,)
     list_starts: NDArray[np.int64]  # (L + 1,)
     list_types: NDArray[np.uint8]  # (M,) a list's elements, each once, sorted by (type, payload)
@@ -37,7 +37,7 @@ class Events(NamedTuple):
 class Bound(NamedTuple):
     """A batch's attributes and strings as a set of expressions sees them.
 
-    A attributes and U strings in the batch, T transforms (0 is none), Q LIKE patterns.
+    A attributes, U strings and G shapes in the batch, T transforms (0 is none), Q LIKE patterns.
     """
 
     attributes: NDArray[np.int32]  # (A,) number among the expressions' attributes, -1 for none of them
@@ -50,6 +50,8 @@ class Bound(NamedTuple):
     fit_starts: NDArray[np.int64]  # (T * U + 1,) the patterns that text t * U + u fits, ascending
     fits: NDArray[np.int32]  # 2 p for LIKE pattern p, 2 r + 1 for regular expression r
     listed: NDArray[np.uint8]  # (Q,) 1 for each LIKE pattern that is among them
+    meet_starts: NDArray[np.int64]  # (G + 1,) the boxes of the expressions that the batch's shape g meets, ascending
+    meets: NDArray[np.int32]
 
 
 class Expressions(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tocsin.forking import awaited
 from tocsin.kernels import codes
 from tocsin.kernels.programs.arrays import array_pair_part, array_set_part
-from tocsin.kernels.programs.boxes import box_pair_part, box_part
+from tocsin.kernels.programs.boxes import box_part
 from tocsin.kernels.programs.layouts import WALK
 from tocsin.kernels.programs.parts import PARTS, RANGED, address_of, signature
 from tocsin.kernels.programs.patterns import pattern_part
@@ -22,7 +22,6 @@ from tocsin.kernels.programs.truths import truth_part
 
 _FUNCTIONS: Final[Mapping[int, Any]] = {
     codes.INTERSECTS: box_part,
-    codes.INTERSECTS_PAIR: box_pair_part,
     codes.LIKE: pattern_part,
     codes.REGEX: pattern_part,
     codes.ARRAY_SET: array_set_part,

@@ -136,7 +136,6 @@ UNKEYED: dict[str, tuple[str, list[Event], list[Event]]] = {  # a template, even
     "NOT MATCHES": ("NOT (MATCHES(s, 'a{k}$'))", [{"s": "b"}], [{"n": 1}, {"s": 1}]),
     "NOT LIKE": ("s NOT LIKE '%a{k}_'", [{"s": "b"}], [{"n": 1}, {"s": 1}]),
     "NOT S_INTERSECTS": ("NOT S_INTERSECTS(p, BBOX({k}, 0, {k}, 1))", [{"p": [-1, 0]}], [{"q": [0, 0]}, {"p": None}]),
-    "two places": ("S_INTERSECTS(p, q) OR n = {k}", [{"p": [0, 0], "q": [1, 1]}], [{"r": [0, 0]}, {"n": -1}]),
     "arithmetic": ("n * 2 + {k} > 5", [{"n": 1}], [{"m": 1}, {}]),
     "two attributes": ("n + {k} > m", [{"n": 1, "m": 9}], [{"s": "a"}, {}]),
     "A_CONTAINEDBY": ("A_CONTAINEDBY(l, ('a', 'b{k}'))", [{"l": ["c"]}], [{"l": "a"}, {"l": 1}, {}]),

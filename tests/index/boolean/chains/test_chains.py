@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
+from tests.encoding import encoded
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.recipes import RecipeBook
@@ -39,7 +40,7 @@ def test_every_prefix_answers_like_scan(expressions, events, as_texts):
     for count, expression in enumerate(expressions, 1):
         instance = templates.instance(tocsin.to_text(expression)) if as_texts else None
         chains.add(instance or expression)
-        batch = encode_objects(enumerate(events), wanted)
+        batch = encoded(events, wanted)
         expected = pairs(Scan.build(compile_expressions(expressions[:count])).match(batch))
         frozen.append((chains.frozen(), expected))
 

@@ -52,7 +52,6 @@ _REFUSED = {
     codes.IS_NULL: "IS NULL holds where an attribute is absent, so that there is none to find it by",
     codes.ARRAY_SET: "it asks about arrays",
     codes.ARRAY_PAIR: "it asks about arrays",
-    codes.INTERSECTS_PAIR: "it asks about geometries",
     codes.COMPARE: "it compares two attributes, or calculates",
     codes.TERM_IS_NULL: "it asks whether what it calculates is NULL",
     codes.TRUTH: "it uses a condition as a value",

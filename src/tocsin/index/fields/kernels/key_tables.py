@@ -32,7 +32,7 @@ def named_attributes(leaves: Expressions, attributes: int) -> NDArray[np.int64]:
         i += 1
         if kinds[leaf] < codes.COMPARE:
             counts[firsts[leaf]] += 1
-            if kinds[leaf] == codes.ARRAY_PAIR or kinds[leaf] == codes.INTERSECTS_PAIR:
+            if kinds[leaf] == codes.ARRAY_PAIR:
                 counts[seconds[leaf]] += 1
         elif kinds[leaf] <= codes.TERM_IS_NULL:
             _count_in_term(leaves, firsts[leaf], counts)

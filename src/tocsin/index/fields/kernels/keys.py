@@ -64,10 +64,10 @@ def needed_field(leaves: Expressions, leaf: int, shares: NDArray[np.float64]) ->
         return packed_field(attribute, codes.STRING, 0)
     if kind == codes.ARRAY_SET:
         return packed_field(attribute, LIST_PRESENT, 0)
-    if kind == codes.ARRAY_PAIR or kind == codes.INTERSECTS_PAIR:
+    if kind == codes.ARRAY_PAIR:
         other = np.int64(leaves.leaf_others[leaf])
         rarer = attribute if shares[attribute] <= shares[other] else other
-        return packed_field(rarer, LIST_PRESENT if kind == codes.ARRAY_PAIR else PRESENT, 0)
+        return packed_field(rarer, LIST_PRESENT, 0)
     if kind == codes.INTERSECTS or kind == codes.IS_NULL:
         return packed_field(attribute, PRESENT, 0)
     if kind == codes.COMPARE or kind == codes.TERM_IS_NULL:

@@ -12,7 +12,10 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.boxes import Boxes
+from tocsin.columns.events.batch import EventBatch
+from tocsin.errors import SegmentError
+from tocsin.index.places.boxes import Boxes
+from tocsin.index.places.places import Holding, Places
 from tocsin.language.distances import EARTH_M, Circle, boxes_around, distance_m
 from tocsin.model.values import Point
 
@@ -22,7 +25,11 @@ _NEAR_EDGE_M: Final = 1e-3
 class Circles:
     """Circles, in tiles. C circles, B boxes around them, of which one on the antimeridian has two."""
 
-    def __init__(self, circles: Sequence[Circle]) -> None:
+    def __init__(self, texts: Sequence[str]) -> None:
+        try:
+            circles = [Circle.of_text(text) for text in texts]
+        except ValueError as error:
+            raise SegmentError(f"a condition on a distance was changed on disk: {error}. Compile it again.") from None
         self._circles = circles
         self._centres = np.array([(one.centre.x, one.centre.y) for one in circles])
         self._metres = np.array([one.metres for one in circles])
@@ -30,7 +37,15 @@ class Circles:
         self._owners = np.repeat(np.arange(len(boxes)), [len(own) for own in boxes])  # (B,)
         self._boxes = Boxes(np.array([box for own in boxes for box in own]))
 
-    def holding(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def holding(self, batch: EventBatch, places: Places) -> Holding:
+        """UNKNOWN of what is no point with a longitude and a latitude."""
+        bounds = places.bounds
+        able = places.are_points() & (np.abs(bounds[:, 0]) <= 180) & (np.abs(bounds[:, 1]) <= 90)
+        chosen = np.flatnonzero(able)
+        owners, own = self._around(bounds[chosen, :2])
+        return Holding(chosen[owners], own, ~able[:, None])
+
+    def _around(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which points, rows of longitude and latitude, lie in which circles."""
         found, boxes = self._boxes.around(points)
         pairs = np.unique(found * len(self._circles) + self._owners[boxes])

@@ -1,7 +1,8 @@
-"""How does an index take events that have ranges? They go along chains, or are scanned; all others go to the index.
+"""How does an index take events that have ranges or shapes? They go along chains, or are scanned; all others to it.
 
-The structures find what a *value* satisfies. Of a range a comparison can be TRUE and FALSE at once, which masks of
-predicates can say (`kernels.programs.eager`), and so chains of access predicates, which test each by its mask.
+The structures find what a *value* satisfies, or a box. Of a range a comparison can be TRUE and FALSE at once, which
+masks of predicates can say (`kernels.programs.eager`), and so chains of access predicates, which test each by its mask.
+A shape meets boxes that were found for it beforehand (`columns.meeting`), which masks say, too.
 
 Cost: the chains are made when the first such event comes, 3 us an expression. A block of 64 events then takes some ns
 for each expression on the chains of its attributes, and where these are most expressions, the time of `scan`.
@@ -25,7 +26,7 @@ _MOST: Final = 0.25
 """Where a block of events walks chains with such a share of all expressions, a scan is faster."""
 
 
-class RangeMatching:
+class ExtentMatching:
     """A Matcher's expressions on events of any kind. Immutable, safe to share between threads."""
 
     def __init__(self) -> None:
@@ -34,12 +35,12 @@ class RangeMatching:
 
     def match(self, matcher: Matcher, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         """What the matcher is to find in a batch, which may have ranges; exact."""
-        with_ranges = batch.with_ranges()
-        if isinstance(matcher, Scan) or not with_ranges.any():
+        beside = batch.with_extents()
+        if isinstance(matcher, Scan) or not beside.any():
             return matcher.match(batch, alive, best)
-        if with_ranges.all():
+        if beside.all():
             return self._of_ranges(matcher, batch, alive)
-        parts = np.flatnonzero(~with_ranges), np.flatnonzero(with_ranges)
+        parts = np.flatnonzero(~beside), np.flatnonzero(beside)
         plain, ranged = (batch.only(part) for part in parts)
         found = matcher.match(plain, alive, best), self._of_ranges(matcher, ranged, alive)
         events = np.concatenate([own[one.events] for own, one in zip(parts, found, strict=True)])

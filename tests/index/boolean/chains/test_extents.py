@@ -17,8 +17,8 @@ from tocsin.columns.expressions.leaf_order import eager_first
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.alive import bitmap
 from tocsin.index.boolean.access import Access
-from tocsin.index.boolean.chains import ranges
-from tocsin.index.boolean.chains.ranges import RangeMatching
+from tocsin.index.boolean.chains import extents
+from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.boolean.chains.static import Chained
 from tocsin.index.boolean.scan import Scan
 
@@ -28,21 +28,29 @@ ALWAYS: Final = {"chains": np.inf, "scan": -1.0}
 
 @pytest.fixture(params=ALWAYS, autouse=True)
 def way(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
-    monkeypatch.setattr(ranges, "_MOST", ALWAYS[request.param])
+    monkeypatch.setattr(extents, "_MOST", ALWAYS[request.param])
     return request.param
 
 
-events_of_all_kinds = st.lists(st.one_of(own.interval_events(), own.python_events()), min_size=1, max_size=8)
+SHAPES = [
+    {"type": "LineString", "coordinates": [[-1, 0], [2, 1]]},
+    {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]},
+    {"type": "MultiPoint", "coordinates": [[0, 0], [1, 1]]},
+]
+shaped = st.tuples(own.python_events(), st.sampled_from(["place", "other place"]), st.sampled_from(SHAPES)).map(
+    lambda parts: {**parts[0], parts[1]: parts[2]}
+)
+events_of_all_kinds = st.lists(st.one_of(own.interval_events(), own.python_events(), shaped), min_size=1, max_size=8)
 
 
 @settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(expressions=st.lists(own.expressions(max_depth=5), min_size=1, max_size=8), events=events_of_all_kinds)
 def test_answers_like_the_oracle(expressions: list, events: list) -> None:
-    """Expressions of every kind, with covers and without; events with ranges and without."""
+    """Expressions of every kind, with covers and without; events with ranges or shapes, and without."""
     matcher = Access.build(compile_expressions(expressions))
     encoded = batch(matcher, events)
 
-    found = [(int(encoded.rows[e]), s) for e, s in pairs(RangeMatching().match(matcher, encoded))]
+    found = [(int(encoded.rows[e]), s) for e, s in pairs(ExtentMatching().match(matcher, encoded))]
 
     assert found == naive.match(list(enumerate(expressions)), events)
 
@@ -58,7 +66,7 @@ def test_blocks_of_events_and_those_that_are_gone(expressions: list, events: lis
     matcher = Access.build(compile_expressions(expressions))
     encoded, alive = batch(matcher, events), bitmap(~np.isin(np.arange(len(expressions)), list(gone)))
 
-    found = RangeMatching().match(matcher, encoded, alive)
+    found = ExtentMatching().match(matcher, encoded, alive)
 
     assert pairs(found) == pairs(Scan.build(matcher.expressions()).match(encoded, alive))
     assert len(found.starts) == len(events) + 1
@@ -69,7 +77,7 @@ def test_few_are_walked_where_attributes_are_rare(way: str) -> None:
     matcher = Access.build(compile_expressions([tocsin.parse(f"a{n % 1000} > {n % 7}") for n in range(5000)]))
     events = batch(matcher, [{"a5": tocsin.Range(3, 4), "a6": 1}])
 
-    found = RangeMatching().match(matcher, events)
+    found = ExtentMatching().match(matcher, events)
 
     assert Chained(eager_first(matcher.expressions())).share(events) == 10 / 5000
     assert pairs(found) == [

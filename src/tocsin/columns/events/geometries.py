@@ -1,0 +1,69 @@
+"""How do Arrow's columns of well-known binary become places? A whole column at a time, as GeoParquet has them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import ValueStore
+from tocsin.columns.events.scalars import ScalarColumn
+from tocsin.errors import UnsupportedError
+from tocsin.kernels import codes
+from tocsin.model.shapes import shapely
+
+EXTENSIONS: Final = ("geoarrow.wkb", "ogc.wkb")
+"""Arrow extension types whose storage is well-known binary."""
+
+
+def is_binary(kind: pa.DataType) -> bool:
+    """Whether `encode_geometries` takes columns of this type."""
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_binary_view(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )
+
+
+def encode_geometries(column: pa.Array, store: ValueStore) -> ScalarColumn:
+    """Points as boxes, other geometries as shapes; bytes that say no valid one are of no type, with a problem each."""
+    present = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    count = len(column)
+    types, payloads = np.full(count, codes.UNTYPED, np.uint8), np.zeros(count, np.int64)
+    given = np.flatnonzero(present)
+    try:
+        library = shapely()
+    except UnsupportedError as error:
+        return ScalarColumn(present, types, payloads, [(place, error.reason) for place in given.tolist()])
+    read = library.force_2d(library.from_wkb(column.to_numpy(zero_copy_only=False)[given], on_invalid="ignore"))
+    reasons = _problems(library, read)
+    sound = np.flatnonzero(reasons == "")
+    is_point = library.get_type_id(read[sound]) == 0
+    points, shapes = sound[is_point], sound[~is_point]
+    bounds = library.bounds(read[points])
+    types[given[points]], payloads[given[points]] = codes.GEOMETRY, store.boxes + np.arange(len(points))
+    store.extend("bounds", bounds.ravel())
+    types[given[shapes]], payloads[given[shapes]] = codes.SHAPE, len(store.shapes) + np.arange(len(shapes))
+    store.shapes.extend(read[shapes].tolist())
+    problems = [(int(given[place]), str(reasons[place])) for place in np.flatnonzero(reasons != "").tolist()]
+    return ScalarColumn(present, types, payloads, problems)
+
+
+def _problems(library: Any, read: NDArray[Any]) -> NDArray[Any]:
+    """What is wrong with geometries, nothing where all is well."""
+    reasons = np.full(len(read), "", object)
+    missing = library.is_missing(read)
+    reasons[missing] = "bytes are read as well-known binary, and these say no geometry"
+    there = np.flatnonzero(~missing)
+    reasons[there[library.is_empty(read[there])]] = "this is no geometry: the geometry is empty"
+    there = np.flatnonzero(reasons == "")
+    finite = np.isfinite(library.bounds(read[there])).all(axis=1)
+    reasons[there[~finite]] = "this is no geometry: a coordinate is no finite number"
+    there = there[finite]
+    wrong = there[~library.is_valid(read[there])]
+    reasons[wrong] = [f"this is no geometry: {reason}" for reason in library.is_valid_reason(read[wrong]).tolist()]
+    return reasons

@@ -1,0 +1,43 @@
+"""Which of the expressions' boxes does a shape meet? Known for a batch's shapes before any kernel asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import empty_runs, frozen, starts_of
+from tocsin.language.spatial import of_bounds
+from tocsin.model.shapes import shapely
+
+
+class BoxFinder:
+    """Finds boxes that shapes meet, in shapely's tree of them, which is made when the first shape comes."""
+
+    def __init__(self, boxes: NDArray[np.float64]) -> None:
+        self._boxes = boxes
+        self._tree: Any = None
+
+    def find(self, shapes: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Of each shape the boxes that it shares a point with, ascending, in CSR form."""
+        if not len(shapes) or not len(self._boxes):
+            return empty_runs(len(shapes)), frozen(np.empty(0), np.int32)
+        if self._tree is None:  # two threads may both make it
+            self._tree = shapely().STRtree(geometries_of(self._boxes))
+        given = np.empty(len(shapes), object)
+        given[:] = shapes
+        owners, numbers = self._tree.query(given, predicate="intersects")
+        order = np.lexsort((numbers, owners))
+        starts = starts_of(np.bincount(owners, minlength=len(shapes)), len(shapes))
+        return starts, frozen(numbers[order], np.int32)
+
+
+def geometries_of(bounds: NDArray[np.float64]) -> NDArray[Any]:
+    """(B, 4) points and boxes as shapely's geometries."""
+    is_point = (bounds[:, 0] == bounds[:, 2]) & (bounds[:, 1] == bounds[:, 3])
+    places = np.empty(len(bounds), object)
+    places[is_point] = shapely().points(bounds[is_point, :2])
+    places[~is_point] = [of_bounds(cast(Any, tuple(one))) for one in bounds[~is_point].tolist()]
+    return places

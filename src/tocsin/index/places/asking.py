@@ -1,0 +1,91 @@
+"""Which of the predicates about places that somebody asks are TRUE of the events, and which FALSE?
+
+A spatial predicate beyond whether a box is met is a boolean attribute of the event, of which subscriptions are compiled
+(`model.readings`), as conditions about elements are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.index.conditions import blocks_of, with_truths
+from tocsin.index.places.circles import Circles
+from tocsin.index.places.pairs import Pairs, is_pair
+from tocsin.index.places.places import Holding, Places
+from tocsin.index.places.shapes import Shapes
+from tocsin.language.distances import DISTANCE
+from tocsin.model.readings import PLACED_OR_NOT, reading_of
+
+
+def with_places(batch: EventBatch, wanted: Wanted) -> EventBatch:
+    """The batch, with the truth of what is asked of its places. Cost: nothing where nothing is asked."""
+    for name in wanted.places.copy():
+        batch = _answered(batch, wanted, name)
+    return batch
+
+
+def _answered(batch: EventBatch, wanted: Wanted, name: str) -> EventBatch:
+    asked = wanted.places[name]
+    places = Places.of(batch, name)
+    if not len(places.events):
+        return batch
+    found = [block.truths(batch, places) for block in blocks_of(wanted, f"places of {name}", asked, _Block)]
+    owners, conditions, truths = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    return with_truths(batch, wanted, asked, places.events[owners], conditions, truths)
+
+
+Truths: TypeAlias = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.bool_]"]
+"""Of which places which conditions are TRUE or, where that is asked, FALSE."""
+
+
+class _Block:
+    """Conditions on one attribute's places, from number `first` on, by what they are about. C of them."""
+
+    def __init__(self, names: Sequence[str], first: int) -> None:
+        readings = [reading_of(name) for name in names]
+        self.first, self.stop = first, first + len(names)
+        says_false = np.array([one.kind == PLACED_OR_NOT for one in readings], bool)
+        circles = np.array([one.rest.startswith(DISTANCE) for one in readings], bool)
+        pairs = np.array([is_pair(one.rest) for one in readings], bool)
+        self._kinds: list[tuple[NDArray[np.int64], NDArray[np.int64], _Held]] = []
+        makes: tuple[Any, ...] = (Shapes, Circles, Pairs)
+        for own, make in zip((~circles & ~pairs, circles, pairs), makes, strict=True):
+            if own.any():
+                numbers = np.flatnonzero(own)
+                held = make([readings[number].rest for number in numbers.tolist()])
+                self._kinds.append((numbers, np.flatnonzero(own & says_false), held))
+
+    def truths(self, batch: EventBatch, places: Places) -> Truths:
+        parts = [_truths_of(batch, places, *kind) for kind in self._kinds]
+        owners, own, truths = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return owners, self.first + own, truths
+
+
+class _Held(Protocol):
+    """Conditions of one kind."""
+
+    def holding(self, batch: EventBatch, places: Places) -> Holding: ...
+
+
+def _truths_of(
+    batch: EventBatch, places: Places, numbers: NDArray[np.int64], says_false: NDArray[np.int64], held: _Held
+) -> Truths:
+    """Those of conditions of one kind, by number in their block."""
+    owners, own, unknown = held.holding(batch, places)
+    asked = np.searchsorted(numbers, says_false)
+    is_false = np.repeat(~unknown, len(asked), axis=1) if unknown.shape[1] == 1 else ~unknown[:, asked]
+    place = np.full(len(numbers), -1)
+    place[asked] = np.arange(len(asked))
+    told = place[own] >= 0
+    is_false[owners[told], place[own[told]]] = False
+    more = np.nonzero(is_false)
+    return (
+        np.concatenate([owners, more[0]]),
+        np.concatenate([numbers[own], says_false[more[1]]]),
+        np.concatenate([np.ones(len(owners), bool), np.zeros(len(more[0]), bool)]),
+    )

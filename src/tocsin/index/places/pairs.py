@@ -1,0 +1,60 @@
+"""Which predicates of two places of an event hold? As shapely decides; of points and boxes some need no library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import EventBatch
+from tocsin.errors import SegmentError
+from tocsin.index.places.places import Holding, Places
+from tocsin.language import parse
+from tocsin.language.spatial import OF_SHAPES, PLACE
+from tocsin.model.expression import Attribute, Call
+from tocsin.model.shapes import shapely
+
+
+def is_pair(text: str) -> bool:
+    """Whether a predicate is about two attributes: then its second argument is a name."""
+    return _PAIR.fullmatch(text) is not None
+
+
+_PAIR: Final = re.compile(rf'S_[A-Z]+\({PLACE}, (?:[^\s("]+|"(?:[^"]|"")+")\)')
+
+
+class Pairs:
+    """Predicates of two attributes. C of them."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        try:
+            calls = [cast(Call, parse(text)) for text in texts]
+            self._predicates = [OF_SHAPES[call.name] for call in calls]
+            self._others = [cast(Attribute, call.arguments[1]).name for call in calls]
+        except (ValueError, KeyError, AttributeError) as error:
+            raise SegmentError(f"a spatial predicate was changed on disk: {error}. Compile it again.") from None
+
+    def holding(self, batch: EventBatch, places: Places) -> Holding:
+        """UNKNOWN where the other attribute is no place."""
+        unknown = np.ones((len(places.events), len(self._others)), bool)
+        owners, conditions = [], []
+        for number, (predicate, name) in enumerate(zip(self._predicates, self._others, strict=True)):
+            others = Places.of(batch, name)
+            _, own, of_others = np.intersect1d(places.events, others.events, return_indices=True)
+            unknown[own, number] = False
+            holds = own[_related(predicate, places.only(own), others.only(of_others))]
+            owners.append(holds)
+            conditions.append(np.full(len(holds), number))
+        return Holding(np.concatenate(owners), np.concatenate(conditions), unknown)
+
+
+def _related(predicate: str, ones: Places, others: Places) -> NDArray[np.int64]:
+    """Which of some pairs of places fulfil one of shapely's predicates."""
+    if predicate == "intersects" and not ones.are_shapes.any() and not others.are_shapes.any():
+        one, other = ones.bounds, others.bounds
+        return np.flatnonzero((one[:, :2] <= other[:, 2:]).all(axis=1) & (other[:, :2] <= one[:, 2:]).all(axis=1))
+    holds: NDArray[np.bool_] = getattr(shapely(), predicate)(ones.geometries(), others.geometries())
+    return np.flatnonzero(holds)

@@ -1,0 +1,182 @@
+"""Events with lines, polygons and collections: read in every form, and matched exactly under every index."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tocsin
+from tests.engine.test_places import GEOJSON, SHAPES, events, texts
+from tests.naive import match as naive
+from tests.naive.flatten import flatten
+
+LINE = "LINESTRING(-1 1, 9 1)"
+AREA = "POLYGON((0 0, 4 0, 4 4, 0 4, 0 0))"
+ASKED = [
+    {"id": "box", "where": "S_INTERSECTS(p, BBOX(1, 0.5, 2, 2))"},
+    {"id": "far", "where": "S_INTERSECTS(p, BBOX(5, 5, 6, 6))"},
+    {"id": "not far", "where": "NOT S_INTERSECTS(p, BBOX(5, 5, 6, 6)) AND n = 1"},
+    {"id": "crosses", "where": f"S_CROSSES(p, {AREA})"},
+    {"id": "within", "where": "S_WITHIN(p, BBOX(-2, 0, 10, 2))"},
+    {"id": "there", "where": "p IS NOT NULL"},
+    {"id": "near", "where": "DISTANCE_M(p, POINT(0 1)) < 1000000"},
+    {"id": "not near", "where": "NOT DISTANCE_M(p, POINT(0 1)) < 1000"},
+    {"id": "both", "where": "S_TOUCHES(p, q)"},
+]
+OF_LINE = ["box", "crosses", "not far", "there", "within"]
+
+
+def subscriptions_of(answer: Any) -> list[str]:
+    return sorted(row["subscription"] for row in answer.table.to_pylist())
+
+
+@pytest.mark.parametrize("index", ["auto", "scan"])
+def test_every_form_of_events(index: str, tmp_path: Any) -> None:
+    """GeoJSON and well-known text and binary, as dicts, JSON lines, tables and Parquet, by schema or by itself."""
+    line = shapely.from_wkt(LINE)
+    geojson, wkb = json.loads(shapely.to_geojson(line)), shapely.to_wkb(line)
+    table = pa.table({"p": pa.array([wkb], pa.binary()), "n": [1]})
+    pq.write_table(table, tmp_path / "e.parquet")
+    (tmp_path / "e.csv").write_text(f'p,n\n"{LINE}",1\n')
+    schema = {"p": "geometry", "n": "number"}
+    sources: list[tuple[Any, dict[str, Any]]] = [
+        ([{"p": geojson, "n": 1}], {}),
+        ([{"p": wkb, "n": 1}], {}),
+        ([{"p": line, "n": 1}], {}),
+        ([{"p": LINE, "n": 1}], {"schema": schema}),
+        (json.dumps({"p": geojson, "n": 1}).encode(), {}),
+        (json.dumps({"p": LINE, "n": 1}).encode(), {"schema": schema}),
+        (table, {}),
+        (pa.table({"p": pa.array([wkb], pa.large_binary()), "n": [1]}), {"schema": schema}),
+        (pa.table({"p": pa.array([geojson]), "n": [1]}), {}),
+        (tmp_path / "e.parquet", {}),
+        (tmp_path / "e.csv", {"schema": schema}),
+    ]
+
+    for source, options in sources:
+        assert subscriptions_of(tocsin.match(ASKED, source, index=index, **options)) == OF_LINE
+
+
+@given(
+    st.lists(texts(), min_size=1, max_size=8), events, st.sampled_from(["auto", "scan", "tiles", "opindex", "be_tree"])
+)
+def test_under_any_index(asked: list[str], batch: list[Any], index: str) -> None:
+    """Held for a while, merged, some gone; an index that cannot hold an expression says so."""
+    engine = tocsin.Engine(index)
+    try:
+        engine.subscribe_many([{"id": number, "where": text} for number, text in enumerate(asked)])
+    except tocsin.UnsuitableIndex:
+        return
+    engine.unsubscribe(0)
+    expected = naive.match([(number, tocsin.parse(text)) for number, text in enumerate(asked)][1:], batch)
+
+    for _ in range(2):
+        answer = engine.match_batch(batch).table.to_pylist()
+        assert [(row["event"], row["subscription"]) for row in answer] == expected
+        engine.merge()
+
+
+@given(st.lists(texts(), min_size=1, max_size=6), events)
+def test_one_by_one_and_ranked(asked: list[str], batch: list[Any]) -> None:
+    """A call for one event, the best of all, and any element of a list."""
+    engine = tocsin.Engine()
+    for number, text in enumerate(asked):
+        engine.subscribe(number, text, score=number)
+        engine.subscribe(100 + number, f"ANY(stops, {text})")
+    trees = [(number, tocsin.parse(text)) for number, text in enumerate(asked)]
+
+    for event in batch:
+        expected = [number for _, number in naive.match(trees, [event])]
+        of_stops = [100 + number for number in expected]
+        assert [one.subscription for one in engine.match({**event, "stops": [event]})] == [*expected, *of_stops]
+        best = engine.match(event, ranking=tocsin.Top(2))
+        assert [one.subscription for one in best] == sorted(expected, reverse=True)[:2]
+
+
+def test_relaxed_rankings_take_shapes() -> None:
+    """A dimension that is a place holds of a shape as it does in a match."""
+    held = [
+        {"id": "both", "where": "S_INTERSECTS(p, BBOX(1, 0, 2, 2)) AND n = 1", "weights": {"p": 3, "n": 1}},
+        {"id": "one", "where": "S_INTERSECTS(p, BBOX(5, 5, 6, 6)) AND n = 1", "weights": {"p": 3, "n": 1}},
+    ]
+    event = {"p": json.loads(shapely.to_geojson(shapely.from_wkt(LINE))), "n": 1}
+
+    table = tocsin.match(held, [event], ranking=tocsin.Relaxed(2)).table
+
+    assert [(row["subscription"], row["score"]) for row in table.to_pylist()] == [("both", 4.0), ("one", 1.0)]
+
+
+def test_what_is_no_geometry_is_told_and_fails_no_batch() -> None:
+    """Of each form what is wrong; the events are served without it."""
+    bad_wkb = [
+        shapely.to_wkb(shapely.from_wkt(text)) for text in ("POLYGON EMPTY", "POLYGON((0 0, 2 2, 2 0, 0 2, 0 0))")
+    ]
+    dicts = [
+        {"p": {"type": "Polygon", "coordinates": [[[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]]]}, "n": 1},
+        {"p": {"type": "LineString", "coordinates": "x"}, "n": 1},
+        {"p": b"no geometry", "n": 1},
+        {"p": shapely.Point(), "n": 1},
+        {"p": {"type": "MultiPoint", "coordinates": [[1, 1], [float("inf"), 1]]}, "n": 1},
+    ]
+    asked = [{"id": 1, "where": "n = 1"}, {"id": 2, "where": "S_INTERSECTS(p, BBOX(-9, -9, 9, 9))"}]
+    table = pa.table(
+        {"p": pa.array([b"x", *bad_wkb, None, shapely.to_wkb(shapely.Point(1, 1))], pa.binary()), "n": [1] * 5}
+    )
+
+    for source, rows in ((dicts, range(5)), (table, range(3))):
+        answer = tocsin.match(asked, source)
+        assert [(one.row, one.field) for one in answer.event_errors] == [(row, "p") for row in rows]
+        assert all("geometry" in one.reason for one in answer.event_errors)
+        assert [row["event"] for row in answer.table.to_pylist() if row["subscription"] == 1] == list(range(5))
+    assert [row["event"] for row in answer.table.to_pylist() if row["subscription"] == 2] == [4]
+
+
+def test_without_shapely_they_are_of_no_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said what to install; points need none."""
+    import sys
+
+    monkeypatch.setitem(sys.modules, "shapely", None)
+    asked = [{"id": 1, "where": "S_INTERSECTS(p, BBOX(0, 0, 9, 9))"}]
+    point = {"p": {"type": "Point", "coordinates": [1, 1]}}
+
+    for source in ([{"p": GEOJSON[0]}, point], pa.table({"p": pa.array([b"x"], pa.binary())})):
+        answer = tocsin.match(asked, source)
+        assert "pip install 'tocsin[geo]'" in answer.event_errors[0].reason
+    assert len(tocsin.match(asked, [{"p": GEOJSON[0]}, point])) == 1
+
+
+def test_many_shapes_meet_many_boxes_as_shapely_says() -> None:
+    """Lines of random walks and boxes of all sizes, one in ten of them a point or a line."""
+    random = np.random.default_rng(8)
+    walks = np.cumsum(random.normal(0, 1, (200, 12, 2)), axis=1)
+    lines = shapely.linestrings(walks)
+    corners = random.normal(0, 3, (3000, 2))
+    sizes = random.exponential(1, (3000, 2)) * (random.random((3000, 2)) > 0.1)
+    held = [
+        {"id": n, "where": f"S_INTERSECTS(p, BBOX({x!r}, {y!r}, {x + w!r}, {y + h!r}))"}
+        for n, ((x, y), (w, h)) in enumerate(zip(corners.tolist(), sizes.tolist(), strict=True))
+    ]
+
+    answer = tocsin.match(held, [{"p": json.loads(one)} for one in shapely.to_geojson(lines)])
+
+    boxes = np.array([shapely.box(x, y, x + w, y + h) for (x, y), (w, h) in zip(corners, sizes, strict=True)])
+    event, box = np.nonzero(shapely.intersects(lines[:, None], boxes[None, :]))
+    assert {(row["event"], row["subscription"]) for row in answer.table.to_pylist()} == set(
+        zip(event.tolist(), box.tolist(), strict=True)
+    )
+
+
+def test_a_shape_is_explained() -> None:
+    event = {"p": GEOJSON[0], "q": [9, 9]}
+    for shape in SHAPES:
+        text = f"S_INTERSECTS(p, {shape})"
+        assert tocsin.explain(text, event).matched == bool(naive.match([(1, tocsin.parse(text))], [event]))
+    assert flatten(event)[0]["p"] == tocsin.parse(f"S_WITHIN(x, {SHAPES[0]})").arguments[1].value  # type: ignore[union-attr]
