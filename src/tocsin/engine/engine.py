@@ -24,6 +24,7 @@ from tocsin.engine.saving import open_sources, save_sources
 from tocsin.engine.seen import seen_in
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
+from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Plan, Statistics, find_index
 from tocsin.language import Explanation, Templates
@@ -199,12 +200,15 @@ class Engine:
         with self._store.reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [], progress)
 
-    def followed(self, events: Events, key: str, also: Sequence[str] = (), **options: Any) -> Answer:
+    def followed(
+        self, events: Events, key: str, also: Sequence[str] = (), trail: Trail | None = None, **options: Any
+    ) -> Answer:
         """A row an event, whether it matches or not: its matches as a list, and some of its attributes.
 
-        For those who follow objects from event to event (`tocsin.Fences`). `options` say how the source is read.
+        For those who follow objects from event to event (`tocsin.Fences`); with a trail also what its line matches.
+        `options` say how the source is read.
         """
-        request = Request(lists=True, event_key=key, also=tuple(also), **options)
+        request = Request(lists=True, event_key=key, also=tuple(also), trail=trail, **options)
         with self._store.reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [])
 

@@ -14,40 +14,43 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 
 from tocsin.engine.answer import Answer
-from tocsin.engine.matching import EVENT_KEY
+from tocsin.engine.matching import EVENT_KEY, PASSED
+from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput, RecordError, SegmentError
 from tocsin.forking import renewed
-from tocsin.model.fence import FenceChange, FenceRules, ObjectKey, Stay, Visits
+from tocsin.model.fence import FenceChange, FenceRules, ObjectKey, Position, Stay, Visits, plain_key
 from tocsin.model.readings import read_instant
+from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Reject, SubscriptionId, shown
 from tocsin.model.values import Instant
 from tocsin.records.sources import Events
 from tocsin.writing import aside, told
 
 MOST_OBJECTS: Final = 1_000_000
-_VERSION: Final = 1
+_VERSION: Final = 2
 _OPTIONS: Final = frozenset(["schema", "delimiter", "points", "strict", "threads"])
 
 
 class Matching(Protocol):
     """What fences ask of an engine."""
 
-    def followed(self, events: Any, key: str, also: Sequence[str], **options: Any) -> Answer:
-        """A row an event: its matches as a list, its key, and further attributes."""
+    def followed(self, events: Any, key: str, also: Sequence[str], trail: Trail | None, **options: Any) -> Answer:
+        """A row an event: its matches as a list, its key, further attributes, and what its trail leads through."""
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What is followed: the attribute that tells objects apart, that of the time, and when objects are given up."""
+    """What is followed: the attributes that tell objects apart, time and place, and when objects are given up."""
 
     key: str
     time: str | None = None
+    path: str | None = None
     most_objects: int = MOST_OBJECTS
     forget_after: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("key", self.key), ("time", self.time)):
-            if not isinstance(value, str) and not (name == "time" and value is None):
+        for name, value in (("key", self.key), ("time", self.time), ("path", self.path)):
+            if not isinstance(value, str) and not (name != "key" and value is None):
                 raise InvalidInput(f"{name} is {value!r:.40}; it names an attribute of the events")
         if not isinstance(self.most_objects, int) or self.most_objects < 1:
             raise InvalidInput(f"most_objects is {self.most_objects!r:.40}; it counts objects, from 1 on.")
@@ -63,7 +66,9 @@ class Fences:
 
     An object is what has one value of `key`. It enters a subscription when an event of it matches and the one before
     did not, and exits when one no longer does; `FenceRules` say more. `time` names the attribute of which seconds are
-    taken (an instant, or a number of seconds). Only objects that are in something are kept: at most `most_objects`, and
+    taken (an instant, or a number of seconds), `path` the attribute that has the object's place: then it crosses what
+    lies on the straight line from its last place, and is in neither. Only objects that are in something are kept, with
+    `path` all: at most `most_objects`, and
     none longer than `forget_after` seconds after its last event; what is given up is reported as lost, those longest
     unseen first. Many threads may push; events are taken in the order in which they come.
 
@@ -82,6 +87,7 @@ class Fences:
         *,
         key: str,
         time: str | None = None,
+        path: str | None = None,
         enter_after: int = 1,
         exit_after: int = 1,
         dwell: float | None = None,
@@ -90,10 +96,12 @@ class Fences:
         forget_after: float | None = None,
     ) -> None:
         self._engine = engine
-        self._followed = Followed(key, time, most_objects, forget_after)
+        self._followed = Followed(key, time, path, most_objects, forget_after)
         self._rules = FenceRules(enter_after, exit_after, dwell, inside)
         if dwell is not None and time is None:
             raise InvalidInput(f"dwell is {dwell!r:.40} and time is None; name the attribute that has the time.")
+        if path is not None:
+            shapely()  # which says what to install where it is not there
         self._objects: OrderedDict[ObjectKey, Visits] = OrderedDict()  # those longest unseen first
         self.renew_locks()
         renewed(self)
@@ -102,7 +110,7 @@ class Fences:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many objects are in something, or about to be."""
+        """How many objects are kept: in something, or about to be; with `path` all."""
         return len(self._objects)
 
     def __repr__(self) -> str:
@@ -155,34 +163,52 @@ class Fences:
         also = [] if self._followed.time is None else [self._followed.time]
         changes: list[tuple[int, FenceChange]] = []
         with self._lock:
-            answer = self._engine.followed(events, self._followed.key, also, **options)
+            trail = None if self._followed.path is None else Trail(self._followed.path, self._last_place)
+            answer = self._engine.followed(events, self._followed.key, also, trail, **options)
             table = answer.table
-            times = table["also_0"].to_pylist() if also else [None] * len(table)
-            found = zip(*(table[name].to_pylist() for name in ("event", EVENT_KEY, "subscription")), times, strict=True)
-            for row, key, ids, moment in found:
+            nothing = [None] * len(table)
+            columns = [table[name].to_pylist() for name in ("event", EVENT_KEY, "subscription")]
+            times = table["also_0"].to_pylist() if also else nothing
+            ways = nothing if trail is None else table[PASSED].to_pylist()
+            for row, key, ids, moment, passed in zip(*columns, times, ways, strict=True):
                 if ids is None:
                     continue  # it is bad, and reported
                 if key is None or key != key:
                     answer.event_errors.append(_without_key(row, self._followed.key))
                     continue
-                changes += ((row, change) for change in self._moved(_plain(key), frozenset(ids), _seconds_of(moment)))
+                now, through = _seconds_of(moment), frozenset(passed or ())
+                changes += ((row, change) for change in self._moved(plain_key(key), frozenset(ids), now, through))
+            for key, at in {} if trail is None else trail.moved.items():
+                if key in self._objects:
+                    self._objects[key].at = at
         answer.event_errors.sort(key=lambda reject: reject.row)
         return answer, changes
 
-    def _moved(self, key: ObjectKey, matched: frozenset[SubscriptionId], now: float | None) -> Iterator[FenceChange]:
+    def _last_place(self, key: ObjectKey) -> Position | None:
+        visits = self._objects.get(key)
+        return None if visits is None else visits.at
+
+    def _moved(
+        self,
+        key: ObjectKey,
+        matched: frozenset[SubscriptionId],
+        now: float | None,
+        passed: frozenset[SubscriptionId],
+    ) -> Iterator[FenceChange]:
         """Take one event of an object."""
         yield from self._given_up(now)
+        keeps_all = self._followed.path is not None
         visits = self._objects.get(key)
         if visits is None:
-            if not matched:
+            if not matched and not keeps_all:
                 return
             while len(self._objects) >= self._followed.most_objects:
                 longest, gone = self._objects.popitem(last=False)
                 yield from gone.leave(longest)
             visits = self._objects[key] = Visits()
         self._objects.move_to_end(key)
-        yield from visits.move(key, matched, now, self._rules)
-        if not visits.stays:
+        yield from visits.move(key, matched, now, self._rules, passed)
+        if not visits.stays and not keeps_all:
             del self._objects[key]
 
     def _given_up(self, now: float | None) -> Iterator[FenceChange]:
@@ -204,7 +230,7 @@ class Fences:
             file.write(json.dumps({**head, "objects": len(self._objects)}) + "\n")
             for key, visits in self._objects.items():
                 stays = [[one, *asdict(stay).values()] for one, stay in visits.stays.items()]
-                file.write(json.dumps([key, visits.last, stays]) + "\n")
+                file.write(json.dumps([key, visits.last, stays, visits.at]) + "\n")
 
     @classmethod
     def load(cls, path: str | Path, engine: Matching) -> Fences:
@@ -216,8 +242,9 @@ class Fences:
                     raise ValueError(f"version {head['tocsin fences']}")
                 fences = cls(engine, **head["followed"], **head["rules"])
                 for line in file:
-                    key, last, stays = json.loads(line)
-                    fences._objects[key] = Visits({one: Stay(*rest) for one, *rest in stays}, last)
+                    key, last, stays, at = json.loads(line)
+                    own = {one: Stay(*rest) for one, *rest in stays}
+                    fences._objects[key] = Visits(own, last, at and (float(at[0]), float(at[1])))
         except OSError as error:
             raise InvalidInput(f"cannot read {path}: {error.strerror or error}") from None
         except (ValueError, KeyError, TypeError) as error:
@@ -240,11 +267,6 @@ def _seconds_of(moment: Any) -> float | None:
         return Instant.of(moment).microseconds / 1e6
     is_number = isinstance(moment, int | float) and not isinstance(moment, bool)
     return float(moment) if is_number and abs(moment) < float("inf") else None
-
-
-def _plain(key: Any) -> ObjectKey:
-    """A key as JSON has it: instants and the like as texts."""
-    return key if isinstance(key, str | int | float | bool) else str(key)
 
 
 def _column(keys: list[Any], kind: pa.DataType) -> pa.Array:

@@ -19,6 +19,7 @@ from tocsin.engine.notices import Noticing
 from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.engine.seen import Seen
 from tocsin.engine.threads import in_order, workers
+from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
@@ -30,6 +31,7 @@ from tocsin.records.sources import Events, Subscriptions
 from tocsin.segment import Snapshots
 
 EVENT_KEY: Final = "event_key"
+PASSED: Final = "passed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Request:
         str, ...
     ] = ()  # further attributes, whose values are to be beside that, in columns `also_0`, `also_1`, ..
     piece_matches: int = 2_000_000
+    trail: Trail | None = None  # where objects by `event_key` were; what they pass through is to be beside the matches
 
     def __post_init__(self) -> None:
         question_of(self.ranking)  # which refuses what is none
@@ -171,7 +174,8 @@ def match_chunks(
     def answered(chunk: Chunk) -> Matched:
         return _match_piece(snapshots, chunk, request, wanted, seen)
 
-    for part in in_order(cut, answered, workers(request.threads), lambda chunk: chunk.done is None):
+    threads = 1 if request.trail is not None else workers(request.threads)  # one piece after the other
+    for part in in_order(cut, answered, threads, lambda chunk: chunk.done is None):
         if request.strict and part.rejects:
             raise_first(part.rejects, "event")
         stats.add(part.stats)
@@ -214,12 +218,28 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     stats.events = len(rows)
     if request.lists:
         table = _as_lists(table, rows, served)
+    if request.trail is not None:
+        table = table.append_column(PASSED, _passed(snapshots, chunk, batches, request, rows))
     if request.beside:
         distinct, which = np.unique(table["event"].to_numpy(), return_inverse=True)
         for place, (name, attribute) in enumerate(request.beside.items(), 1):
             table = table.add_column(place, name, keys_at(chunk, distinct, attribute).take(pa.array(which)))
     _lap(stats, "match", clock)
     return Matched(table, rejects, chunk.done, stats, len(served))
+
+
+def _passed(
+    snapshots: Snapshots, chunk: Chunk, batches: list[EventBatch], request: Request, rows: NDArray[np.int64]
+) -> pa.Array:
+    """What the lines from where objects were match, a list for each of the rows."""
+    assert request.trail is not None
+    keys = keys_at(chunk, rows, request.event_key or "").to_pylist()
+    lines, moved = request.trail.lines(batches, dict(zip(rows.tolist(), keys, strict=True)))
+    if not lines:
+        return pa.nulls(len(rows), _schema(snapshots, request, lists=True).field("subscription").type)
+    table = _match_batches(snapshots, lines, request, Stats())
+    table = table.filter(pa.array(np.isin(table["event"].to_numpy(), moved)))
+    return _as_lists(table, rows, np.array(moved, np.int64))["subscription"].combine_chunks()
 
 
 def _piece_size(request: Request, stats: Stats) -> int:
@@ -281,6 +301,8 @@ def empty_table(snapshots: Snapshots, request: Request) -> pa.Table:
     table = _schema(snapshots, request, request.lists).empty_table()
     for place, name in enumerate(request.beside, 1):
         table = table.add_column(place, name, pa.array([], pa.large_string()))
+    if request.trail is not None:
+        table = table.append_column(PASSED, table["subscription"])
     return table
 
 

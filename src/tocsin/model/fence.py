@@ -13,16 +13,23 @@ ENTER: Final = "enter"
 INSIDE: Final = "inside"
 DWELL: Final = "dwell"
 EXIT: Final = "exit"
+CROSS: Final = "cross"
 LOST: Final = "lost"
 
 ObjectKey: TypeAlias = str | int | float | bool
+Position: TypeAlias = tuple[float, float]
+
+
+def plain_key(key: Any) -> ObjectKey:
+    """A key as JSON has it: instants and the like as texts."""
+    return key if isinstance(key, str | int | float | bool) else str(key)
 
 
 class FenceChange(NamedTuple):
     """What became of an object at a subscription.
 
-    `change` is enter, inside, dwell, exit or lost; `seconds` how long the object had been inside by then, None where
-    that is not known.
+    `change` is enter, inside, dwell, exit, cross or lost; `seconds` how long the object had been inside by then, None
+    where that is not known.
     """
 
     object: ObjectKey
@@ -80,16 +87,26 @@ class Stay:
 
 @dataclass(slots=True)
 class Visits:
-    """Where one object is: its stays by subscription, and the time of its last event."""
+    """Where one object is: its stays by subscription, the time of its last event, and its place where that is kept."""
 
     stays: dict[SubscriptionId, Stay] = field(default_factory=dict)
     last: float | None = None
+    at: Position | None = None
 
     def move(
-        self, key: ObjectKey, matched: Set[SubscriptionId], now: float | None, rules: FenceRules
+        self,
+        key: ObjectKey,
+        matched: Set[SubscriptionId],
+        now: float | None,
+        rules: FenceRules,
+        passed: Set[SubscriptionId] = frozenset(),
     ) -> Iterator[FenceChange]:
-        """What an event changes: what it leaves first, then what it is in, each by subscription."""
+        """What an event changes: what it leaves first, then what it crossed, then what it is in, each by subscription.
+
+        `passed` is what its way from the event before led through. What it was in, or is in, it has not crossed.
+        """
         self.last = now if now is not None else self.last
+        crossed = sorted(passed - matched - self.stays.keys())
         for one in sorted(self.stays.keys() - matched):
             stay = self.stays[one]
             stay.misses += 1
@@ -97,6 +114,7 @@ class Visits:
                 del self.stays[one]
                 if stay.has_entered:
                     yield FenceChange(key, one, EXIT, stay.seconds(now))
+        yield from (FenceChange(key, one, CROSS) for one in crossed)
         for one in sorted(matched):
             stay = self.stays.setdefault(one, Stay(since=now))
             stay.hits, stay.misses = stay.hits + 1, 0

@@ -1,0 +1,86 @@
+"""Which way did an object come? The line from where its last event was, as the place of its next one.
+
+So a subscription that an object passes through between two events is found by matching, as any other place is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen
+from tocsin.columns.events.batch import EventBatch
+from tocsin.index.places.places import Places
+from tocsin.kernels import codes
+from tocsin.model.fence import ObjectKey, Position, plain_key
+from tocsin.model.shapes import shapely
+
+
+class Trail:
+    """The positions of objects under one attribute, from event to event of a source: `last` has those before it."""
+
+    def __init__(self, path: str, last: Callable[[ObjectKey], Position | None]) -> None:
+        self._path = path
+        self._last = last
+        self.moved: dict[ObjectKey, Position] = {}
+
+    def lines(self, batches: Sequence[EventBatch], keys: Mapping[int, Any]) -> tuple[list[EventBatch], list[int]]:
+        """The same events with lines for the places of those that moved, and the rows of these.
+
+        `keys` are the objects' by row. Rows come in order from call to call.
+        """
+        ways: list[list[tuple[int, Position, Position]]] = [[] for _ in batches]
+        rows: list[int] = []
+        for row, batch, event, here in self._positions(batches):
+            key = keys.get(row)
+            if key is None or key != key:
+                continue
+            key = plain_key(key)
+            before = self.moved.get(key) or self._last(key)
+            self.moved[key] = here
+            if before is not None and before != here:
+                ways[batch].append((event, before, here))
+                rows.append(row)
+        moved = [self._with_lines(batch, own) for batch, own in zip(batches, ways, strict=True) if own]
+        return moved, rows
+
+    def _positions(self, batches: Sequence[EventBatch]) -> Iterator[tuple[int, int, int, Position]]:
+        """Row, batch, event and point of each event that has one, by row."""
+        found = []
+        for number, batch in enumerate(batches):
+            places = Places.of(batch, self._path)
+            for place in np.flatnonzero(places.are_points()).tolist():
+                event, (x, y) = int(places.events[place]), places.bounds[place, :2].tolist()
+                found.append((int(batch.rows[event]), number, event, (x, y)))
+        return iter(sorted(found))
+
+    def _with_lines(self, batch: EventBatch, ways: Sequence[tuple[int, Position, Position]]) -> EventBatch:
+        arrays = batch.arrays
+        owners = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))
+        entries = np.flatnonzero(arrays.attributes == batch.attributes.index(self._path))
+        chosen = entries[np.searchsorted(owners[entries], [event for event, _, _ in ways])]
+        types, payloads = arrays.types.copy(), arrays.payloads.copy()
+        types[chosen], payloads[chosen] = codes.SHAPE, len(batch.shapes) + np.arange(len(ways))
+        shapes = [*batch.shapes, *_lines(np.array([(before, here) for _, before, here in ways]))]
+        changed = arrays._replace(types=frozen(types, np.uint8), payloads=frozen(payloads, np.int64))
+        return replace(batch, arrays=changed, shapes=shapes)
+
+
+def _lines(ends: NDArray[np.float64]) -> list[Any]:
+    """Straight lines on the plane; of those that are shorter across the antimeridian, the two parts beside it."""
+    lines: list[Any] = shapely().linestrings(ends).tolist()
+    (x, y), (to_x, to_y) = ends[:, 0].T, ends[:, 1].T
+    on_globe = (np.abs(ends[:, :, 0]) <= 180).all(axis=1) & (np.abs(ends[:, :, 1]) <= 90).all(axis=1)
+    for number in np.flatnonzero(on_globe & (np.abs(to_x - x) > 180)).tolist():
+        side = np.copysign(180.0, x[number])
+        whole = 360 - abs(to_x[number] - x[number])
+        share = (180 - abs(x[number])) / whole if whole else 0.0
+        height = y[number] + share * (to_y[number] - y[number])
+        first, second = [(x[number], y[number]), (side, height)], [(-side, height), (to_x[number], to_y[number])]
+        parts = [part for part in (first, second) if part[0] != part[1]]
+        lines[number] = shapely().multilinestrings(parts)
+    return lines
