@@ -1,0 +1,308 @@
+"""How does an R-tree grow and shrink? Guttman 1984: least enlargement, quadratic splits, underfull nodes come again.
+
+A node has up to M children and one place more, for the one that makes it split. A place's box is around all below it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.packing import viewed
+
+ROOT: Final = 0
+USED: Final = 1
+FREE: Final = 2
+NONE: Final = -1
+
+
+class Growing(NamedTuple):
+    """A tree. N room for nodes, each with W = M + 1 places; place p of node n has number n W + p."""
+
+    state: NDArray[np.int64]  # (3,) the ROOT, how many nodes were ever USED, the first FREE one
+    children: NDArray[np.int32]  # (N W,) rectangles in leaves, nodes above
+    boxes: Annotated[NDArray[np.float64], 2]  # (N W, 4) left, lower, right, upper
+    counts: NDArray[np.int32]  # (N,)
+    parents: NDArray[np.int32]  # (N,) of a free node the next one
+    heights: NDArray[np.int32]  # (N,) 0 of leaves
+
+
+@kernel
+def insert(growing: Growing, box: NDArray[np.float64], child: int, height: int, fewest: int) -> None:
+    """Put a rectangle (height 0) or a node below one of some height. There is room for the nodes that splits make."""
+    tree = viewed(growing)
+    children, boxes, counts, heights = tree.children, tree.boxes, tree.counts, tree.heights
+    places = len(children) // len(counts)
+    node = tree.state[ROOT]
+    while heights[node] > height:
+        node = np.int64(children[_least_enlarged(tree, node, places, box)])
+    _put(tree, node, places, box, child)
+    while True:
+        other = np.int64(NONE)
+        if counts[node] == places:
+            other = _split(tree, node, places, fewest)
+        parent = np.int64(tree.parents[node])
+        if parent < 0:
+            if other >= 0:
+                _new_root(tree, node, other, places)
+            return
+        _bound(tree, node, places, boxes[_place_in(tree, parent, places, node)])
+        if other >= 0:
+            around = np.empty(4)
+            _bound(tree, other, places, around)
+            _put(tree, parent, places, around, other)
+        node = parent
+
+
+@kernel
+def remove(growing: Growing, box: NDArray[np.float64], child: int, fewest: int, orphans: NDArray[np.int32]) -> int:
+    """Take a rectangle out; NONE where it is not there. Writes the nodes that were cut off with too few children.
+
+    How many these are; their children are to be inserted again.
+    """
+    tree = viewed(growing)
+    boxes, counts, parents = tree.boxes, tree.counts, tree.parents
+    places = len(tree.children) // len(counts)
+    place = _find_leaf(tree, places, box, child)
+    if place < 0:
+        return np.int64(NONE)
+    node = place // places
+    _drop(tree, node, places, place)
+    cut = 0
+    while parents[node] >= 0:
+        parent = np.int64(parents[node])
+        place = _place_in(tree, parent, places, node)
+        if counts[node] < fewest:
+            _drop(tree, parent, places, place)
+            orphans[cut] = node
+            cut += 1
+        else:
+            _bound(tree, node, places, boxes[place])
+        node = parent
+    return np.int64(cut)
+
+
+@kernel
+def free(growing: Growing, node: int) -> None:
+    """Let a node be used again."""
+    tree = viewed(growing)
+    tree.parents[node] = tree.state[FREE]
+    tree.state[FREE] = node
+
+
+@kernel
+def shorten(growing: Growing) -> None:
+    """Where the root has but one child that is a node, that is the root."""
+    tree = viewed(growing)
+    places = len(tree.children) // len(tree.counts)
+    root = tree.state[ROOT]
+    while tree.heights[root] > 0 and tree.counts[root] == 1:
+        tree.state[ROOT] = tree.children[root * places]
+        tree.parents[root] = tree.state[FREE]
+        tree.state[FREE] = root
+        root = tree.state[ROOT]
+        tree.parents[root] = NONE
+
+
+@kernel
+def find(growing: Growing, x: float, y: float, stack: NDArray[np.int32], out: NDArray[np.int32]) -> int:
+    """Write the rectangles that cover a point, edges included, as far as there is room; how many there are."""
+    tree = viewed(growing)
+    children, boxes, counts, heights = tree.children, tree.boxes, tree.counts, tree.heights
+    places = len(children) // len(counts)
+    stack[0] = tree.state[ROOT]
+    depth, found = 1, 0
+    while depth > 0:
+        depth -= 1
+        node = np.int64(stack[depth])
+        for place in range(node * places, node * places + counts[node]):
+            if boxes[place, 0] <= x and x <= boxes[place, 2] and boxes[place, 1] <= y and y <= boxes[place, 3]:
+                if heights[node] > 0:
+                    stack[depth] = children[place]
+                    depth += 1
+                else:
+                    if found < len(out):
+                        out[found] = children[place]
+                    found += 1
+    return found
+
+
+@inner
+def _least_enlarged(tree: Growing, node: int, places: int, box: NDArray[np.float64]) -> int:
+    """The place whose box grows least by another; of those the smallest."""
+    best, least, smallest = node * places, np.inf, np.inf
+    for place in range(node * places, node * places + tree.counts[node]):
+        area = _area(tree.boxes[place])
+        more = _area_of_both(tree.boxes[place], box) - area
+        if more < least or (more == least and area < smallest):
+            best, least, smallest = place, more, area
+    return best
+
+
+@inlined
+def _area(box: NDArray[np.float64]) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+@inlined
+def _area_of_both(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    width = max(one[2], other[2]) - min(one[0], other[0])
+    return width * (max(one[3], other[3]) - min(one[1], other[1]))
+
+
+@inner
+def _put(tree: Growing, node: int, places: int, box: NDArray[np.float64], child: int) -> None:
+    """Give a node a child; boxes above are the caller's."""
+    place = node * places + tree.counts[node]
+    tree.counts[node] += 1
+    tree.children[place] = child
+    for edge in range(4):
+        tree.boxes[place, edge] = box[edge]
+    if tree.heights[node] > 0:
+        tree.parents[child] = node
+
+
+@inner
+def _drop(tree: Growing, node: int, places: int, place: int) -> None:
+    """Take a child from a node: the last one takes its place."""
+    tree.counts[node] -= 1
+    last = node * places + tree.counts[node]
+    tree.children[place] = tree.children[last]
+    for edge in range(4):
+        tree.boxes[place, edge] = tree.boxes[last, edge]
+
+
+@inner
+def _place_in(tree: Growing, parent: int, places: int, node: int) -> int:
+    place = parent * places
+    while tree.children[place] != node:
+        place += 1
+    return place
+
+
+@inner
+def _bound(tree: Growing, node: int, places: int, out: NDArray[np.float64]) -> None:
+    """Write the box around a node's children."""
+    first = node * places
+    for edge in range(4):
+        out[edge] = tree.boxes[first, edge]
+    for place in range(first + 1, first + tree.counts[node]):
+        for edge in range(2):
+            out[edge] = min(out[edge], tree.boxes[place, edge])
+            out[edge + 2] = max(out[edge + 2], tree.boxes[place, edge + 2])
+
+
+@inner
+def _new_node(tree: Growing, height: int) -> int:
+    node = tree.state[FREE]
+    if node >= 0:
+        tree.state[FREE] = tree.parents[node]
+    else:
+        node = tree.state[USED]
+        tree.state[USED] += 1
+    tree.counts[node], tree.heights[node], tree.parents[node] = 0, height, NONE
+    return np.int64(node)
+
+
+@inner
+def _new_root(tree: Growing, node: int, other: int, places: int) -> None:
+    root = _new_node(tree, np.int64(tree.heights[node]) + 1)
+    around = np.empty(4)
+    for child in (node, other):
+        _bound(tree, child, places, around)
+        _put(tree, root, places, around, child)
+    tree.state[ROOT] = root
+
+
+@inner
+def _split(tree: Growing, node: int, places: int, fewest: int) -> int:
+    """Deal the children of an overfull node to it and a new one, which is returned (section 3.5.2, quadratic)."""
+    first = node * places
+    boxes, children = tree.boxes[first : first + places].copy(), tree.children[first : first + places].copy()
+    seeds = _seeds(boxes)
+    other = _new_node(tree, np.int64(tree.heights[node]))
+    tree.counts[node] = 0
+    groups = np.array([node, other])
+    around = np.empty((2, 4))
+    left = np.ones(places, np.bool_)
+    for side in range(2):
+        left[seeds[side]] = False
+        around[side] = boxes[seeds[side]]
+        _put(tree, groups[side], places, boxes[seeds[side]], children[seeds[side]])
+    for rest in range(places - 2, 0, -1):
+        side, chosen = _next(tree, groups, around, boxes, left, rest, fewest)
+        left[chosen] = False
+        _put(tree, groups[side], places, boxes[chosen], children[chosen])
+        for edge in range(2):
+            around[side, edge] = min(around[side, edge], boxes[chosen, edge])
+            around[side, edge + 2] = max(around[side, edge + 2], boxes[chosen, edge + 2])
+    return other
+
+
+@inner
+def _seeds(boxes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The two that would waste most area together (PS1)."""
+    worst, seeds = -np.inf, np.array([0, 1])
+    for i in range(len(boxes)):
+        for j in range(i + 1, len(boxes)):
+            waste = _area_of_both(boxes[i], boxes[j]) - _area(boxes[i]) - _area(boxes[j])
+            if waste > worst:
+                worst = waste
+                seeds[0], seeds[1] = i, j
+    return seeds
+
+
+@inner
+def _next(
+    tree: Growing,
+    groups: NDArray[np.int64],
+    around: NDArray[np.float64],
+    boxes: NDArray[np.float64],
+    left: NDArray[np.bool_],
+    rest: int,
+    fewest: int,
+) -> tuple[int, int]:
+    """Which group takes which child next: the one that needs all that are left; else what prefers one most (PN1)."""
+    short = NONE
+    for side in range(2):
+        if tree.counts[groups[side]] + rest <= fewest:
+            short = side
+    best, chosen, side = -1.0, 0, 0
+    for i in range(len(left)):
+        if not left[i]:
+            continue
+        more = _area_of_both(around[0], boxes[i]) - _area(around[0])
+        others = _area_of_both(around[1], boxes[i]) - _area(around[1])
+        if abs(more - others) > best:
+            best, chosen = abs(more - others), i
+            side = 0 if more < others else 1
+            if more == others:
+                side = 0 if tree.counts[groups[0]] <= tree.counts[groups[1]] else 1
+    return (side if short == NONE else short), chosen
+
+
+@inner
+def _find_leaf(tree: Growing, places: int, box: NDArray[np.float64], child: int) -> int:
+    """The place of a rectangle in a leaf, NONE where it is not there."""
+    stack = np.empty(len(tree.counts), np.int64)
+    stack[0] = tree.state[ROOT]
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        for place in range(node * places, node * places + tree.counts[node]):
+            if tree.heights[node] == 0:
+                if tree.children[place] == child:
+                    return np.int64(place)
+            elif (
+                tree.boxes[place, 0] <= box[0]
+                and tree.boxes[place, 1] <= box[1]
+                and tree.boxes[place, 2] >= box[2]
+                and tree.boxes[place, 3] >= box[3]
+            ):
+                stack[depth] = tree.children[place]
+                depth += 1
+    return np.int64(NONE)
