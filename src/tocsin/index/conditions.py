@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,31 +62,84 @@ def blocks_of(
     wanted: Wanted, key: str, names: Sequence[str], make: Callable[[Sequence[str], int], Made]
 ) -> tuple[Made, ...]:
     """The blocks of what is asked, kept beside what is wanted."""
-    kept: Blocks[Made] = wanted.kept.get(key) or wanted.kept.setdefault(key, Blocks(make))
+    kept: Blocks[Made] = _kept(wanted.kept, key, lambda: Blocks(make))
     return kept.of(names)
 
 
 def with_truths(
     batch: EventBatch,
     wanted: Wanted,
+    key: str,
     asked: Sequence[str],
     owners: NDArray[np.int64],
     conditions: NDArray[np.int64],
     truths: NDArray[np.bool_],
 ) -> EventBatch:
-    """The batch, of whose events `owners` some of the conditions that are `asked` are TRUE or FALSE."""
+    """The batch, of whose events `owners` some of the conditions that are `asked` are TRUE or FALSE.
+
+    `key` says which conditions these are: more may come behind them. Cost: linear in the truths, and a sort.
+    """
     order = np.argsort(owners, kind="stable")
-    distinct, which = np.unique(conditions[order], return_inverse=True)
-    numbers, names = _numbers_of(batch, [asked[condition] for condition in distinct.tolist()], wanted)
+    numbering = _numbering_of(batch, wanted)
+    numbers = numbering.of(key, asked)[conditions[order]]
     kinds = np.full(len(order), codes.BOOLEAN, np.uint8)
-    arrays = inserted(batch.arrays, owners[order], numbers[which], kinds, truths[order].astype(np.int64))
-    return replace(batch, arrays=arrays, attributes=names)
+    arrays = inserted(batch.arrays, owners[order], numbers, kinds, truths[order].astype(np.int64))
+    return replace(batch, arrays=arrays, attributes=numbering.names)
 
 
-def _numbers_of(batch: EventBatch, names: Sequence[str], wanted: Wanted) -> tuple[NDArray[np.int32], list[str]]:
-    """The numbers of compiled names among a batch's attributes, and these with those that it did not have."""
+class _Numbering:
+    """What is asked, numbered behind the attributes of batches that have the same: a list that only grows.
+
+    Whoever binds such batches finds what it knows of the list by the list itself. Many threads may ask.
+    """
+
+    def __init__(self, names: list[str], asked: dict[str, int] | None) -> None:
+        self.names = names
+        self._asked = asked  # where the list has what is asked already
+        self._numbers: dict[str, NDArray[np.int32]] = {}
+        self.renew_locks()
+        renewed(self)
+
+    def renew_locks(self) -> None:
+        self._lock = threading.Lock()
+
+    def of(self, key: str, asked: Sequence[str]) -> NDArray[np.int32]:
+        """The numbers of all conditions. Cost: of those that are new."""
+        known = self._numbers.get(key)
+        if known is None or len(known) < len(asked):
+            with self._lock:
+                known = self._numbers.get(key, np.empty(0, np.int32))
+                more = [self._number(name) for name in asked[len(known) :]]
+                known = self._numbers[key] = np.concatenate([known, np.array(more, np.int32)])
+        return known
+
+    def _number(self, name: str) -> int:
+        if self._asked is not None:
+            return self._asked[name]
+        self.names.append(name)
+        return len(self.names) - 1
+
+
+_MOST_KEPT: Final = 8
+"""Sets of attributes that batches have, of which numbers are remembered."""
+
+
+def _numbering_of(batch: EventBatch, wanted: Wanted) -> _Numbering:
     if batch.attributes is wanted.ordered:
-        return np.array([wanted.asked[name] for name in names], np.int32), wanted.ordered
-    known = {name: number for number, name in enumerate(batch.attributes)}
-    numbers = [known.setdefault(name, len(known)) for name in names]
-    return np.array(numbers, np.int32), list(known)
+        own: _Numbering = _kept(wanted.kept, "numbers", lambda: _Numbering(wanted.ordered, wanted.asked))
+        return own
+    by_names: dict[tuple[str, ...], _Numbering] = _kept(wanted.kept, "numbers behind", dict)
+    for one in [*by_names.values()]:
+        if one.names is batch.attributes:
+            return one
+    key = tuple(batch.attributes)
+    found = by_names.get(key)
+    if found is None:
+        while len(by_names) >= _MOST_KEPT:
+            by_names.pop(next(iter(by_names)), None)
+        found = by_names.setdefault(key, _Numbering(list(key), None))
+    return found
+
+
+def _kept(kept: dict[str, Any], key: str, make: Callable[[], Any]) -> Any:
+    return kept.get(key) or kept.setdefault(key, make())

@@ -38,7 +38,8 @@ def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
 
 def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str) -> EventBatch:
     asked = wanted.conditions[name]
-    blocks = blocks_of(wanted, f"elements of {name}", asked, _Block.of)
+    key = f"elements of {name}"
+    blocks = blocks_of(wanted, key, asked, _Block.of)
     if not blocks:
         return batch
     elements = with_conditions(lists.batch, wanted.elements[name])
@@ -46,7 +47,7 @@ def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str)
     owners = np.concatenate([one.owners for one in found])
     conditions = np.concatenate([one.conditions for one in found])
     truths = np.concatenate([one.truths for one in found])
-    return with_truths(batch, wanted, asked, owners, conditions, truths)
+    return with_truths(batch, wanted, key, asked, owners, conditions, truths)
 
 
 @dataclass(frozen=True, slots=True)

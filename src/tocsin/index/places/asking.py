@@ -34,9 +34,10 @@ def _answered(batch: EventBatch, wanted: Wanted, name: str) -> EventBatch:
     places = Places.of(batch, name)
     if not len(places.events):
         return batch
-    found = [block.truths(batch, places) for block in blocks_of(wanted, f"places of {name}", asked, _Block)]
+    key = f"places of {name}"
+    found = [block.truths(batch, places) for block in blocks_of(wanted, key, asked, _Block)]
     owners, conditions, truths = (np.concatenate(columns) for columns in zip(*found, strict=True))
-    return with_truths(batch, wanted, asked, places.events[owners], conditions, truths)
+    return with_truths(batch, wanted, key, asked, places.events[owners], conditions, truths)
 
 
 Truths: TypeAlias = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.bool_]"]
