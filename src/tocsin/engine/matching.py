@@ -214,7 +214,9 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     clock = _lap(stats, "encode", clock)
     table = _match_batches(snapshots, batches, request, stats)
     served = np.concatenate([batch.rows for batch in batches])
-    rows = np.unique(np.concatenate([served, np.array([r.row for r in rejects], np.int64)]))
+    rows = served
+    if len(batches) > 1 or rejects:
+        rows = np.unique(np.concatenate([served, np.array([r.row for r in rejects], np.int64)]))
     stats.events = len(rows)
     if request.lists:
         table = _as_lists(table, rows, served)
