@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
+from tests.encoding import encoded
 from tests.engine.test_places import GEOJSON, SHAPES, events, texts
 from tests.naive import match as naive
 from tests.naive.flatten import flatten
+from tocsin.columns.arrays import frozen
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.index.boolean.scan import Scan
+from tocsin.kernels import codes
 
 LINE = "LINESTRING(-1 1, 9 1)"
 AREA = "POLYGON((0 0, 4 0, 4 4, 0 4, 0 0))"
@@ -180,3 +187,26 @@ def test_a_shape_is_explained() -> None:
         text = f"S_INTERSECTS(p, {shape})"
         assert tocsin.explain(text, event).matched == bool(naive.match([(1, tocsin.parse(text))], [event]))
     assert flatten(event)[0]["p"] == tocsin.parse(f"S_WITHIN(x, {SHAPES[0]})").arguments[1].value  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("reversed_boxes", [False, True])
+def test_boxes_in_any_order_are_met(reversed_boxes: bool) -> None:
+    """Leaves are usually in the order of their boxes, and need not be; two leaves may have one box."""
+    boxes = ["BBOX(0, 0, 1, 2)", "BBOX(5, 5, 6, 6)", "BBOX(2, 0.5, 3, 1)", "BBOX(-1, 1, -1, 1)"]
+    whole = compile_expressions([tocsin.parse(f"NOT S_INTERSECTS(p, {box}) OR n = {k}") for k, box in enumerate(boxes)])
+    if reversed_boxes:
+        arrays = whole.arrays
+        own = arrays.leaf_kinds == codes.INTERSECTS
+        others = np.where(own, len(arrays.boxes) - 1 - arrays.leaf_others, arrays.leaf_others)
+        changed = arrays._replace(boxes=frozen(arrays.boxes[::-1], np.float64), leaf_others=frozen(others, np.int32))
+        whole = replace(whole, arrays=changed)
+    line = json.loads(shapely.to_geojson(shapely.from_wkt(LINE)))
+
+    found = Scan.build(whole).match(encoded([{"p": line}, {"p": [0, 0]}, {"q": line}], Wanted(whole.attributes)))
+
+    assert list(zip(found.events.tolist(), found.subscriptions.tolist(), strict=True)) == [
+        (0, 1),
+        (1, 1),
+        (1, 2),
+        (1, 3),
+    ]

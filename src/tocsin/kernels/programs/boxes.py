@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.layouts import Walk
-from tocsin.kernels.searching import place_of
+from tocsin.kernels.searching import first_at_least, place_of
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -44,22 +44,38 @@ def box_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
         for i in range(count):
             meets = (left[i] <= xmax) & (right[i] >= xmin) & (lower[i] <= ymax) & (upper[i] >= ymin)
             held |= np.uint64(meets) << owners[i]
-        if known != of_boxes:
-            held |= _shapes_that_meet(walk, attribute, number)
         masks[2 * f] = held
         masks[2 * f + 1] = known & ~held
+    if known != of_boxes:
+        _add_shapes(walk, leaf, stop)
 
 
 @inner
-def _shapes_that_meet(walk: Walk, attribute: int, number: int) -> int:
-    """The lanes whose shape meets a box of the expressions, which is known beforehand (`Bound.meets`)."""
-    block, starts, meets = walk.block, walk.bound.meet_starts, walk.bound.meets
-    held = NONE
+def _add_shapes(walk: Walk, leaf: int, stop: int) -> None:
+    """Move the lanes of shapes from FALSE to TRUE where they meet a box, which is known beforehand (`Bound.meets`).
+
+    Of leaves in the order of their boxes, which they nearly always are in, those that a shape meets are looked up.
+    """
+    block, starts, meets, others = walk.block, walk.bound.meet_starts, walk.bound.meets, walk.leaves.leaf_others
+    masks, attribute = walk.memo.masks, walk.leaves.leaf_attributes[leaf]
+    in_order = True
+    for f in range(leaf + 1, stop):
+        in_order = in_order and others[f] >= others[f - 1]
     for i in range(block.firsts[attribute], block.stops[attribute]):
-        if block.types[i] == codes.SHAPE:
-            first, stop = starts[block.payloads[i]], starts[block.payloads[i] + 1]
-            held |= np.uint64(place_of(meets, first, stop, number) >= 0) << np.uint64(block.lanes[i])
-    return held
+        if block.types[i] != codes.SHAPE:
+            continue
+        bit = ONE << np.uint64(block.lanes[i])
+        first, last = starts[block.payloads[i]], starts[block.payloads[i] + 1]
+        if in_order:
+            for at in range(first, last):
+                f = np.int64(first_at_least(others, leaf, stop, meets[at]))
+                while f < stop and others[f] == meets[at]:
+                    masks[2 * f], masks[2 * f + 1] = masks[2 * f] | bit, masks[2 * f + 1] & ~bit
+                    f += 1
+            continue
+        for f in range(leaf, stop):
+            if place_of(meets, first, last, others[f]) >= 0:
+                masks[2 * f], masks[2 * f + 1] = masks[2 * f] | bit, masks[2 * f + 1] & ~bit
 
 
 @inlined
