@@ -10,10 +10,8 @@ each text. Whatever is in doubt has no template, and is left to `parse`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from operator import itemgetter
 from string import whitespace
 from typing import Any, Final, NamedTuple, TypeAlias, cast
@@ -25,7 +23,16 @@ from tocsin.language.fold import fold
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.strings import ends_in_escape, regex_problem
 from tocsin.language.text import parse
-from tocsin.language.tokens import KEYWORDS, is_plain_name, tokenize
+from tocsin.language.tokens import tokenize
+from tocsin.language.words import (
+    KINDS,
+    KINDS_OF_TOKENS,
+    fixed_word,
+    has_shape,
+    is_sound,
+    kind_of_word,
+    split_words,
+)
 from tocsin.model.expression import (
     And,
     AnyElement,
@@ -128,12 +135,14 @@ class Templates:
 
         Cost: about 5 us for four predicates when their template is known; else that of two or three `parse`.
         """
-        if not isinstance(text, str) or MARK in text or ("((" in text and _has_shape(text)):
+        if not isinstance(text, str) or MARK in text or ("((" in text and has_shape(text)):
             return None
-        parts = _split(text)  # what stands between words, and words, by turns
+        parts = split_words(text)  # what stands between words, and words, by turns
         words = parts[1::2]
-        marks = [_fixed(word) or (word.upper() if word[-1] == "(" else _kind(word[0], "a")) for word in words]
-        if not text.isascii() and not _is_sound(text, words, marks):
+        marks = [
+            fixed_word(word) or (word.upper() if word[-1] == "(" else kind_of_word(word[0], "a")) for word in words
+        ]
+        if not text.isascii() and not is_sound(text, words, marks):
             return None
         parts[1::2] = marks
         skeleton = MARK.join(parts)
@@ -141,7 +150,7 @@ class Templates:
             reader = self._known[skeleton]
         except KeyError:
             example = _with_placeholders(
-                text, [w.strip(whitespace) for w, m in zip(words, marks, strict=True) if m in _KINDS]
+                text, [w.strip(whitespace) for w, m in zip(words, marks, strict=True) if m in KINDS]
             )
             if example is None:  # that is this text's own fault, and says nothing of others
                 return None
@@ -156,58 +165,6 @@ class Templates:
             self._known, self._characters = {}, 0
         self._characters += len(skeleton)
         return self._known.setdefault(skeleton, reader)  # another thread may have been first
-
-
-# ---- words
-
-# What may begin a name, and go on in it. Beyond ASCII that is more than may: `_is_sound` looks at those names again.
-_START: Final = r"[^\x00-9;-@\[-^`{-\x7f]"
-_PART: Final = r"[^\x00-\-/;-@\[-^`{-\x7f]"
-
-_has_shape: Final = re.compile(r"(?i)(?:POLYGON|LINESTRING|MULTIPOINT|GEOMETRYCOLLECTION)\s*\(").search
-"""Geometries are read as a whole, and no two have the same words."""
-
-_NUMBER: Final = r"(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
-
-_split: Final = re.compile(
-    rf"""(
-        {_START}{_PART}*+(?:\s*+\()?+                   # a name or keyword; a function with its '('
-      | '[^']*+(?:''[^']*+)*+'
-      | {_NUMBER}
-      | "(?:[^"]++|"")++"
-      | (?<=[=<>(,])[{whitespace}]*+[+-]?{_NUMBER}      # there a sign is the number's, whatever comes before
-    )""",
-    re.VERBOSE,
-).split
-
-_fixed: Final = {
-    "".join(letters): word for word in KEYWORDS for letters in product(*((c, c.lower()) for c in word))
-}.get
-"""The keyword that a word is, however it is spelled."""
-
-_kind: Final = {**dict.fromkeys("0123456789.+-" + whitespace, "n"), "'": "s", '"': "q"}.get
-"""The kind of slot that a word is, by its first character; anything else begins a name."""
-
-_KINDS: Final = {"a": "a", "q": "a", "s": "s", "n": "n"}
-"""The kinds of slots, as templates tell them; a name in double quotes is read in another way."""
-
-_KINDS_OF_TOKENS: Final = {"NAME": "a", "QUOTED": "a", "STRING": "s", "NUMBER": "n"}
-
-
-def _is_sound(text: str, words: list[str], marks: list[str]) -> bool:
-    """Whether a text beyond ASCII is valid Unicode, and what was taken for names and functions are some."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    for word, mark in zip(words, marks, strict=True):
-        if mark == "a":
-            # U+1680 may be in a name, and is a space before one.
-            if not is_plain_name(word) or word[0].isspace():
-                return False
-        elif word[-1] == "(" and not word.isascii():  # in capitals it may be another's, as U+017F is S
-            return False
-    return True
 
 
 # ---- values
@@ -266,8 +223,8 @@ def _picker(slots: list[int]) -> Callable[[list[Any]], tuple[str | float, ...]]:
 
 def _learn(example: str, marks: list[str]) -> _Reader | None:
     """The template of a text with placeholders, and how to read its values; None when `parse` refuses it."""
-    slots = [at for at, mark in enumerate(marks) if mark in _KINDS]
-    kinds = "".join([_KINDS[marks[at]] for at in slots])
+    slots = [at for at, mark in enumerate(marks) if mark in KINDS]
+    kinds = "".join([KINDS[marks[at]] for at in slots])
     try:
         template = Template(parse(example), kinds)
     except ValueError:  # InvalidInput is one; `POINT(1 - -2)` makes `parse` raise a bare one
@@ -286,7 +243,7 @@ def _learn(example: str, marks: list[str]) -> _Reader | None:
 def _with_placeholders(text: str, words: list[str]) -> str | None:
     """The text with placeholders for its names, strings and numbers; None when those are not `words`."""
     try:
-        tokens = [token for token in tokenize(text) if token.type in _KINDS_OF_TOKENS]
+        tokens = [token for token in tokenize(text) if token.type in KINDS_OF_TOKENS]
     except ValueError:
         return None
     if len(tokens) != len(words):
@@ -297,7 +254,7 @@ def _with_placeholders(text: str, words: list[str]) -> str | None:
         sign = token.value.removesuffix(word)  # one that the tokens count to the number, and the words do not
         if sign not in ("", "+", "-"):
             return None
-        pieces += text[end : token.start_pos], sign + _placeholder_text(_KINDS_OF_TOKENS[token.type], slot)
+        pieces += text[end : token.start_pos], sign + _placeholder_text(KINDS_OF_TOKENS[token.type], slot)
         end = token.end_pos
     return " ".join([*pieces, text[end:]])
 
