@@ -9,10 +9,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Deadlines are off because the first example compiles kernels; `unit` is for between two edits, `thorough` for a night.
+# `default` draws the same examples every time, so that a check says the same twice; the others look further.
 # How long an example takes, or how many a strategy throws away, is chance at so few: only `thorough` asks.
 _CHANCE: Final = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 settings.register_profile("unit", deadline=None, max_examples=5, suppress_health_check=_CHANCE)
-settings.register_profile("default", deadline=None, max_examples=20, suppress_health_check=_CHANCE)
+settings.register_profile(
+    "default", deadline=None, max_examples=20, suppress_health_check=_CHANCE, derandomize=True, database=None
+)
 settings.register_profile("thorough", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

@@ -15,6 +15,7 @@ REFUSED = {
         ("NOT (A > 2)", "without an end"),
         ("t > DATE('2024-01-01')", "without an end"),
         ("t BETWEEN DATE('2024-01-01') AND DATE('2024-01-02')", "more than"),
+        ("T_INTERSECTS(t, INTERVAL('..', DATE('2024-01-01')))", "more than"),
         (f"A BETWEEN 1 AND {MOST_VALUES + 1}", "more than"),
         ("s > 'a'", "range of strings"),
         ("s LIKE 'a%'", "does not compare"),

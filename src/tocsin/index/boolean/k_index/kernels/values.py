@@ -110,7 +110,8 @@ def _problem(kind: int, lowest: int, highest: int, first: int, last: int, declar
         return TEXTS
     if kind != codes.BOOLEAN and (lowest == LOWEST or highest == HIGHEST) and (kind != codes.NUMBER or not declared):
         return OPEN
-    return LONG if last > first and last - first >= most else FINE
+    # As uint64: from the first instant that there is to some other it is more than 2 ** 63.
+    return LONG if last > first and np.uint64(last) - np.uint64(first) >= np.uint64(most) else FINE
 
 
 @inner
