@@ -64,11 +64,14 @@ class Binder:
     def bind(self, batch: EventBatch) -> Bound:
         """Map a batch's attributes and strings. Cost: linear in its distinct strings, logarithmic in the operands."""
         numbers = self._numbers(batch.attributes)
-        bound = self._bind(batch.strings, numbers) if batch.strings else self._without_strings
-        if batch.shapes:
-            starts, meets = self._boxes.find(batch.shapes)
-            bound = bound._replace(meet_starts=starts, meets=meets)
-        return bound._replace(attributes=numbers)
+        if batch.strings:
+            bound = self._bind(batch.strings, numbers)
+        else:
+            bound = self._without_strings._replace(attributes=numbers)
+        if not batch.shapes:
+            return bound
+        starts, meets = self._boxes.find(batch.shapes)
+        return bound._replace(meet_starts=starts, meets=meets)
 
     def bind_to_walk(self, batch: EventBatch) -> Bound:
         """The same, for kernels that walk programs: the code for all kinds of leaves is loaded."""
