@@ -51,12 +51,10 @@ def go_by_rectangle(compiled: CompiledExpressions, statistics: Statistics | None
     count = len(compiled)
     if count < FEWEST:
         return np.zeros(count, bool)
-    some = np.arange(count, dtype=np.int32)
     if count > SAMPLED:
-        some = np.sort(np.random.default_rng(_SEED).choice(some, SAMPLED, replace=False))
-    of_sample = _chosen(subset(compiled, some), statistics, count / len(some))
-    if len(some) == count or not of_sample.any():
-        return of_sample if len(some) == count else np.zeros(count, bool)
+        some = np.random.default_rng(_SEED).choice(np.arange(count, dtype=np.int32), SAMPLED, replace=False)
+        if not _chosen(subset(compiled, np.sort(some)), statistics, count / SAMPLED).any():
+            return np.zeros(count, bool)
     return _chosen(compiled, statistics, 1.0)
 
 
