@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reproduce.r_tree.kernels import FREE, NONE, ROOT, USED, Growing, find, free, insert, remove, shorten
+from reproduce.r_tree.kernels import NONE, USED, Growing, find, free, insert, remove, shorten
 
 Box = tuple[float, float, float, float]
 """Left, lower, right, upper; edges included."""
@@ -90,6 +90,3 @@ class GrowingRTree:
             np.concatenate([boxes, np.empty((more * self._places, 4))]),
             *(np.concatenate([array, new]) for array, new in zip((counts, parents, heights), own, strict=True)),
         )
-
-
-__all__ = ["FREE", "ROOT", "Box", "GrowingRTree"]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reproduce.r_tree.growing import ROOT, GrowingRTree
+from reproduce.r_tree.growing import GrowingRTree
+from reproduce.r_tree.kernels import ROOT
 
 sides = st.integers(0, 8).map(float)
 boxes = st.tuples(sides, sides, sides, sides).map(
