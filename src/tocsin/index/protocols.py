@@ -50,7 +50,7 @@ class Best(NamedTuple):
 class Matcher(Protocol):
     """Finds all subscriptions that each event satisfies. Immutable, safe to share between threads.
 
-    Events have no ranges, unless it says that it takes them; `index.boolean.chains.extents` sees to that.
+    Events have no ranges or shapes, unless it says that it takes them; `index.boolean.chains.extents` sees to that.
     """
 
     @property

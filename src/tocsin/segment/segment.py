@@ -45,14 +45,14 @@ class Segment:
     weights: Texts | None = None  # JSON texts of objects, empty for none
     alive: NDArray[np.uint64] | None = None  # a bit each, low bits first, 0 for one that is gone; None: all are alive
     _structures: OnceEach[Structure] = field(default_factory=OnceEach, compare=False, repr=False)
-    _ranges: ExtentMatching = field(default_factory=ExtentMatching, compare=False, repr=False)
+    _extents: ExtentMatching = field(default_factory=ExtentMatching, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.scores)
 
     def match(self, batch: EventBatch, alive: NDArray[np.uint64] | None, best: Best | None = None) -> Found:
-        """All matches of a batch among the subscriptions that are alive, as `Matcher.match`; events may have ranges."""
-        return self._ranges.match(self.matcher, batch, alive, best)
+        """All matches of a batch among those that are alive, as `Matcher.match`; events may have ranges or shapes."""
+        return self._extents.match(self.matcher, batch, alive, best)
 
     def structure(self, question: Question) -> Structure:
         """What answers a question other than all matches; made when it is first asked for, and kept."""

@@ -34,15 +34,15 @@ class ExtentMatching:
         self._chained: Once[Chained] = Once()
 
     def match(self, matcher: Matcher, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
-        """What the matcher is to find in a batch, which may have ranges; exact."""
+        """What the matcher is to find in a batch, which may have ranges or shapes; exact."""
         beside = batch.with_extents()
         if isinstance(matcher, Scan) or not beside.any():
             return matcher.match(batch, alive, best)
         if beside.all():
-            return self._of_ranges(matcher, batch, alive)
+            return self._of_extents(matcher, batch, alive)
         parts = np.flatnonzero(~beside), np.flatnonzero(beside)
         plain, ranged = (batch.only(part) for part in parts)
-        found = matcher.match(plain, alive, best), self._of_ranges(matcher, ranged, alive)
+        found = matcher.match(plain, alive, best), self._of_extents(matcher, ranged, alive)
         events = np.concatenate([own[one.events] for own, one in zip(parts, found, strict=True)])
         order = np.argsort(events, kind="stable")
         return Found(
@@ -52,7 +52,7 @@ class ExtentMatching:
             sum(one.verified for one in found),
         )
 
-    def _of_ranges(self, matcher: Matcher, batch: EventBatch, alive: Alive) -> Found:
+    def _of_extents(self, matcher: Matcher, batch: EventBatch, alive: Alive) -> Found:
         scan = self._scan.get(lambda: Scan.build(matcher.expressions()))
         chained = self._chained.get(lambda: Chained(scan.expressions()))
         if chained.share(batch) > _MOST:
