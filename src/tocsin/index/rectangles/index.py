@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 
-from tocsin.columns.events.batch import EventBatch
-from tocsin.index.alive import Alive
-from tocsin.index.expressions import OverExpressions
 from tocsin.index.found import Found, collect
-from tocsin.index.protocols import Best
-from tocsin.index.rectangles.kernels.layouts import ABSENT, Coming, Seen
+from tocsin.index.narrowing import Narrowing
+from tocsin.index.narrowing.kernels import Coming
+from tocsin.index.rectangles.kernels.layouts import ABSENT, Seen
 from tocsin.index.rectangles.kernels.matching import match_rectangles
-from tocsin.index.rectangles.kernels.verifying import Room, keep_verified
 from tocsin.index.rectangles.rectangles import Held, attributes_of
 from tocsin.kernels.answers.ordering import BUCKETS
-from tocsin.kernels.codes import LANES
 from tocsin.kernels.compacting import AT_ONCE
-from tocsin.kernels.programs.blocks import widest_block
-from tocsin.kernels.programs.memory import new_verifier
 from tocsin.language.canonical import name_text
 from tocsin.model.readings import attribute_of
 
 
-class OverRectangles(OverExpressions):
+class OverRectangles(Narrowing):
     """The Matcher over a structure that has a `find` in `kernels.matching`, as a table.
 
     `has_stamps` says that it asks for `Seen.stamps`.
@@ -33,12 +26,10 @@ class OverRectangles(OverExpressions):
 
     def __init__(self, held: Held, structure: Any, *, has_stamps: bool) -> None:
         own = sum(array.nbytes for array in structure if isinstance(array, np.ndarray))
-        super().__init__(held.expressions, own + held.nbytes(), held.dictionary_bytes())
+        super().__init__(held.expressions, held.asks_more, own + held.nbytes(), held.dictionary_bytes())
         self._held = held
         self._structure = structure
         self._has_stamps = has_stamps
-        self._verifies = bool(held.asks_more.any())
-        self._threads = threading.local()
 
     @property
     def held(self) -> Held:
@@ -75,12 +66,6 @@ class OverRectangles(OverExpressions):
         attribute = int(attributes_of(self._held.axes)[axis])
         return "" if attribute < 0 else name_text(attribute_of(self.attributes[attribute]))
 
-    def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
-        bound = (self._binder.bind_to_walk if self._verifies else self._binder.bind)(batch)
-        coming = Coming(batch.arrays, bound, self._everyone if alive is None else alive, alive is not None)
-        found = self.find(coming, self._memory())
-        return self._verified(coming, found) if self._verifies else found
-
     def find(self, coming: Coming, seen: Seen) -> Found:
         """What meets in its rectangle, and is alive."""
         held, counts = self._held, np.zeros(1, np.int64)
@@ -92,38 +77,22 @@ class OverRectangles(OverExpressions):
         )
         return Found(starts, found, int(counts[0]), 0)
 
-    def _verified(self, coming: Coming, found: Found) -> Found:
-        """What holds as a whole."""
-        arrays, events, bound = self._compiled.arrays, coming.events, coming.bound
-        entries = widest_block(events.starts, LANES)
-        verifier = new_verifier(len(arrays.leaf_kinds), len(self.attributes), entries)
-        room = Room(
-            np.zeros(len(self), np.uint64), np.empty(len(self) + 1, np.uint64), np.empty(len(self) + 1, np.int32)
+    def new_memory(self) -> Seen:
+        axes, count = len(self._held.sizes), len(self)
+        words = count // 64 + 1
+        lows, highs = np.full(axes, ABSENT, np.int32), np.zeros(axes, np.int32)
+        lows[-1] = 0
+        return Seen(
+            lows,
+            highs,
+            np.empty(axes, np.int32),
+            np.empty(axes, np.int32),
+            np.empty(axes, np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(count if self._has_stamps else 0, np.int64),
+            np.empty(count + AT_ONCE, np.int32),
+            np.empty(count + 1, np.uint8),
+            np.zeros(words, np.uint64),
+            np.zeros(words // 64 + 1, np.uint64),
+            np.empty(BUCKETS, np.int32),
         )
-        starts, numbers = found.starts, found.subscriptions
-        walked = keep_verified(arrays, verifier, events, bound, self._held.asks_more, starts, numbers, room)
-        return Found(starts, numbers[: starts[-1]], found.candidates_examined, int(walked))
-
-    def _memory(self) -> Seen:
-        """This thread's memory."""
-        kept: Seen | None = getattr(self._threads, "seen", None)
-        if kept is None:
-            axes, count = len(self._held.sizes), len(self)
-            words = count // 64 + 1
-            lows, highs = np.full(axes, ABSENT, np.int32), np.zeros(axes, np.int32)
-            lows[-1] = 0
-            kept = self._threads.seen = Seen(
-                lows,
-                highs,
-                np.empty(axes, np.int32),
-                np.empty(axes, np.int32),
-                np.empty(axes, np.int64),
-                np.zeros(1, np.int64),
-                np.zeros(count if self._has_stamps else 0, np.int64),
-                np.empty(count + AT_ONCE, np.int32),
-                np.empty(count + 1, np.uint8),
-                np.zeros(words, np.uint64),
-                np.zeros(words // 64 + 1, np.uint64),
-                np.empty(BUCKETS, np.int32),
-            )
-        return kept

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.kernels.programs.layouts import Bound, Events
 
 ABSENT: Final = np.int32(-1)
 
@@ -70,12 +69,3 @@ class Asked(NamedTuple):
     lower: int
     upper: int
     stamp: int  # the clock
-
-
-class Coming(NamedTuple):
-    """Events, and who is alive."""
-
-    events: Events
-    bound: Bound
-    alive: NDArray[np.uint64]  # (S / 64 + 1,)
-    is_anyone_gone: bool

@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Asked, Axes, Coming, Groups, Seen
+from tocsin.index.narrowing.kernels import Coming
+from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Asked, Axes, Groups, Seen
 from tocsin.index.rectangles.kernels.reading import forget_axes, read_axes
 from tocsin.kernels.answers.ordering import SPARE, keep_living, put_in_order
 from tocsin.kernels.choosing import choose

@@ -6,7 +6,8 @@ import numpy as np
 
 from tocsin.index.fields.kernels.code_sets import scalar_values
 from tocsin.index.fields.kernels.keys import code_of
-from tocsin.index.rectangles.kernels.layouts import ABSENT, Axes, Coming, Seen
+from tocsin.index.narrowing.kernels import Coming
+from tocsin.index.rectangles.kernels.layouts import ABSENT, Axes, Seen
 from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.numbers import key_of_number
 from tocsin.kernels.programs.boxes import box_number

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import together
 from tocsin.index.found import Found, only_alive
-from tocsin.index.rectangles.kernels.layouts import Axes, Coming, Groups, Seen
+from tocsin.index.narrowing.kernels import Coming
+from tocsin.index.rectangles.kernels.layouts import Axes, Groups, Seen
 from tocsin.index.rectangles.kernels.matching import SEVERAL, asked_of, only_pair
 from tocsin.index.rectangles.kernels.reading import forget_axes, read_axes
 from tocsin.index.rectangles.rectangles import Held

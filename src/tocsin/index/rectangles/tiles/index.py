@@ -21,9 +21,10 @@ from tocsin.columns.arrays import frozen, frozen_table, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored
 from tocsin.index.found import Found
+from tocsin.index.narrowing.kernels import Coming
 from tocsin.index.protocols import Arrays
 from tocsin.index.rectangles.index import OverRectangles
-from tocsin.index.rectangles.kernels.layouts import Coming, Seen
+from tocsin.index.rectangles.kernels.layouts import Seen
 from tocsin.index.rectangles.rectangles import Held
 from tocsin.index.rectangles.tiles.batches import find_by_tile
 from tocsin.index.rectangles.tiles.grids import Grid, choose_grids

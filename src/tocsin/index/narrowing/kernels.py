@@ -1,4 +1,4 @@
-"""Which of the subscriptions whose rectangles an event meets hold, where they ask for more than that?"""
+"""Which of the subscriptions that were found by a part of what they ask hold as a whole?"""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ from tocsin.kernels.programs.walking import verify_programs
 
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
+
+
+class Coming(NamedTuple):
+    """Events, and who is alive. S subscriptions."""
+
+    events: Events
+    bound: Bound
+    alive: NDArray[np.uint64]  # (S / 64 + 1,)
+    is_anyone_gone: bool
 
 
 class Room(NamedTuple):
@@ -39,7 +48,7 @@ def keep_verified(
 ) -> int:
     """Keep of what each event found what holds, in place, `starts` included; returns how many programs were walked.
 
-    Whoever does not ask for more than its rectangle is kept. A program is walked once for 64 events.
+    Whoever does not ask for more than it was found by is kept. A program is walked once for 64 events.
     """
     held = viewed(verifier)
     walk = viewed(Walk(viewed(leaves), held.block, held.memo, viewed(events), viewed(bound), held.parts))
