@@ -137,12 +137,12 @@ def test_leaves_out_none_of_the_best(index, data, count, k):
     for number in gone:
         alive[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
     texts = [f"a >= {one} OR b IS NULL AND c = {one}" for one in wanted]
-    for usual in ("a BETWEEN {one} AND 5 OR b = 1 AND c = {one}", "a BETWEEN {one} AND 5 AND NOT b = {one}"):
+    for usual in ("a BETWEEN {one} AND 5 OR b = 1 AND c = {one}", "a BETWEEN {one} AND 5 AND NOT b = {one}", _MESSAGES):
         if not accepted(index, [tocsin.parse(texts[0])]):
             texts = [usual.format(one=one) for one in wanted]
     compiled = compile_expressions(map(tocsin.parse, texts))
     matcher = index.builder().build(compiled)
-    given_events = batch(compiled, [{"a": 3}, {"c": 1}, {"a": 5, "b": 1}, {}])
+    given_events = batch(compiled, [{"a": 3, "p": [3, 3], "l": ["k"]}, {"c": 1}, {"a": 5, "b": 1}, {}])
     maxima = block_maxima(scores, BITS)
 
     all_matches = matcher.match(given_events, alive)
@@ -154,6 +154,9 @@ def test_leaves_out_none_of_the_best(index, data, count, k):
         assert some == sorted(set(some) & set(every))
         assert set(sorted(every, key=lambda number: (-scores[number], number))[:k]) <= set(some)
         assert index.name != "access" or len(some) == min(k, len(every))
+
+
+_MESSAGES = "a BETWEEN {one} AND 5 AND S_INTERSECTS(p, BBOX({one}, 0, 9, 9)) AND A_CONTAINS(l, ('k'))"
 
 
 def test_answers_nothing_for_no_subscriptions_and_no_events(index):

@@ -12,6 +12,7 @@ from tests.strategies.conditions import (
 )
 from tests.strategies.events import bad_events, json_events, json_text, python_events, with_lists
 from tests.strategies.intervals import grid_ranges, interval_events, interval_grid_events, ranges
+from tests.strategies.messages import messages, region_expressions, regions_with_keywords
 from tests.strategies.pools import NAMES, NUMBERS, STRINGS, attribute_names, boxes, points, scalars, values
 from tests.strategies.rectangles import map_events, rectangle_expressions
 from tests.strategies.weighted import (
@@ -46,10 +47,13 @@ __all__ = [
     "json_events",
     "json_text",
     "map_events",
+    "messages",
     "points",
     "python_events",
     "ranges",
     "rectangle_expressions",
+    "region_expressions",
+    "regions_with_keywords",
     "scalars",
     "values",
     "weighted",

@@ -44,7 +44,7 @@ def _range_of(draw: DrawFn) -> Expression:
 
 @st.composite
 def _box_of(draw: DrawFn) -> Expression:
-    region = draw(st.one_of(_boxes(), st.builds(Point, sides(), sides())))
+    region = draw(st.one_of(boxes_on_a_grid(), st.builds(Point, sides(), sides())))
     return Call("S_INTERSECTS", (Attribute(draw(st.sampled_from(PLACES))), Constant(region)))
 
 
@@ -54,23 +54,28 @@ def _more() -> SearchStrategy[Expression]:
 
 
 @st.composite
-def _boxes(draw: DrawFn) -> Box:
+def boxes_on_a_grid(draw: DrawFn) -> Box:
+    """Of any size, a point among them."""
     (left, right), (lower, upper) = (sorted([draw(sides()), draw(sides())]) for _ in range(2))
     return Box(left, lower, right, upper)
 
 
 @st.composite
 def map_events(draw: DrawFn) -> dict[str, Any]:
-    """Where they lie on the axes, and a place or two: points, boxes, lists that are read as such, and what is none."""
+    """Where they lie on the axes, and a place or two."""
     event: dict[str, Any] = {name: draw(st.one_of(sides(), sides(), st.text(max_size=1))) for name in _some(draw, AXES)}
-    places = st.one_of(
+    return event | {name: draw(places()) for name in _some(draw, PLACES)}
+
+
+def places() -> SearchStrategy[Any]:
+    """Points, boxes, lists that are read as such, and what is none."""
+    return st.one_of(
         st.builds(Point, sides(), sides()),
-        _boxes(),
+        boxes_on_a_grid(),
         st.tuples(sides(), sides()).map(list),
         st.lists(st.integers(0, 12), max_size=4),
         st.none(),
     )
-    return event | {name: draw(places) for name in _some(draw, PLACES)}
 
 
 def _some(draw: DrawFn, names: Sequence[str]) -> list[str]:

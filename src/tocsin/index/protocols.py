@@ -19,6 +19,10 @@ ALL_MATCHES: Final = "all matches"
 THE_BEST_FIRST: Final = "the best first"
 ANY_EXPRESSION: Final = "any expression"
 RECTANGLES: Final = "a range of an attribute, or a box, that the outermost AND needs; what else it asks for is verified"
+REGIONS_WITH_KEYWORDS: Final = (
+    "a box that an attribute meets and keywords that a list contains, both needed by the outermost AND; "
+    "what else it asks for is verified"
+)
 ALL_THEN_RANKED: Final = "all matches, then ranked"
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 

@@ -17,7 +17,15 @@ from tocsin.index.boolean.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilde
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.combined import CombinedBuilder
 from tocsin.index.plan import Chosen, Plan
-from tocsin.index.protocols import ALL_MATCHES, ANY_EXPRESSION, RECTANGLES, THE_BEST_FIRST, Builder, Registration
+from tocsin.index.protocols import (
+    ALL_MATCHES,
+    ANY_EXPRESSION,
+    RECTANGLES,
+    REGIONS_WITH_KEYWORDS,
+    THE_BEST_FIRST,
+    Builder,
+    Registration,
+)
 from tocsin.index.question import AllMatches, Part, Question
 from tocsin.index.rectangles.r_tree import RTreeBuilder
 from tocsin.index.rectangles.tiles import TilesBuilder
@@ -30,6 +38,7 @@ from tocsin.index.scored.ranker import RankerBuilder
 from tocsin.index.scored.segment_tree import segment_trees
 from tocsin.index.scored.sopt_r_tree import sopt_r_trees
 from tocsin.index.scored.tree import BRANCHING, Make, TreeBuilder
+from tocsin.index.spatial_text.token_grid import TokenGridBuilder
 
 
 def _ranker(name: str, make: Make, source: str, is_baseline: bool = True, **options: int) -> Registration:
@@ -94,6 +103,14 @@ _REGISTRATIONS = (
         True,
         RTreeBuilder,
         {"branching": 16},
+    ),
+    Registration(
+        "token_grid",
+        ALL_MATCHES,
+        REGIONS_WITH_KEYWORDS,
+        "packed boxes in blocks under the rarest keyword (ours)",
+        False,
+        TokenGridBuilder,
     ),
     _ranker(
         "sopt_r_tree",

@@ -214,6 +214,8 @@ def viewed(typing_context: Any, table: Any) -> Any:
                 for part, value in zip(kind.types, cgutils.unpack_tuple(builder, given, len(kind.types)), strict=True):
                     lay_out(part, value)
             elif isinstance(kind, numba.types.Array):
+                if kind.layout != "C":
+                    raise TypeError(f"a table holds C-contiguous arrays, not {kind}")
                 array = make_array(kind)(context, builder, given)
                 put(builder.ptrtoint(array.data, _WORD))
                 for extent in cgutils.unpack_tuple(builder, array.shape, kind.ndim):

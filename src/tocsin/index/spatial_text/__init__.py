@@ -1,0 +1,1 @@
+"""Which region-and-keyword subscriptions does this message satisfy, or resemble enough? One folder a structure."""

@@ -1,0 +1,87 @@
+"""What do structures of regions and keywords have in common? All but how they find what a message satisfies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tocsin.index.found import Found, collect
+from tocsin.index.narrowing import Narrowing
+from tocsin.index.narrowing.kernels import Coming
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, Seen
+from tocsin.index.spatial_text.kernels.matching import match_messages
+from tocsin.index.spatial_text.regions import Held
+from tocsin.kernels.answers.ordering import BUCKETS
+from tocsin.kernels.compacting import AT_ONCE
+from tocsin.language.canonical import name_text
+from tocsin.model.readings import attribute_of
+
+
+class OverRegions(Narrowing):
+    """The Matcher over a structure that has a `find` in `kernels.matching`, as a table.
+
+    `counts` says that it asks for `Seen.stamps` and `Seen.counts`.
+    """
+
+    def __init__(self, held: Held, structure: Any, *, counts: bool = False) -> None:
+        own = sum(array.nbytes for array in structure if isinstance(array, np.ndarray))
+        super().__init__(held.expressions, held.asks_more, own + held.nbytes(), held.keywords.operands.nbytes)
+        self._held = held
+        self._structure = structure
+        self._counts = counts
+
+    @property
+    def held(self) -> Held:
+        """The regions and their tokens."""
+        return self._held
+
+    def places(self) -> dict[str, int]:
+        found = self._held.regions.owners != ABSENT
+        more = int((found & self._held.asks_more).sum())
+        return {
+            "a region with keywords": int(found.sum()) - more,
+            "a region with keywords and more": more,
+            "never satisfied": len(self) - int(found.sum()),
+        }
+
+    def place(self, number: int) -> str:
+        """The attribute of its region, and how many keywords it has."""
+        regions = self._held.regions
+        if regions.owners[number] == ABSENT:
+            return "never satisfied"
+        name = self.attributes[int(np.flatnonzero(regions.places == regions.owners[number])[0])]
+        count = int(regions.token_starts[number + 1] - regions.token_starts[number])
+        more = "; the rest is verified" if self._held.asks_more[number] else ""
+        keywords = f"{count} keyword{'s' if count > 1 else ''}"
+        return f"in a region of {name_text(attribute_of(name))} with {keywords}{more}"
+
+    def find(self, coming: Coming, seen: Seen) -> Found:
+        """What lies in its region, has its keywords, and is alive."""
+        held, counts = self._held, np.zeros(1, np.int64)
+        starts, found = collect(
+            len(coming.events.starts) - 1,
+            lambda first, ends, out: match_messages(
+                self._structure, held.keywords, held.regions, coming, seen, first, ends, out, counts
+            ),
+        )
+        return Found(starts, found, int(counts[0]), 0)
+
+    def new_memory(self) -> Seen:
+        count, tokens, counted = len(self), len(self._held.counts), len(self) if self._counts else 0
+        words = count // 64 + 1
+        return Seen(
+            np.empty(tokens, np.int32),
+            np.zeros(tokens // 64 + 1, np.uint64),
+            np.zeros((self._held.places, 4)),
+            np.zeros(self._held.places, np.uint8),
+            np.zeros(1, np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(counted, np.int64),
+            np.zeros(counted, np.int32),
+            np.empty(count + AT_ONCE, np.int32),
+            np.empty(count + 64, np.uint8),
+            np.zeros(words, np.uint64),
+            np.zeros(words // 64 + 1, np.uint64),
+            np.empty(BUCKETS, np.int32),
+        )

@@ -1,0 +1,48 @@
+"""Which region-and-keyword subscriptions does this message satisfy? Lists under the rarest keyword of each, cut into
+blocks of neighbours on the map.
+
+A message looks at the lists of its own keywords, at the blocks that it lies in, and there at boxes and signatures of 4
+bytes each, compared without a branch. A subscription lies in one list, so what is found is found once.
+
+Cost: O(blocks of the message's keywords + entries of those that it lies in), less than a nanosecond an entry; 12 bytes
+a subscription beside its box and tokens. Built in O(n log n). `candidates_examined` counts what boxes and
+signatures let through.
+
+Source: ours. Under the rarest keyword as in Yan and Garcia-Molina 1994 (ranked key); blocks as leaves of a packed
+R-tree. Against Yu et al. 2015 it has one short list a keyword to read instead of a tree to walk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.stored import restored
+from tocsin.index.protocols import Arrays
+from tocsin.index.spatial_text.index import OverRegions
+from tocsin.index.spatial_text.kernels.choosing import rarest_tokens
+from tocsin.index.spatial_text.kernels.layouts import ABSENT
+from tocsin.index.spatial_text.regions import Held
+from tocsin.index.spatial_text.token_grid.building import build_lists
+from tocsin.index.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class TokenGridBuilder:
+    """Builds lists of packed boxes."""
+
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> TokenGrid:
+        """By what the subscriptions say of keywords; statistics are of no use. Raises `UnsuitableIndex`."""
+        held = Held.of(compiled)
+        able = np.flatnonzero(held.regions.owners != ABSENT).astype(np.int32)
+        return TokenGrid(held, build_lists(held, able, rarest_tokens(held.regions, held.counts, able)))
+
+    def load(self, arrays: Arrays) -> TokenGrid:
+        """Built anew."""
+        return self.build(restored(arrays))
+
+
+class TokenGrid(OverRegions):
+    """The Matcher over such lists."""

@@ -1,0 +1,157 @@
+"""What every structure of regions and keywords has in common: it answers like the oracle, and looks at little."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tocsin
+from tests import strategies as own
+from tests.index.asking import assert_alike, batch, compiled, pairs
+from tests.naive import match as naive
+from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.index import Matcher, parse_index
+from tocsin.index.alive import everyone
+from tocsin.index.boolean.scan import Scan
+
+STRUCTURES = ("token_grid",)
+
+
+def build(structure: str, texts: list[str]) -> Matcher:
+    registration, options = parse_index(structure)
+    return registration.builder(**options).build(compiled(texts))
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
+@given(
+    expressions=st.lists(own.region_expressions(), min_size=1, max_size=12),
+    events=st.lists(own.messages(), min_size=1, max_size=12),
+    gone=st.sets(st.integers(0, 11)),
+)
+def test_answers_like_the_oracle(structure, expressions, events, gone):
+    """Regions with keywords of any kind, alone and beside other conditions; messages of points, boxes and neither."""
+    registration, options = parse_index(structure)
+    expected = naive.match(list(enumerate(expressions)), events)
+    alive = everyone(len(expressions))
+    for number in gone:
+        alive[0] &= ~(np.uint64(1) << np.uint64(number))
+
+    matcher = registration.builder(**options).build(compile_expressions(expressions))
+    events_in_columns = batch(matcher, events)
+    every, living = matcher.match(events_in_columns), matcher.match(events_in_columns, alive)
+
+    assert pairs(every) == expected
+    assert pairs(living) == [(event, one) for event, one in expected if one not in gone]
+    assert every.candidates_examined >= len(every.subscriptions)
+
+
+def random_texts(count: int, random: np.random.Generator) -> list[str]:
+    """Regions of all sizes around a few places, with words of which some are everywhere."""
+    centers = random.uniform(0, 1000, (20, 2))
+    middles = centers[random.integers(0, 20, count)] + random.normal(0, 30, (count, 2))
+    sizes = 10 ** random.uniform(-2, 3, (count, 2))
+    texts = []
+    for (x, y), (width, height) in zip(middles.tolist(), sizes.tolist(), strict=True):
+        words = ", ".join(f"'w{word}'" for word in random.zipf(1.5, random.integers(1, 6)) % 200)
+        box = f"BBOX({x - width:.6f}, {y - height:.6f}, {x + width:.6f}, {y + height:.6f})"
+        texts.append(f"S_INTERSECTS(p, {box}) AND A_CONTAINS(l, ({words}))")
+    return texts
+
+
+def random_messages(count: int, random: np.random.Generator, longest: int = 60) -> list[dict]:
+    events = []
+    for x, y in random.uniform(-10, 1010, (count, 2)).tolist():
+        place = [x, y] if random.random() < 0.5 else [x, y, x + 20, y + 5]
+        words = random.zipf(1.5, random.integers(1, longest)) % 220
+        events.append({"p": place, "l": [f"w{word}" for word in words]})
+    return events
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_answers_like_scan_at_size(structure):
+    """Lists and trees of more than one block or node, boxes that fill some and points that lie between."""
+    random = np.random.default_rng(2015)
+    matcher = build(structure, random_texts(4000, random))
+    events = batch(matcher, random_messages(300, random))
+
+    found = matcher.match(events)
+
+    assert_alike(found, Scan.build(matcher.expressions()).match(events))
+    assert len(found.subscriptions) > 1000
+
+
+def test_lists_let_little_through():
+    """Of what boxes and signatures of a token's list let through, most matches."""
+    random = np.random.default_rng(5)
+    matcher = build("token_grid", random_texts(4000, random))
+    events = batch(matcher, random_messages(300, random, longest=12))
+
+    found = matcher.match(events)
+
+    assert found.candidates_examined < 2 * len(found.subscriptions)
+    assert found.candidates_examined < 0.01 * 4000 * 300
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = 1",
+        "S_INTERSECTS(p, BBOX(0, 0, 1, 1))",
+        "A_CONTAINS(l, ('a'))",
+        "S_INTERSECTS(p, BBOX(0, 0, 1, 1)) AND A_CONTAINS(l, ())",
+        "S_INTERSECTS(p, BBOX(0, 0, 1, 1)) AND A_OVERLAPS(l, ('a', 'b'))",
+        "S_INTERSECTS(p, BBOX(0, 0, 1, 1)) OR A_CONTAINS(l, ('a'))",
+        "S_INTERSECTS(p, BBOX(0, 0, 1, 1)) AND NOT A_CONTAINS(l, ('a'))",
+    ],
+)
+def test_what_has_no_region_with_keywords_is_refused(structure, text):
+    """By its number, and in words that say who takes it."""
+    fine = "S_INTERSECTS(p, BBOX(0, 0, 1, 1)) AND A_CONTAINS(l, ('a'))"
+    with pytest.raises(tocsin.UnsuitableIndex, match="index 'auto' takes it") as refused:
+        build(structure, [fine, text])
+    assert refused.value.number == 1
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_ten_thousand_keywords(structure):
+    """Subscriptions and messages of many words are as good as short ones."""
+    words = [f"w{number}" for number in range(10_000)]
+    asked = ", ".join(f"'{word}'" for word in words)
+    matcher = build(structure, [f"S_INTERSECTS(p, BBOX(0, 0, 1, 1)) AND A_CONTAINS(l, ({asked}))"])
+
+    events = batch(matcher, [{"p": [0.5, 1], "l": words}, {"p": [0.5, 1], "l": words[:-1]}, {"p": [2, 1], "l": words}])
+
+    assert pairs(matcher.match(events)) == [(0, 0)]
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_regions_beyond_what_blocks_hold(structure):
+    """A line, a point, and boxes as far as numbers go."""
+    regions = ["BBOX(1, 1, 1, 1)", "BBOX(0, 1, 9, 1)", "BBOX(-1e308, -1e308, 1e308, 1e308)", "BBOX(1e300, 0, 1e301, 1)"]
+    matcher = build(structure, [f"S_INTERSECTS(p, {region}) AND A_CONTAINS(l, ('a'))" for region in regions])
+
+    given_events = [{"p": p, "l": ["a"]} for p in ([1, 1], [9, 1], [9, 1.0000001], [5e300, 0.5], [-1e308, 1e308])]
+
+    found = pairs(matcher.match(batch(matcher, given_events)))
+    assert found == [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2), (3, 2), (3, 3), (4, 2)]
+
+
+def test_says_where_a_subscription_lies():
+    """In words, with what is verified beside."""
+    texts = [
+        "S_INTERSECTS(p, BBOX(0, 0, 1, 1)) AND A_CONTAINS(l, ('a', 'b'))",
+        "S_INTERSECTS(p, BBOX(0, 0, 1, 1)) AND A_CONTAINS(l, ('a')) AND x > 3",
+        "S_INTERSECTS(p, BBOX(0, 0, 1, 1)) AND A_CONTAINS(l, ('a')) AND FALSE",
+    ]
+    matcher = build("token_grid", texts)
+
+    assert [matcher.place(number) for number in range(3)] == [
+        "in a region of p with 2 keywords",
+        "in a region of p with 1 keyword; the rest is verified",
+        "never satisfied",
+    ]
+    assert list(matcher.places().values()) == [1, 1, 1]
