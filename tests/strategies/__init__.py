@@ -12,9 +12,11 @@ from tests.strategies.conditions import (
 )
 from tests.strategies.events import bad_events, json_events, json_text, python_events, with_lists
 from tests.strategies.intervals import grid_ranges, interval_events, interval_grid_events, ranges
-from tests.strategies.messages import messages, region_expressions, regions_with_keywords
+from tests.strategies.messages import WORDS as KEYWORDS
+from tests.strategies.messages import keyword_lists, messages, region_and_keywords, regions
 from tests.strategies.pools import NAMES, NUMBERS, STRINGS, attribute_names, boxes, points, scalars, values
 from tests.strategies.rectangles import map_events, rectangle_expressions
+from tests.strategies.regions import region_events, region_expressions
 from tests.strategies.weighted import (
     WEIGHTS,
     conjunctions,
@@ -26,6 +28,7 @@ from tests.strategies.weighted import (
 )
 
 __all__ = [
+    "KEYWORDS",
     "NAMES",
     "NUMBERS",
     "STRINGS",
@@ -46,14 +49,17 @@ __all__ = [
     "interval_grid_events",
     "json_events",
     "json_text",
+    "keyword_lists",
     "map_events",
     "messages",
     "points",
     "python_events",
     "ranges",
     "rectangle_expressions",
+    "region_and_keywords",
+    "region_events",
     "region_expressions",
-    "regions_with_keywords",
+    "regions",
     "scalars",
     "values",
     "weighted",

@@ -1,4 +1,4 @@
-"""Expressions with a region and keywords, and messages with a place and a text, on a small grid and far beyond it."""
+"""Subscriptions with a region and keywords, and messages with a place and words, on a small grid and beyond it."""
 
 from __future__ import annotations
 
@@ -9,70 +9,69 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.strategies.conditions import expressions
 from tests.strategies.pools import chosen
-from tests.strategies.rectangles import PLACES, boxes_on_a_grid, places
 from tocsin.model.expression import And, Array, Attribute, Call, Constant, Expression
+from tocsin.model.values import Box, Point
 
-LISTS: Final = ("words", "tags")
-_KEYWORDS: Final = ("a", "b", "c", "d", "e", "f", "é", "ab", 1.0, True)
-
-
-def keywords() -> SearchStrategy[Any]:
-    """Words, some much more often than others, and what else a list may hold."""
-    often = st.sampled_from(_KEYWORDS[:3])
-    return chosen((4, often), (2, st.sampled_from(_KEYWORDS)))
+PLACE: Final = "location"
+LIST: Final = "words"
+WORDS: Final = ("a", "b", "c", "d", "B", "é", "｡", "😀")
+"""With some whose order by code point is not that of UTF-16, and one that is another's capital."""
+_FAR: Final = (-1e300, -0.0, 1e-200, 2.5, 1e300)
 
 
 @st.composite
-def region_expressions(draw: DrawFn) -> Expression:
-    """A conjunction with a box and keywords at least; some have more, of either or of no such thing."""
-    parts = [draw(_region()), draw(_asked_keywords())]
-    parts += draw(st.lists(st.one_of(_region(), _asked_keywords(), _more()), max_size=2))
+def region_and_keywords(draw: DrawFn, others: bool = True) -> Expression:
+    """A region and keywords under AND, either written either way round; one in four asks for something more."""
+    place, words = Attribute(PLACE), Attribute(LIST)
+    region, keywords = Constant(draw(regions())), Array(tuple(map(Constant, draw(keyword_lists()))))
+    parts: list[Expression] = [
+        Call("S_INTERSECTS", draw(st.sampled_from([(place, region), (region, place)]))),
+        draw(
+            st.sampled_from([Call("A_CONTAINS", (words, keywords)), Call("A_CONTAINEDBY", (keywords, words))]),
+        ),
+    ]
+    if others and draw(chosen((3, st.just(False)), (1, st.just(True)))):
+        parts.append(draw(expressions(max_depth=2).filter(lambda one: not isinstance(one, And))))
     return And(tuple(draw(st.permutations(parts))))
 
 
-@st.composite
-def regions_with_keywords(draw: DrawFn) -> Expression:
-    """A box and keywords, now and then with a comparison: what `Similar` answers of."""
-    parts = [draw(_region()), draw(_asked_keywords(st.sampled_from([k for k in _KEYWORDS if isinstance(k, str)])))]
-    parts += draw(st.lists(expressions(max_depth=1).filter(_is_no_part), max_size=1)) if draw(st.booleans()) else []
-    return And(tuple(draw(st.permutations(parts))))
+def regions() -> SearchStrategy[Box]:
+    """Boxes on the grid, some of which are lines and points."""
+    return st.tuples(_sides(), _sides(), _sides(), _sides()).map(
+        lambda four: Box(min(four[0], four[2]), min(four[1], four[3]), max(four[0], four[2]), max(four[1], four[3]))
+    )
+
+
+def keyword_lists() -> SearchStrategy[list[str]]:
+    """One to five words, perhaps one twice."""
+    return st.lists(st.sampled_from(WORDS), min_size=1, max_size=5)
 
 
 @st.composite
 def messages(draw: DrawFn) -> dict[str, Any]:
-    """A place, or none, and keywords, or none, and now and then what the rest is about."""
-    event: dict[str, Any] = {}
-    for name in PLACES:
-        if draw(st.integers(0, 5)):
-            event[name] = draw(places())
-    for name in LISTS:
-        if draw(st.integers(0, 5)):
-            event[name] = draw(st.lists(keywords(), max_size=8))
-    if draw(st.booleans()):
-        event["a"] = draw(st.sampled_from([1, 2.5, "x", True]))
-    return event
-
-
-def _region() -> SearchStrategy[Expression]:
-    return st.builds(
-        lambda name, region: Call("S_INTERSECTS", (Attribute(name), Constant(region))),
-        st.sampled_from(PLACES),
-        boxes_on_a_grid(),
+    """A place and words; now and then one of them is absent or of another kind."""
+    points = st.tuples(_sides(), _sides())
+    place = draw(
+        chosen(
+            (4, points.map(list)),
+            (3, regions().map(lambda box: list(box.bounds()))),
+            (1, points.map(lambda two: Point(*two))),
+            (1, regions()),
+            (1, st.sampled_from([None, "here", [1.0, 2.0, 3.0], [5.0, 5.0, 1.0, 1.0], _TRIANGLE])),
+        )
     )
-
-
-def _asked_keywords(each: SearchStrategy[Any] | None = None) -> SearchStrategy[Expression]:
-    some = st.lists(keywords() if each is None else each, min_size=1, max_size=5)
-    return st.builds(
-        lambda name, words: Call("A_CONTAINS", (Attribute(name), Array(tuple(map(Constant, words))))),
-        st.sampled_from(LISTS),
-        some,
+    words = draw(
+        chosen(
+            (8, st.lists(st.sampled_from(WORDS), max_size=8)),
+            (1, st.sampled_from([None, [], "a", ["a", 1, True]])),
+        )
     )
+    return {name: value for name, value in ((PLACE, place), (LIST, words)) if draw(st.integers(0, 9)) or value is None}
 
 
-def _more() -> SearchStrategy[Expression]:
-    return expressions(max_depth=3).filter(lambda one: not isinstance(one, And))
+_TRIANGLE: Final = {"type": "Polygon", "coordinates": [[[0, 0], [9, 0], [9, 9], [0, 0]]]}
 
 
-def _is_no_part(one: Expression) -> bool:
-    return not isinstance(one, And) and not (isinstance(one, Call) and one.name in ("S_INTERSECTS", "A_CONTAINS"))
+def _sides() -> SearchStrategy[float]:
+    grid = st.integers(0, 8).map(float)
+    return chosen((8, grid), (2, grid.map(lambda number: number + 0.5)), (1, st.sampled_from(_FAR)))

@@ -28,7 +28,7 @@ def build(structure: str, texts: list[str]) -> Matcher:
 @settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(
     expressions=st.lists(own.region_expressions(), min_size=1, max_size=12),
-    events=st.lists(own.messages(), min_size=1, max_size=12),
+    events=st.lists(own.region_events(), min_size=1, max_size=12),
     gone=st.sets(st.integers(0, 11)),
 )
 def test_answers_like_the_oracle(structure, expressions, events, gone):

@@ -1,0 +1,153 @@
+"""Which subscriptions of a region and keywords resemble an event, and how much? Each of them against each event.
+
+The score is `alpha * spatial + (1.0 - alpha) * textual`; it answers where that is at least the threshold, which is
+above 0, so that something must be in common. Where nothing is said of what this means, it was chosen here:
+
+* **Who answers.** An AND of which exactly one conjunct is S_INTERSECTS of an attribute and a BBOX, and exactly one
+  A_CONTAINS of an attribute and a list of strings that is not empty; each may be written the other way round
+  (`A_CONTAINEDBY(('a'), words)`). An AND in an AND is part of it. Two that are equal are two. Any other conjunct
+  filters, one about places or lists too (a polygon, `A_CONTAINS(words, ('a', 1))`): it must hold, as for a match. The
+  conjuncts of region and keywords themselves need not.
+* **Who does not**, and is counted: everything else, above all one of the two by itself, and both under OR or NOT.
+* **Events.** A place is a point or a box, or a list of two or four numbers that is one; a list without a string is
+  one without keywords. Another shape (a polygon), what is no place and absence share nothing with a region; what is no
+  list and absence nothing with keywords. One attribute may be both. A bad event resembles nobody.
+* **Area** is `(xmax - xmin) * (ymax - ymin)` in float64. What has none, a product that is too small for a float64
+  included, is in contact or not. A box and a region that both have area share none where only their edges meet.
+* **Numbers beyond float64.** A region or weights too large to add up share nothing with anybody: 0, never NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from tests.naive.flatten import flatten
+from tests.naive.truth import concerns
+from tocsin.errors import RecordError
+from tocsin.model.expression import And, Array, Attribute, Call, Constant, Expression
+from tocsin.model.values import Box, Value, box_of
+
+Id = TypeVar("Id", str, int)
+Bounds: TypeAlias = tuple[float, float, float, float]
+Weights: TypeAlias = Mapping[str, float]
+
+
+class Asked(NamedTuple):
+    """What a subscription that answers asks for; keywords each once, by code point."""
+
+    place: str
+    region: Bounds
+    words: str
+    keywords: list[str]
+    others: list[Expression]
+
+
+def similar(
+    subscriptions: Sequence[tuple[Id, Expression]],
+    event: Mapping[str, object],
+    alpha: float,
+    threshold: float,
+    weights: Weights | None = None,
+) -> tuple[list[tuple[Id, float]], int]:
+    """Those that reach the threshold as (id, score), the highest first, then by id; and how many cannot answer."""
+    asked = [(name, asked_for(tree)) for name, tree in subscriptions]
+    held = [(name, one) for name, one in asked if one is not None]
+    unanswered = len(asked) - len(held)
+    try:
+        values, _ = flatten(event)
+    except RecordError:
+        return [], unanswered
+    concerned = [(name, one) for name, one in held if all(concerns(other, values) for other in one.others)]
+    scores = [(name, score_of(one, values, alpha, weights or {})) for name, one in concerned]
+    ranked = sorted((-score, name) for name, score in scores if score >= threshold)
+    return [(name, -negative) for negative, name in ranked], unanswered
+
+
+def score_of(one: Asked, values: Mapping[str, Value], alpha: float, weights: Weights) -> float:
+    """How much an event's flattened values resemble region and keywords, whatever else is asked for."""
+    place, words = values.get(one.place), values.get(one.words)
+    spatial = 0.0 if place is None else spatial_share(one.region, box_of(place))
+    textual = textual_share(one.keywords, words if isinstance(words, tuple) else (), weights)
+    return alpha * spatial + (1.0 - alpha) * textual
+
+
+def spatial_share(region: Bounds, place: Bounds | None) -> float:
+    """Which share of the region's area lies in a place; where one of them has no area, 1 for contact."""
+    if place is None:
+        return 0.0
+    shared = (max(region[0], place[0]), max(region[1], place[1]), min(region[2], place[2]), min(region[3], place[3]))
+    meets = shared[0] <= shared[2] and shared[1] <= shared[3]
+    if not meets:
+        return 0.0
+    if not (_area(region) > 0.0 and _area(place) > 0.0):
+        return 1.0
+    return _ratio(_area(shared), _area(region))
+
+
+def textual_share(keywords: Sequence[str], words: Iterable[object], weights: Weights) -> float:
+    """Which share of the keywords' weight is among the words; both sums are added in the keywords' order."""
+    there = set(words)
+    common = _sum(float(weights.get(word, 1.0)) for word in keywords if word in there)
+    return _ratio(common, _sum(float(weights.get(word, 1.0)) for word in keywords))
+
+
+def asked_for(tree: Expression) -> Asked | None:
+    """Region, keywords and what else an expression asks for; None where it is of another shape."""
+    conjuncts = _conjuncts(tree)
+    regions = [(conjunct, found) for conjunct in conjuncts if (found := _region(conjunct))]
+    lists = [(conjunct, said) for conjunct in conjuncts if (said := _keywords(conjunct))]
+    if len(regions) != 1 or len(lists) != 1:
+        return None
+    (about_place, (place, region)), (about_words, (words, keywords)) = regions[0], lists[0]
+    others = [conjunct for conjunct in conjuncts if conjunct is not about_place and conjunct is not about_words]
+    return Asked(place, region, words, keywords, others)
+
+
+def _region(conjunct: Expression) -> tuple[str, Bounds] | None:
+    match conjunct:
+        case Call("S_INTERSECTS", (Attribute(name), Constant(Box() as box))):
+            return name, box.bounds()
+        case Call("S_INTERSECTS", (Constant(Box() as box), Attribute(name))):
+            return name, box.bounds()
+    return None
+
+
+def _keywords(conjunct: Expression) -> tuple[str, list[str]] | None:
+    match conjunct:
+        case Call("A_CONTAINS", (Attribute(name), Array(items))):
+            return _strings(name, items)
+        case Call("A_CONTAINEDBY", (Array(items), Attribute(name))):
+            return _strings(name, items)
+    return None
+
+
+def _strings(name: str, items: tuple[Constant, ...]) -> tuple[str, list[str]] | None:
+    """Strings alone, at least one, each once and by code point."""
+    words = [item.value for item in items if isinstance(item.value, str)]
+    return (name, sorted(set(words))) if words and len(words) == len(items) else None
+
+
+def _conjuncts(tree: Expression) -> list[Expression]:
+    """The conditions of the AND at the root; itself, if it is none."""
+    if not isinstance(tree, And):
+        return [tree]
+    return [conjunct for operand in tree.operands for conjunct in _conjuncts(operand)]
+
+
+def _area(box: Bounds) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _sum(weights: Iterable[float]) -> float:
+    """One after the other: `sum` of Python 3.12 and later makes up for rounding."""
+    total = 0.0
+    for weight in weights:
+        total += weight
+    return total
+
+
+def _ratio(part: float, whole: float) -> float:
+    """Part of a whole above 0; nothing of one beyond float64."""
+    return part / whole if math.isfinite(whole) else 0.0
