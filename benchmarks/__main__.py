@@ -8,13 +8,29 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import b1, b1_ranked, b2, bulk, changes, cold, dense, ir_tree, patterns, places, public, ranked, threads
+from benchmarks import (
+    b1,
+    b1_ranked,
+    b2,
+    b4,
+    bulk,
+    changes,
+    cold,
+    dense,
+    ir_tree,
+    patterns,
+    places,
+    public,
+    ranked,
+    threads,
+)
 from benchmarks.calibration import calibrate
 from benchmarks.rows import HEADER, Row
 
 PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "b1": lambda given: b1.rows(given.subscriptions, given.events),
     "b2": lambda given: b2.rows(given.subscriptions, given.events),
+    "b4": lambda given: b4.rows(given.subscriptions, given.events),
     "places": lambda given: places.rows(min(given.subscriptions, 100_000)),
     "dense": lambda given: dense.rows(min(given.subscriptions, 200_000), given.events),
     "public": lambda given: public.rows(given.subscriptions, given.events),
