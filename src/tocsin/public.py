@@ -1,6 +1,6 @@
 """What does `import tocsin` give? All public names, imported when one is asked for: that takes a second."""
 
-from tocsin.engine import Answer, Engine, EngineStats, Fences, Matches, Stats, explain, match, sample
+from tocsin.engine import Answer, Engine, EngineStats, Fences, Matches, Stats, explain, idf, match, sample
 from tocsin.errors import (
     DuplicateSubscription,
     ExpressionError,
@@ -17,7 +17,7 @@ from tocsin.errors import (
 from tocsin.index import Statistics
 from tocsin.language import parse, parse_json, to_json, to_text
 from tocsin.model.fence import FenceChange
-from tocsin.model.ranking import Relaxed, Top
+from tocsin.model.ranking import Relaxed, Similar, Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
 from tocsin.model.values import Range
 from tocsin.records import Conjunctions, SparseEvents
@@ -41,6 +41,7 @@ __all__ = [
     "Relaxed",
     "Report",
     "SegmentError",
+    "Similar",
     "SparseEvents",
     "Statistics",
     "Stats",
@@ -52,6 +53,7 @@ __all__ = [
     "UnsuitableIndex",
     "UnsupportedError",
     "explain",
+    "idf",
     "match",
     "parse",
     "parse_json",

@@ -3,11 +3,11 @@
 The score is `alpha * spatial + (1.0 - alpha) * textual`; it answers where that is at least the threshold, which is
 above 0, so that something must be in common. Where nothing is said of what this means, it was chosen here:
 
-* **Who answers.** An AND of which exactly one conjunct is S_INTERSECTS of an attribute and a BBOX, and exactly one
-  A_CONTAINS of an attribute and a list of strings that is not empty; each may be written the other way round
-  (`A_CONTAINEDBY(('a'), words)`). An AND in an AND is part of it. Two that are equal are two. Any other conjunct
-  filters, one about places or lists too (a polygon, `A_CONTAINS(words, ('a', 1))`): it must hold, as for a match. The
-  conjuncts of region and keywords themselves need not.
+* **Who answers.** An AND of which exactly one conjunct is S_INTERSECTS of an attribute and a BBOX or POINT, and
+  exactly one A_CONTAINS of an attribute and a list of strings that is not empty; each may be written the other way
+  round (`A_CONTAINEDBY(('a'), words)`). An AND in an AND is part of it, and so is what NOT before OR becomes. Two that
+  are equal are two. Any other conjunct filters, one about places or lists too (a polygon, `A_CONTAINS(words, ('a',
+  1))`): it must hold, as for a match. The conjuncts of region and keywords themselves need not.
 * **Who does not**, and is counted: everything else, above all one of the two by itself, and both under OR or NOT.
 * **Events.** A place is a point or a box, or a list of two or four numbers that is one; a list without a string is
   one without keywords. Another shape (a polygon), what is no place and absence share nothing with a region; what is no
@@ -26,8 +26,8 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from tests.naive.flatten import flatten
 from tests.naive.truth import concerns
 from tocsin.errors import RecordError
-from tocsin.model.expression import And, Array, Attribute, Call, Constant, Expression
-from tocsin.model.values import Box, Value, box_of
+from tocsin.model.expression import And, Array, Attribute, Call, Constant, Expression, Not, Or
+from tocsin.model.values import Box, Point, Value, box_of
 
 Id = TypeVar("Id", str, int)
 Bounds: TypeAlias = tuple[float, float, float, float]
@@ -107,10 +107,10 @@ def asked_for(tree: Expression) -> Asked | None:
 
 def _region(conjunct: Expression) -> tuple[str, Bounds] | None:
     match conjunct:
-        case Call("S_INTERSECTS", (Attribute(name), Constant(Box() as box))):
-            return name, box.bounds()
-        case Call("S_INTERSECTS", (Constant(Box() as box), Attribute(name))):
-            return name, box.bounds()
+        case Call("S_INTERSECTS", (Attribute(name), Constant(Box() | Point() as region))):
+            return name, region.bounds()
+        case Call("S_INTERSECTS", (Constant(Box() | Point() as region), Attribute(name))):
+            return name, region.bounds()
     return None
 
 
@@ -129,11 +129,13 @@ def _strings(name: str, items: tuple[Constant, ...]) -> tuple[str, list[str]] | 
     return (name, sorted(set(words))) if words and len(words) == len(items) else None
 
 
-def _conjuncts(tree: Expression) -> list[Expression]:
-    """The conditions of the AND at the root; itself, if it is none."""
-    if not isinstance(tree, And):
-        return [tree]
-    return [conjunct for operand in tree.operands for conjunct in _conjuncts(operand)]
+def _conjuncts(tree: Expression, negated: bool = False) -> list[Expression]:
+    """The conditions of the AND at the root, once NOT is moved inwards; itself, if it is none."""
+    if isinstance(tree, Not):
+        return _conjuncts(tree.operand, not negated)
+    if isinstance(tree, Or if negated else And):
+        return [conjunct for operand in tree.operands for conjunct in _conjuncts(operand, negated)]
+    return [Not(tree) if negated else tree]
 
 
 def _area(box: Bounds) -> float:

@@ -58,6 +58,8 @@ def refused(told: str, text: str) -> Worked:
 
 PLACES: Final = [
     placed("a point within", Point(5.0, 5.0), 1.0),
+    placed("a region that is a point", Point(5.0, 5.0), 1.0, "POINT(5 5)"),
+    placed("a region that is another point", Point(5.0, 5.0), 0.0, "POINT(5 6)"),
     placed("a point on the edge", Point(10.0, 5.0), 1.0),
     placed("a point on the corner", Point(0.0, 0.0), 1.0),
     placed("a point outside", Point(10.5, 5.0), 0.0),
@@ -137,7 +139,6 @@ FILTERS: Final = [
     filtered("one that is unknown", "x > 1", {}, None),
     filtered("a polygon more", "S_INTERSECTS(p, POLYGON((0 0, 9 0, 9 9, 0 0)))", {}, 1.0),
     filtered("a polygon beside", "S_INTERSECTS(p, POLYGON((20 20, 29 20, 29 29, 20 20)))", {}, None),
-    filtered("a point more", "S_INTERSECTS(p, POINT(6 6))", {}, None),
     filtered("a box that it is not in", "S_DISJOINT(p, BBOX(20, 20, 30, 30))", {}, 1.0),
     filtered("a denied box", "NOT S_INTERSECTS(p, BBOX(20, 20, 30, 30))", {}, 1.0),
     filtered("a denied list", "NOT A_CONTAINS(w, ('a', 'c'))", {}, 1.0),
@@ -151,6 +152,8 @@ FILTERS: Final = [
     filtered("TRUE", "TRUE", {}, 1.0),
     filtered("FALSE", "FALSE", {}, None),
     alone("written the other way round", HERE, 1.0, "A_CONTAINEDBY(('a'), w) AND S_INTERSECTS(BBOX(0, 0, 9, 9), p)"),
+    alone("denied twice", HERE, 1.0, f"NOT NOT ({BOTH})"),
+    alone("denied with OR", HERE, 1.0, f"NOT (NOT {SQUARE} OR NOT {PAIR})"),
     alone("an AND in parentheses is no other", HERE | {"x": 1}, 1.0, f"(x = 1 AND {SQUARE}) AND (({PAIR}))"),
 ]  # fmt: skip
 
@@ -161,7 +164,6 @@ REFUSED: Final = [
     refused("keywords, and something else", f"{PAIR} AND x = 1"),
     refused("either", f"{SQUARE} OR {PAIR}"),
     refused("both, under an OR", f"{BOTH} OR x = 2"),
-    refused("both, denied twice", f"NOT NOT ({BOTH})"),
     refused("one of them under an OR", f"({SQUARE} OR x = 2) AND {PAIR}"),
     refused("one of them denied", f"{SQUARE} AND NOT A_CONTAINS(w, ('c'))"),
     refused("two regions", f"{BOTH} AND S_INTERSECTS(p, BBOX(1, 1, 9, 9))"),
@@ -169,7 +171,7 @@ REFUSED: Final = [
     refused("one region twice", f"{BOTH} AND {SQUARE}"),
     refused("two lists", f"{BOTH} AND A_CONTAINS(w, ('a'))"),
     refused("a polygon", f"S_INTERSECTS(p, POLYGON((0 0, 10 0, 10 10, 0 0))) AND {PAIR}"),
-    refused("a point", f"S_INTERSECTS(p, POINT(5 5)) AND {PAIR}"),
+    refused("two regions, one of them a point", f"{BOTH} AND S_INTERSECTS(p, POINT(5 5))"),
     refused("another spatial function", f"S_WITHIN(p, BBOX(0, 0, 10, 10)) AND {PAIR}"),
     refused("another array function", f"{SQUARE} AND A_OVERLAPS(w, ('a', 'b'))"),
     refused("no keyword", f"{SQUARE} AND A_CONTAINS(w, ())"),

@@ -16,7 +16,7 @@ from tocsin.engine.matching import EVENT_KEY
 from tocsin.engine.notices import Noticing
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
-from tocsin.model.ranking import Ranking, Relaxed, Top
+from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.files import STANDARD
@@ -37,6 +37,11 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     ranking.add_argument("--top", type=int, metavar="K", help="only the K matches of highest score for each event")
     ranking.add_argument(
         "--relaxed", type=int, metavar="K", help="the K subscriptions of which most holds, by weight, for each event"
+    )
+    ranking.add_argument(
+        "--similar",
+        metavar="ALPHA:THRESHOLD",
+        help="the subscriptions of a region and keywords that an event resembles enough",
     )
     parser.add_argument("--lists", action="store_true", help="one record an event, with lists")
     parser.add_argument("--threads", type=int, metavar="N", help="share the events among so many (default: one a core)")
@@ -137,7 +142,19 @@ def _with_text_keys(table: pa.Table) -> pa.Table:
 def _ranking(given: argparse.Namespace) -> Ranking | None:
     if given.relaxed is not None:
         return Relaxed(given.relaxed)
+    if given.similar is not None:
+        return _similar(given.similar)
     return None if given.top is None else Top(given.top)
+
+
+def _similar(text: str) -> Similar:
+    """`0.5:0.6` as a ranking."""
+    alpha, _, threshold = text.partition(":")
+    try:
+        numbers = float(alpha), float(threshold)
+    except ValueError:
+        raise InvalidInput(f"--similar: {text!r} is no ALPHA:THRESHOLD; write two numbers, such as 0.5:0.6") from None
+    return Similar(*numbers)
 
 
 def _schema(text: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from tocsin.engine.loading import load_segments
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Matched, Request, empty_table, match, match_chunks
 from tocsin.engine.sampling import sample
+from tocsin.engine.weighing import idf
 
 __all__ = [
     "Answer",
@@ -24,6 +25,7 @@ __all__ = [
     "Stats",
     "empty_table",
     "explain",
+    "idf",
     "load_segments",
     "match",
     "match_chunks",

@@ -28,6 +28,7 @@ class Stats:
     matches: int = 0
     candidates_examined: int = 0
     verified: int = 0
+    unanswered: int = 0  # subscriptions that have no answer to the ranking: `Similar` is about a region and keywords
     seconds: float = 0.0
     phases: dict[str, float] = field(default_factory=dict)  # seconds by phase: compile, read, encode, match
 
@@ -40,6 +41,7 @@ class Stats:
         self.matches += part.matches
         self.candidates_examined += part.candidates_examined
         self.verified += part.verified
+        self.unanswered = max(self.unanswered, part.unanswered)
         for phase, seconds in part.phases.items():
             self.add_time(phase, seconds)
 

@@ -273,6 +273,7 @@ def _match_batches(snapshots: Snapshots, batches: list[EventBatch], request: Req
         tables.append(pa.Table.from_arrays(columns, schema=schema))
         stats.matches += len(found.subscriptions)
         stats.candidates_examined += found.candidates_examined
+        stats.unanswered = max(stats.unanswered, found.unanswered)
         stats.verified += found.verified
     if len(tables) == 1:
         return tables[0]

@@ -22,6 +22,7 @@ class Found(NamedTuple):
     candidates_examined: int  # (event, subscription) pairs that the structure did not rule out
     verified: int  # pairs on which more of the expression was evaluated than the structure had done
     scores: NDArray[np.float64] | None = None  # (M,) what they were ranked by
+    unanswered: int = 0  # subscriptions that have no answer to what was asked
 
     @property
     def events(self) -> NDArray[np.int64]:

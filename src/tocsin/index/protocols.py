@@ -17,6 +17,7 @@ from tocsin.index.statistics import Statistics
 
 ALL_MATCHES: Final = "all matches"
 THE_BEST_FIRST: Final = "the best first"
+SIMILAR_ENOUGH: Final = "similar enough"
 ANY_EXPRESSION: Final = "any expression"
 RECTANGLES: Final = "a range of an attribute, or a box, that the outermost AND needs; what else it asks for is verified"
 REGIONS_WITH_KEYWORDS: Final = (
@@ -104,7 +105,7 @@ class Registration:
     """What the registry says of an index.
 
     `builder` makes a `Builder` for "all matches", a `RankerBuilder` for "the best first"; `options` are what it takes,
-    with their defaults.
+    with their defaults. `also` has the same for other questions that it answers.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Registration:
     is_baseline: bool
     builder: Callable[..., Any]
     options: Mapping[str, int] = field(default_factory=dict)
+    also: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     @property
     def takes_all(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import NoneType
 from typing import Any, Final, cast
@@ -22,6 +22,7 @@ from tocsin.index.protocols import (
     ANY_EXPRESSION,
     RECTANGLES,
     REGIONS_WITH_KEYWORDS,
+    SIMILAR_ENOUGH,
     THE_BEST_FIRST,
     Builder,
     Registration,
@@ -38,7 +39,11 @@ from tocsin.index.scored.ranker import RankerBuilder
 from tocsin.index.scored.segment_tree import segment_trees
 from tocsin.index.scored.sopt_r_tree import sopt_r_trees
 from tocsin.index.scored.tree import BRANCHING, Make, TreeBuilder
+from tocsin.index.spatial_text.linear import build_everyone
+from tocsin.index.spatial_text.question import Resembling
 from tocsin.index.spatial_text.token_grid import TokenGridBuilder
+from tocsin.index.spatial_text.token_grid.building import build_shared
+from tocsin.model.ranking import Similar
 
 
 def _ranker(name: str, make: Make, source: str, is_baseline: bool = True, **options: int) -> Registration:
@@ -66,7 +71,15 @@ _REGISTRATIONS = (
         OpIndexBuilder,
         {"segments": SEGMENTS, "signature_bits": SIGNATURE_BITS},
     ),
-    Registration("scan", ALL_MATCHES, ANY_EXPRESSION, "exact linear baseline of every family", True, lambda: Scan),
+    Registration(
+        "scan",
+        ALL_MATCHES,
+        ANY_EXPRESSION,
+        "exact linear baseline of every family",
+        True,
+        lambda: Scan,
+        also={SIMILAR_ENOUGH: lambda: build_everyone},
+    ),
     Registration(
         "k_index",
         ALL_MATCHES,
@@ -111,6 +124,7 @@ _REGISTRATIONS = (
         "packed boxes in blocks under the rarest keyword (ours)",
         False,
         TokenGridBuilder,
+        also={SIMILAR_ENOUGH: lambda: build_shared},
     ),
     _ranker(
         "sopt_r_tree",
@@ -126,9 +140,11 @@ _REGISTRATIONS = (
 )
 
 QUESTIONS: Final[dict[type, Question]] = {
-    ranking: question for question in (AllMatches(), MostHolds()) for ranking in question.rankings
+    ranking: question for question in (AllMatches(), MostHolds(), Resembling()) for ranking in question.rankings
 }
 """Who answers which class of rankings."""
+
+_ARGUMENTS: Final[dict[type, str]] = {Similar: "alpha, threshold"}
 
 
 def registrations() -> tuple[Registration, ...]:
@@ -156,19 +172,22 @@ def find_index(name: str) -> Registration:
 
 def matcher_builder(name: str, options: Mapping[str, int]) -> Builder:
     """What builds a Matcher; raises `UnknownIndex`."""
-    return cast(Builder, _find(name, ALL_MATCHES).builder(**options))
+    return cast(Builder, _find(name, ALL_MATCHES)(**options))
 
 
 def ranker_builder(name: str, options: Mapping[str, int]) -> RankerBuilder:
     """What builds a Ranker; raises `UnknownIndex`."""
-    return cast(RankerBuilder, _find(name, THE_BEST_FIRST).builder(**options))
+    return cast(RankerBuilder, _find(name, THE_BEST_FIRST)(**options))
 
 
-def _find(name: str, question: str) -> Registration:
+def _find(name: str, question: str) -> Callable[..., Any]:
+    """What makes a builder of that index for a question."""
     registration = find_index(name)
-    if registration.question != question:
-        raise UnknownIndex(f"index {name!r} answers {registration.question!r}, not {question!r}")
-    return registration
+    if registration.question == question:
+        return registration.builder
+    if question in registration.also:
+        return registration.also[question]
+    raise UnknownIndex(f"index {name!r} answers {registration.question!r}, not {question!r}")
 
 
 def questions() -> tuple[Question, ...]:
@@ -181,20 +200,22 @@ def question_of(ranking: object) -> Question:
     for kind, question in QUESTIONS.items():
         if isinstance(ranking, kind):
             return question
-    known = [f"tocsin.{kind.__name__}(k)" for kind in QUESTIONS if kind is not NoneType]
+    known = [f"tocsin.{kind.__name__}({_ARGUMENTS.get(kind, 'k')})" for kind in QUESTIONS if kind is not NoneType]
     raise InvalidInput(f"ranking is {ranking!r:.40}; give {', '.join(known)}, or nothing for every match")
 
 
 def build_structure(question: Question, part: Part, plan: Plan) -> Any:
     """What answers a question of some subscriptions, by the index that the plan has for it."""
-    others = plan.others.get(question.name, question.default)
-    chosen = Chosen(plan.index, plan.options) if question.name == ALL_MATCHES else others
+    by_name = Chosen(plan.index, plan.options)
+    chosen = plan.others.get(question.name, question.default)
+    if question.name == ALL_MATCHES or question.name in find_index(plan.index).also:
+        chosen = by_name
     return question.structure(part, None if chosen is None else index_builder(question, chosen), plan)
 
 
 def index_builder(question: Question, chosen: Chosen) -> Any:
     """What builds an index that answers a question; raises `UnknownIndex` for one that does not."""
-    return _find(chosen.name, question.name).builder(**chosen.options)
+    return _find(chosen.name, question.name)(**chosen.options)
 
 
 def parse_index(text: str) -> tuple[Registration, dict[str, int]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import math
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -69,4 +70,45 @@ def _check_k(k: object, advice: str) -> None:
         raise InvalidInput(f"k is {k}; it must be at least 1. {advice}")
 
 
-Ranking: TypeAlias = Top | Relaxed
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """The subscriptions of a region and keywords that an event resembles enough, the most alike first.
+
+    `alpha * spatial + (1 - alpha) * textual` must reach `threshold`: the share of the region that the event's place
+    covers (of a point all or nothing), and the share of its keywords' weight that the event's list has. A word weighs
+    what `weights` says (`tocsin.idf` counts), or 1. Subscriptions of another shape have no answer; `Stats.unanswered`
+    says how many. Ties go to the lower id.
+
+    >>> Similar(0.5, 0)
+    Traceback (most recent call last):
+    ...
+    tocsin.errors.InvalidInput: threshold is 0; it must be a number above 0, of at most 1.
+    """
+
+    alpha: float
+    threshold: float
+    weights: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.alpha) or not 0 <= self.alpha <= 1:
+            raise InvalidInput(f"alpha is {self.alpha!r:.40}; it must be a number from 0 to 1.")
+        if not _is_number(self.threshold) or not 0 < self.threshold <= 1:
+            raise InvalidInput(f"threshold is {self.threshold!r:.40}; it must be a number above 0, of at most 1.")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _checked_weights(self.weights))
+
+
+def _checked_weights(weights: Any) -> Mapping[str, float]:
+    if not isinstance(weights, Mapping):
+        raise InvalidInput(f"weights is {weights!r:.60}; give a mapping of words to numbers, such as tocsin.idf makes.")
+    for word, weight in weights.items():
+        if not isinstance(word, str) or not _is_number(weight) or not 0 < weight < math.inf:
+            raise InvalidInput(f"the weight of {word!r:.40} is {weight!r:.40}; words weigh finite numbers above 0.")
+    return weights
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+Ranking: TypeAlias = Top | Relaxed | Similar

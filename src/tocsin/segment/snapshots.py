@@ -80,7 +80,8 @@ class Snapshots:
         order = np.lexsort((id_keys(self._snapshots, places), events))
         examined, verified = sum(one.candidates_examined for _, one in found), sum(one.verified for _, one in found)
         starts = starts_of(np.bincount(events, minlength=len(batch)), len(batch))
-        return Found(starts, places[order], examined, verified, scores[order])
+        unanswered = sum(one.unanswered for _, one in found)
+        return Found(starts, places[order], examined, verified, scores[order], unanswered)
 
     def scores_of(self, places: NDArray[Any]) -> NDArray[np.float64]:
         """The subscriptions' scores, as they were at this moment."""

@@ -19,8 +19,8 @@ import pyarrow.parquet
 
 from tocsin.engine import Engine, match, sample
 from tocsin.index import registrations
-from tocsin.index.protocols import RECTANGLES, THE_BEST_FIRST, Registration
-from tocsin.model.ranking import Ranking, Relaxed, Top
+from tocsin.index.protocols import RECTANGLES, REGIONS_WITH_KEYWORDS, THE_BEST_FIRST, Registration
+from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
 from tocsin.model.values import Range
 from tocsin.records import Conjunctions, SparseEvents
 
@@ -34,6 +34,11 @@ _PLAIN: Final = (
 
 _ORDINARY: Final = ("color = 'red' AND size IN (1, 2)", "model = 'a' AND stock BETWEEN 1 AND 9", "NOT color = 'b'")
 
+_REGIONS: Final = (
+    "S_INTERSECTS(place, BBOX(-75, 40, -73, 41)) AND A_CONTAINS(tags, ('new', 'sale'))",
+    "S_INTERSECTS(place, BBOX(-75, 40, -73, 41)) AND A_CONTAINS(tags, ('new')) AND price > 3",
+    "S_INTERSECTS(area, BBOX(-75, 40, -73, 41)) AND A_CONTAINS(tags, (1, TRUE))",
+)
 _RECTANGLES: Final = (
     *(f"price BETWEEN {n} AND {n + 40} AND stock > {n % 7} AND color = 'gold'" for n in range(40)),
     "S_INTERSECTS(place, BBOX(-74.3, 40.5, -73.7, 40.9)) AND price > 1",
@@ -110,8 +115,11 @@ def _access() -> None:
 
 def _matcher(registration: Registration) -> None:
     """Another index, over what it takes."""
-    texts = _RICH if registration.takes_all else _RECTANGLES if registration.shapes == RECTANGLES else _ORDINARY
+    shapes = {RECTANGLES: _RECTANGLES, REGIONS_WITH_KEYWORDS: _REGIONS}
+    texts = _RICH if registration.takes_all else shapes.get(registration.shapes, _ORDINARY)
     _all_of(registration.name, texts, [*_EVENTS, {"price": Range(5, 20), "color": "red"}])
+    if registration.also:
+        match(_subscriptions(_REGIONS), _EVENTS, index=registration.name, ranking=Similar(0.5, 0.5))
 
 
 def _all_of(index: str, texts: tuple[str, ...], events: list[dict[str, Any]]) -> None:

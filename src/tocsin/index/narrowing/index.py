@@ -44,19 +44,7 @@ class Narrowing(OverExpressions):
         bound = (self._binder.bind_to_walk if self._verifies else self._binder.bind)(batch)
         coming = Coming(batch.arrays, bound, self._everyone if alive is None else alive, alive is not None)
         found = self.find(coming, self._memory())
-        return self._verified(coming, found) if self._verifies else found
-
-    def _verified(self, coming: Coming, found: Found) -> Found:
-        """What holds as a whole."""
-        arrays, events, bound = self._compiled.arrays, coming.events, coming.bound
-        entries = widest_block(events.starts, LANES)
-        verifier = new_verifier(len(arrays.leaf_kinds), len(self.attributes), entries)
-        room = Room(
-            np.zeros(len(self), np.uint64), np.empty(len(self) + 1, np.uint64), np.empty(len(self) + 1, np.int32)
-        )
-        starts, numbers = found.starts, found.subscriptions
-        walked = keep_verified(arrays, verifier, events, bound, self._asks_more, starts, numbers, room)
-        return Found(starts, numbers[: starts[-1]], found.candidates_examined, int(walked))
+        return verified(self._compiled, self._asks_more, coming, found)
 
     def _memory(self) -> Any:
         """This thread's memory."""
@@ -64,3 +52,16 @@ class Narrowing(OverExpressions):
         if kept is None:
             kept = self._threads.seen = self.new_memory()
         return kept
+
+
+def verified(compiled: CompiledExpressions, asks_more: NDArray[np.bool_], coming: Coming, found: Found) -> Found:
+    """What was found and holds as a whole; who does not ask for more does. `coming` is bound to walk."""
+    if not asks_more.any():
+        return found
+    arrays, events, count = compiled.arrays, coming.events, len(compiled)
+    entries = widest_block(events.starts, LANES)
+    verifier = new_verifier(len(arrays.leaf_kinds), len(compiled.attributes), entries)
+    room = Room(np.zeros(count, np.uint64), np.empty(count + 1, np.uint64), np.empty(count + 1, np.int32))
+    starts, numbers = found.starts, found.subscriptions
+    walked = keep_verified(arrays, verifier, events, coming.bound, asks_more, starts, numbers, room)
+    return found._replace(subscriptions=numbers[: starts[-1]], verified=int(walked))

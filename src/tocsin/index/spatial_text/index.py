@@ -9,11 +9,10 @@ import numpy as np
 from tocsin.index.found import Found, collect
 from tocsin.index.narrowing import Narrowing
 from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.spatial_text.kernels.layouts import ABSENT, Seen
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, ROOM, Seen
 from tocsin.index.spatial_text.kernels.matching import match_messages
 from tocsin.index.spatial_text.regions import Held
 from tocsin.kernels.answers.ordering import BUCKETS
-from tocsin.kernels.compacting import AT_ONCE
 from tocsin.language.canonical import name_text
 from tocsin.model.readings import attribute_of
 
@@ -68,20 +67,26 @@ class OverRegions(Narrowing):
         return Found(starts, found, int(counts[0]), 0)
 
     def new_memory(self) -> Seen:
-        count, tokens, counted = len(self), len(self._held.counts), len(self) if self._counts else 0
-        words = count // 64 + 1
-        return Seen(
-            np.empty(tokens, np.int32),
-            np.zeros(tokens // 64 + 1, np.uint64),
-            np.zeros((self._held.places, 4)),
-            np.zeros(self._held.places, np.uint8),
-            np.zeros(1, np.int64),
-            np.zeros(1, np.int64),
-            np.zeros(counted, np.int64),
-            np.zeros(counted, np.int32),
-            np.empty(count + AT_ONCE, np.int32),
-            np.empty(count + 64, np.uint8),
-            np.zeros(words, np.uint64),
-            np.zeros(words // 64 + 1, np.uint64),
-            np.empty(BUCKETS, np.int32),
-        )
+        return new_seen(self._held, counts=self._counts)
+
+
+def new_seen(held: Held, *, counts: bool) -> Seen:
+    """What finding writes to; `counts` says whether it is counted what each subscription has."""
+    count, tokens = len(held.expressions), len(held.counts)
+    counted, words = count if counts else 0, count // 64 + 1
+    return Seen(
+        np.empty(tokens, np.int32),
+        np.zeros(tokens // 64 + 1, np.uint64),
+        np.full((held.places, 4), np.nan),
+        np.zeros(held.places, np.uint8),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(counted, np.int64),
+        np.zeros(counted, np.int32),
+        np.zeros(counted),
+        np.empty(count + ROOM, np.int32),
+        np.empty(count + ROOM, np.uint8),
+        np.zeros(words, np.uint64),
+        np.zeros(words // 64 + 1, np.uint64),
+        np.empty(BUCKETS, np.int32),
+    )

@@ -33,12 +33,17 @@ class Coded:
     chosen: Chosen
 
     @classmethod
-    def of(cls, compiled: CompiledExpressions) -> Coded:
-        """Cost: O(P log P)."""
+    def of(cls, compiled: CompiledExpressions, *, only_words: bool = False) -> Coded:
+        """`only_words` takes no keywords but strings. Cost: O(P log P)."""
         compiled = subset(compiled, np.arange(len(compiled), dtype=np.int32))  # without leaves of no use
         fields, keys = fields_and_keys(_only_keywords(compiled), np.ones(len(compiled.attributes)))
-        counts = _asked_for(compiled, fields, keys)
-        return cls(compiled, fields, keys, choose_leaves(compiled.arrays, keys, counts, fields.operand_starts))
+        is_keywords = np.diff(keys.starts) > 0
+        if only_words:
+            others = fields.kinds[keys.fields] != ELEMENT + codes.STRING
+            is_keywords[np.repeat(np.arange(len(is_keywords)), np.diff(keys.starts))[others]] = False
+        chosen = Chosen(*(np.zeros(len(compiled), np.int32) for _ in Chosen._fields))
+        choose_leaves(compiled.arrays, _rarest(compiled, fields, keys), is_keywords, chosen)
+        return cls(compiled, fields, keys, chosen)
 
     @property
     def suits(self) -> NDArray[np.bool_]:
@@ -69,12 +74,15 @@ class Held:
                 "index 'auto' takes it",
                 int(unsuitable[0]),
             )
+        return cls.of_coded(coded)
+
+    @classmethod
+    def of_coded(cls, coded: Coded) -> Held:
+        """The regions of expressions that all suit."""
         regions = _regions_of(coded)
-        counts = np.bincount(regions.tokens, minlength=len(coded.fields.operands)).astype(np.int64)
-        asks_more = coded.chosen.asked > 2
-        return cls(
-            coded.expressions, _keywords_of(coded), regions, frozen(asks_more, np.bool_), frozen(counts, np.int64)
-        )
+        counts = np.bincount(regions.tokens, minlength=len(coded.fields.operands))
+        asks_more = frozen(coded.chosen.asked > 2, np.bool_)
+        return cls(coded.expressions, _keywords_of(coded), regions, asks_more, frozen(counts, np.int64))
 
     @property
     def places(self) -> int:
@@ -99,15 +107,19 @@ def _only_keywords(compiled: CompiledExpressions) -> CompiledExpressions:
     return replace(compiled, arrays=arrays._replace(leaf_kinds=frozen(kinds, np.uint8)))
 
 
-def _asked_for(compiled: CompiledExpressions, fields: Fields, keys: Keys) -> NDArray[np.int64]:
-    """How many literals of the programs ask for each token."""
-    program = compiled.arrays.program
-    literals = program[program >= 0]  # what says how far a level spans is counted, too: it is a guess
-    of_leaves = np.bincount(literals >> 1, minlength=len(compiled.arrays.leaf_kinds))[: len(compiled.arrays.leaf_kinds)]
-    own = np.repeat(of_leaves, np.diff(keys.starts))
+def _rarest(compiled: CompiledExpressions, fields: Fields, keys: Keys) -> NDArray[np.int64]:
+    """How many literals of the programs ask for the token of each leaf that the fewest ask for."""
+    arrays = compiled.arrays
+    literals = arrays.program[arrays.program >= 0]  # what says how far a level spans is counted, too: it is a guess
+    leaves = len(arrays.leaf_kinds)
+    of_leaves = np.bincount(literals >> 1, minlength=leaves)[:leaves]
     tokens = fields.operand_starts[keys.fields] + (keys.lows >> 1)
-    counts: NDArray[np.int64] = np.bincount(tokens, own, len(fields.operands)).astype(np.int64)
-    return counts
+    counts = np.bincount(tokens, np.repeat(of_leaves, np.diff(keys.starts)), len(fields.operands))
+    rarest = np.zeros(leaves, np.int64)
+    some = np.flatnonzero(np.diff(keys.starts))
+    if len(some):
+        rarest[some] = np.minimum.reduceat(counts[tokens], keys.starts[some])
+    return rarest
 
 
 def _keywords_of(coded: Coded) -> Keywords:

@@ -20,35 +20,33 @@ NEVER: Final = -2
 
 
 class Chosen(NamedTuple):
-    """The leaves that each subscription is found by. S subscriptions."""
+    """The leaves that each subscription is found by, of those that its outermost AND asks for. S subscriptions."""
 
     boxes: NDArray[np.int32]  # (S,) UNSUITABLE, NEVER, or a leaf
     keywords: NDArray[np.int32]  # (S,) a leaf
-    asked: NDArray[np.int32]  # (S,) how much its outermost AND asks for
+    asked: NDArray[np.int32]  # (S,) how much it asks for
+    regions: NDArray[np.int32]  # (S,) how many boxes are among it
+    lists: NDArray[np.int32]  # (S,) how often keywords are
 
 
 @kernel
-def choose_leaves(leaves: Expressions, keys: Keys, counts: NDArray[np.int64], firsts: NDArray[np.int64]) -> Chosen:
-    """The leaves of each expression. `counts` says how many leaves ask for a token, `firsts` the tokens before a field.
+def choose_leaves(leaves: Expressions, rarest: NDArray[np.int64], is_keywords: NDArray[np.bool_], out: Chosen) -> None:
+    """Write the leaves of each expression. `rarest` says how many leaves ask for the rarest of a leaf's tokens.
 
     Cost: linear in the programs.
     """
-    leaves, keys = viewed(leaves), viewed(keys)
-    count = len(leaves.program_starts) - 1
-    out = Chosen(np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32))
-    for number in range(count):
-        box, keywords, asked = _choose(leaves, keys, counts, firsts, number)
-        out.boxes[number], out.keywords[number], out.asked[number] = box, keywords, asked
-    return out
+    leaves = viewed(leaves)
+    for number in range(len(leaves.program_starts) - 1):
+        _choose(leaves, rarest, is_keywords, number, out)
 
 
 @inlined
 def _choose(
-    leaves: Expressions, keys: Keys, counts: NDArray[np.int64], firsts: NDArray[np.int64], number: int
-) -> tuple[int, int, int]:
+    leaves: Expressions, rarest: NDArray[np.int64], is_keywords: NDArray[np.bool_], number: int, out: Chosen
+) -> None:
     program = leaves.program
-    asked, box, keywords = np.int64(0), np.int64(UNSUITABLE), np.int64(UNSUITABLE)
-    least, rarest = np.inf, np.int64(2**62)
+    out.boxes[number], out.keywords[number] = UNSUITABLE, UNSUITABLE
+    asked, regions, lists, least, fewest = 0, 0, 0, np.inf, np.int64(0)
     place = leaves.program_starts[number]
     while place < leaves.program_starts[number + 1]:
         asked += 1
@@ -58,23 +56,18 @@ def _choose(
         leaf, positive = np.int64(program[place] >> 1), program[place] & 1 == 0
         place += 1
         if positive and leaves.leaf_kinds[leaf] == codes.FALSE_LEAF:
-            return np.int64(NEVER), np.int64(NEVER), asked
+            out.boxes[number], out.keywords[number] = NEVER, NEVER
+            break
         if positive and leaves.leaf_kinds[leaf] == codes.INTERSECTS:
             area = area_of(leaves.boxes, np.int64(leaves.leaf_others[leaf]))
-            if box < 0 or area < least:
-                box, least = leaf, area
-        elif positive and asks_for_all(leaves, leaf):
-            for k in range(keys.starts[leaf], keys.starts[leaf + 1]):
-                own = counts[firsts[keys.fields[k]] + (keys.lows[k] >> 1)]
-                if own < rarest:
-                    keywords, rarest = leaf, own
-    return box, keywords, asked
-
-
-@inlined
-def asks_for_all(leaves: Expressions, leaf: int) -> bool:
-    """Whether a leaf asks for all of some keywords."""
-    return leaves.leaf_kinds[leaf] == codes.ARRAY_SET and leaves.leaf_operations[leaf] == codes.CONTAINS
+            if regions == 0 or area < least:
+                out.boxes[number], least = leaf, area
+            regions += 1
+        elif positive and is_keywords[leaf]:
+            if lists == 0 or rarest[leaf] < fewest:
+                out.keywords[number], fewest = leaf, rarest[leaf]
+            lists += 1
+    out.asked[number], out.regions[number], out.lists[number] = asked, regions, lists
 
 
 @inlined
@@ -118,3 +111,24 @@ def rarest_tokens(regions: Regions, counts: NDArray[np.int64], chosen: NDArray[n
                 best = held.tokens[k]
         out[i] = best
     return out
+
+
+@kernel
+def without_leaves(
+    leaves: Expressions, numbers: NDArray[np.int32], chosen: Chosen
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The programs of some expressions without the leaves that were chosen of each."""
+    leaves, given = viewed(leaves), viewed(chosen)
+    starts, program = np.zeros(len(numbers) + 1, np.int64), np.empty(len(leaves.program), np.int32)
+    at = 0
+    for i in range(len(numbers)):
+        place, stop = leaves.program_starts[numbers[i]], leaves.program_starts[numbers[i] + 1]
+        while place < stop:
+            code = leaves.program[place]
+            length = 2 + leaves.program[place + 1] if code < 0 else 1
+            if code != 2 * given.boxes[numbers[i]] and code != 2 * given.keywords[numbers[i]]:
+                program[at : at + length] = leaves.program[place : place + length]
+                at += length
+            place += length
+        starts[i + 1] = at
+    return starts, program[:at].copy()

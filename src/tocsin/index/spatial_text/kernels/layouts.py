@@ -15,6 +15,9 @@ ABSENT: Final = -1
 TYPES: Final = 4
 """Of values, `codes.NUMBER` to `codes.INSTANT`."""
 
+ROOM: Final = 128
+"""Behind what is found: so much may be written that is not kept."""
+
 # Columns of a box.
 LEFT, LOWER, RIGHT, UPPER = range(4)
 
@@ -45,14 +48,15 @@ class Seen(NamedTuple):
 
     tokens: NDArray[np.int32]  # (O,) of the message
     marks: NDArray[np.uint64]  # (O / 64 + 1,) a bit for each of them; 0 between messages
-    boxes: Annotated[NDArray[np.float64], 2]  # (P, 4) what the message has at each place
+    boxes: Annotated[NDArray[np.float64], 2]  # (P, 4) what the message has at each place; NaN for nothing
     has: NDArray[np.uint8]  # (P,) whether it has any
     examined: NDArray[np.int64]  # (1,) how many subscriptions were compared with the message
     clock: NDArray[np.int64]  # (1,) grows with every message
     stamps: NDArray[np.int64]  # (S,) the clock when a subscription was met last; (0,) where no structure asks
     counts: NDArray[np.int32]  # (S,) how much of it was met then; (0,)
-    hits: NDArray[np.int32]  # (S + 16,)
-    flags: NDArray[np.uint8]  # (S + 64,)
+    sums: NDArray[np.float64]  # (S,) what that weighs; (0,)
+    hits: NDArray[np.int32]  # (S + ROOM,)
+    flags: NDArray[np.uint8]  # (S + ROOM,)
     words: NDArray[np.uint64]  # (S / 64 + 1,) 0 between messages
     summary: NDArray[np.uint64]
     buckets: NDArray[np.int32]

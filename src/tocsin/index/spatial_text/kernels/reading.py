@@ -76,7 +76,7 @@ def _token_of_string(keywords: Keywords, field: int, rank: int) -> int:
 
 @inlined
 def message_at(seen: Seen, place: int, count: int) -> Message:
-    """What a message asks at a place that it has a box at."""
+    """What a message asks at a place."""
     boxes = seen.boxes
     return Message(
         boxes[place, 0], boxes[place, 1], boxes[place, 2], boxes[place, 3], np.int64(count), np.int64(seen.clock[0])
@@ -96,3 +96,4 @@ def forget_message(seen: Seen, count: int) -> None:
         seen.marks[np.uint64(seen.tokens[i]) >> _SIX] = _NONE
     for place in range(len(seen.has)):
         seen.has[place] = 0
+        seen.boxes[place, :] = np.nan

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, frozen_table, starts_of
-from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
+from tocsin.columns.arrays import frozen, frozen_table, numbered, starts_of
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, LEFT, LOWER, RIGHT, UPPER
+from tocsin.index.spatial_text.kernels.resembling import Weighed
 from tocsin.index.spatial_text.regions import Held
-from tocsin.index.spatial_text.token_grid.kernels import ACROSS, BLOCK, UP, Lists, pack_entries
+from tocsin.index.spatial_text.token_grid.kernels.lists import ACROSS, BLOCK, MOST, UP, Lists, pack_entries
+from tocsin.index.spatial_text.token_grid.kernels.shares import Shared, suffix_shares
+
+_CLASSES: Final = 8
+"""Of shares, in a list that has several blocks."""
 
 
-def build_lists(held: Held, owners: NDArray[np.int32], tokens: NDArray[np.int32]) -> Lists:
-    """The lists of some entries: subscriptions, each under one of its tokens. Cost: that of sorting them twice."""
-    regions, count = held.regions, len(held.counts)
+def build_lists(
+    held: Held, owners: NDArray[np.int32], tokens: NDArray[np.int32], shares: NDArray[np.float64] | None = None
+) -> Lists:
+    """The lists of some entries: subscriptions, each under a token, or under the one behind the last.
+
+    With `shares` an entry has that in the place of its signature. Cost: that of sorting them twice.
+    """
+    regions, count = held.regions, len(held.counts) + 1
+    shares = np.empty(0) if shares is None else shares
     keys = regions.owners[owners].astype(np.int64) * count + tokens
-    order = _order(keys, regions.boxes[owners])
-    owners, keys = owners[order], keys[order]
+    order = _order(keys, _classes(keys, shares), regions.boxes[owners])
+    owners, keys, shares = owners[order], keys[order], shares[order[: len(shares)]]
     lengths = np.bincount(keys, minlength=held.places * count)
-    blocks = -(-lengths // BLOCK)
-    starts = starts_of(blocks, len(blocks))
+    starts = starts_of(-(-lengths // BLOCK), len(lengths))
     sizes = np.full(int(starts[-1]), BLOCK)
     some = np.flatnonzero(lengths)
     sizes[starts[some + 1] - 1] = (lengths[some] - 1) % BLOCK + 1
     entry_starts = starts_of(sizes, len(sizes))
-    blocks = _blocks(regions.boxes[owners], entry_starts)
+    blocks = _blocks(regions.boxes[owners], shares, entry_starts)
     lists = Lists(
         np.array([count]),
         starts.astype(np.int32),
@@ -33,24 +45,50 @@ def build_lists(held: Held, owners: NDArray[np.int32], tokens: NDArray[np.int32]
         np.empty(len(owners), np.uint64),
         owners,
     )
-    pack_entries(lists, regions, frozen(keys % max(count, 1), np.int32))
+    pack_entries(lists, regions, frozen(keys % count, np.int32), frozen(shares, np.float64))
     return frozen_table(lists)
 
 
-def _order(keys: NDArray[np.int64], boxes: NDArray[np.float64]) -> NDArray[np.int64]:
-    """By key, then in strips from left to right, then upwards: neighbours are together (sort-tile-recursive)."""
+def build_shared(held: Held, weighed: Weighed) -> Shared:
+    """The lists of all keywords of all subscriptions. Cost: that of sorting them twice."""
+    regions = held.regions
+    able = np.flatnonzero(regions.owners != ABSENT).astype(np.int32)
+    owners = np.repeat(np.arange(len(regions.owners), dtype=np.int32), np.diff(regions.token_starts))
+    shares = suffix_shares(regions, held.counts, weighed)
+    everyone = np.full(len(able), len(held.counts), np.int32)
+    return Shared(
+        build_lists(
+            held,
+            frozen(np.concatenate([owners, able]), np.int32),
+            np.concatenate([regions.tokens, everyone]),
+            np.concatenate([shares, np.ones(len(able))]),
+        )
+    )
+
+
+def _classes(keys: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Which entries of a long list are alike in their share, from the greatest on; of a short one all are."""
+    if not len(shares):
+        return np.zeros(len(keys), np.int64)
+    is_long = np.bincount(keys) > BLOCK
+    return np.where(is_long[keys], _CLASSES - (shares * _CLASSES).astype(np.int64), 0)
+
+
+def _order(keys: NDArray[np.int64], classes: NDArray[np.int64], boxes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """By key and class, in strips from left to right, then upwards: neighbours are together (sort-tile-recursive)."""
+    groups = numbered(keys * (_CLASSES + 1) + classes)[1]
     x, y = boxes[:, LEFT] / 2 + boxes[:, RIGHT] / 2, boxes[:, LOWER] / 2 + boxes[:, UPPER] / 2
-    across = np.lexsort((x, keys))
-    lengths = np.bincount(keys)
+    across = np.lexsort((x, groups))
+    lengths = np.bincount(groups)
     starts = np.cumsum(lengths) - lengths
-    ranks = np.arange(len(keys)) - starts[keys[across]]
+    ranks = np.arange(len(keys)) - starts[groups[across]]
     blocks = -(-lengths // BLOCK)
-    strips = ranks // np.maximum(np.ceil(np.sqrt(blocks)).astype(np.int64) * BLOCK, 1)[keys[across]]
-    return across[np.lexsort((y[across], strips, keys[across]))]
+    strips = ranks // np.maximum(np.ceil(np.sqrt(blocks)).astype(np.int64) * BLOCK, 1)[groups[across]]
+    return across[np.lexsort((y[across], strips, groups[across]))]
 
 
-def _blocks(boxes: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float32]:
-    """(B, 8) the box around the boxes of each block, rounded outwards, and 128 parts to its width and height."""
+def _blocks(boxes: NDArray[np.float64], shares: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float32]:
+    """(B, 8) the columns of blocks, all rounded outwards."""
     out = np.zeros((len(starts) - 1, 8), np.float32)
     if not len(out):
         return out
@@ -63,4 +101,6 @@ def _blocks(boxes: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np
     out[:, LEFT : UPPER + 1] = np.concatenate([low, high], axis=1)
     sides = high.astype(np.float64) - low
     out[:, [ACROSS, UP]] = 128.0 / sides.clip(1e-30, 1e300)
+    if len(shares):
+        out[:, MOST] = np.maximum.reduceat(shares, starts[:-1]) * (1 + 1e-6)
     return out

@@ -21,13 +21,13 @@ from tocsin.kernels.packing import viewed
 BLOCK: Final = 64
 """Entries of a block at most."""
 
-_LAST: Final = np.int64(127)
-_HIGH = np.uint64(0x80808080)
-_ABOVE = np.uint64(32)
+LAST: Final = np.int64(127)
+HIGH = np.uint64(0x80808080)
+ABOVE = np.uint64(32)
 _BELOW = np.uint64(0xFFFFFFFF)
-_NONE = np.uint64(0)
-ACROSS, UP = 4, 5
-"""Columns of a block beside LEFT .. UPPER: how many parts it has to a unit of x, and of y."""
+NONE = np.uint64(0)
+ACROSS, UP, MOST = 4, 5, 6
+"""Columns of a block beside LEFT .. UPPER: how many parts it has to a unit of x, and of y; the greatest share."""
 
 _AHEAD: Final = 6
 """So many tokens, or candidates, before their turn memory is asked for: a third more long messages a second."""
@@ -36,12 +36,12 @@ _AHEAD: Final = 6
 class Lists(NamedTuple):
     """Entries by list, a list's in blocks. L lists, B blocks, E entries."""
 
-    tokens: NDArray[np.int64]  # (1,) list p * tokens[0] + t is token t's at place p
+    tokens: NDArray[np.int64]  # (1,) list p * tokens[0] + t is token t's at place p; one more than there are
     starts: NDArray[np.int32]  # (L + 1,) blocks [starts[l], starts[l + 1])
     entry_starts: NDArray[np.int32]  # (B + 1,)
-    blocks: Annotated[NDArray[np.float32], 2]  # (B, 8) LEFT .. UPPER of the box around it, ACROSS and UP, and no more
+    blocks: Annotated[NDArray[np.float32], 2]  # (B, 8) LEFT .. UPPER of the box around it, ACROSS, UP and MOST
     packed: NDArray[np.uint64]  # (E,) left, lower, and how far right and upper are from the last, 7 bits each; above
-    # them a signature, a bit for each token that is asked for besides
+    # them a signature, a bit for each token that is asked for besides, or a share, as how far it is from the last
     owners: NDArray[np.int32]  # (E,) subscriptions
 
 
@@ -54,19 +54,22 @@ def part_of(coordinate: float, edge: float, scale: float) -> int:
 
 @inlined
 def _packed(left: int, lower: int, right: int, upper: int) -> int:
-    return np.uint64(left | lower << 8 | (_LAST - right) << 16 | (_LAST - upper) << 24)
+    return np.uint64(left | lower << 8 | (LAST - right) << 16 | (LAST - upper) << 24)
 
 
 @inlined
 def bit_of(token: int) -> int:
     """The bit of a signature that stands for a token."""
     mixed = (np.uint64(token) * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)
-    return np.uint64(1) << (_ABOVE + (mixed >> np.uint64(27)))
+    return np.uint64(1) << (ABOVE + (mixed >> np.uint64(27)))
 
 
 @kernel
-def pack_entries(lists: Lists, regions: Regions, keys: NDArray[np.int32]) -> None:
-    """Write the packed boxes and signatures of all entries; `keys` are the tokens that they lie under."""
+def pack_entries(lists: Lists, regions: Regions, keys: NDArray[np.int32], shares: NDArray[np.float64]) -> None:
+    """Write the packed boxes of all entries, and above them shares or, without any, signatures.
+
+    `keys` are the tokens that entries lie under.
+    """
     held, grid = viewed(lists), viewed(regions)
     for block in range(len(held.entry_starts) - 1):
         x, y = held.blocks[block, LEFT], held.blocks[block, LOWER]
@@ -79,10 +82,21 @@ def pack_entries(lists: Lists, regions: Regions, keys: NDArray[np.int32]) -> Non
                 part_of(grid.boxes[one, RIGHT], x, across),
                 part_of(grid.boxes[one, UPPER], y, up),
             )
-            for i in range(grid.token_starts[one], grid.token_starts[one + 1]):
-                if grid.tokens[i] != keys[entry]:
-                    packed |= bit_of(grid.tokens[i])
+            if len(shares) > 0:
+                packed |= np.uint64(LAST - np.int64(np.ceil(shares[entry] * LAST))) << ABOVE
+            else:
+                packed |= _signature(grid, np.int64(one), np.int64(keys[entry]))
             held.packed[entry] = packed
+
+
+@inlined
+def _signature(regions: Regions, one: int, key: int) -> int:
+    """A bit for each token of a subscription but that which it lies under."""
+    signature = NONE
+    for i in range(regions.token_starts[one], regions.token_starts[one + 1]):
+        if regions.tokens[i] != key:
+            signature |= bit_of(regions.tokens[i])
+    return signature
 
 
 @inner
@@ -94,7 +108,7 @@ def find_in_lists(lists: Lists, regions: Regions, place: int, message: Message, 
         signature |= bit_of(seen.tokens[i])
     stop = np.int64(found)
     for i in range(message.tokens):
-        _ask_ahead(lists, first_list, message, seen, np.int64(i))
+        ask_ahead(lists, first_list, message, seen, np.int64(i))
         number = first_list + np.int64(seen.tokens[i])
         first, last = np.int64(lists.starts[number]), np.int64(lists.starts[number + 1])
         stop = _collect(lists, first, last, message, ~(signature | _BELOW), seen, stop)
@@ -103,7 +117,7 @@ def find_in_lists(lists: Lists, regions: Regions, place: int, message: Message, 
 
 
 @inlined
-def _ask_ahead(lists: Lists, first_list: int, message: Message, seen: Seen, i: int) -> None:
+def ask_ahead(lists: Lists, first_list: int, message: Message, seen: Seen, i: int) -> None:
     """Ask for the memory of the lists that come soon: of the first block, and nearer of its entries."""
     last = message.tokens - 1
     soon = np.int64(lists.starts[first_list + np.int64(seen.tokens[min(i + _AHEAD, last)])])
@@ -116,33 +130,42 @@ def _ask_ahead(lists: Lists, first_list: int, message: Message, seen: Seen, i: i
 @inlined
 def _collect(lists: Lists, first: int, last: int, message: Message, others: int, seen: Seen, at: int) -> int:
     """Write the entries of some blocks that are let through to `seen.hits`."""
-    blocks = lists.blocks
     for block in range(first, last):
-        meets = (
-            (blocks[block, LEFT] <= message.right)
-            & (message.left <= blocks[block, RIGHT])
-            & (blocks[block, LOWER] <= message.upper)
-            & (message.lower <= blocks[block, UPPER])
-        )
-        if meets:
+        if meets_block(lists.blocks, np.int64(block), message):
             at = _in_block(lists, np.int64(block), message, others, seen, at)
     return at
 
 
 @inlined
-def _in_block(lists: Lists, block: int, message: Message, others: int, seen: Seen, at: int) -> int:
+def meets_block(blocks: NDArray[np.float32], block: int, message: Message) -> bool:
+    """Whether a message and the box around a block share a point."""
+    return (
+        (blocks[block, LEFT] <= message.right)
+        & (message.left <= blocks[block, RIGHT])
+        & (blocks[block, LOWER] <= message.upper)
+        & (message.lower <= blocks[block, UPPER])
+    )
+
+
+@inlined
+def question_of(lists: Lists, block: int, message: Message) -> int:
+    """Where a message lies in a block, as what packed boxes are subtracted from.
+
+    What meets it begins before its end and ends after its beginning: so its own sides change places.
+    """
     blocks = lists.blocks
     x, y, across, up = blocks[block, LEFT], blocks[block, LOWER], blocks[block, ACROSS], blocks[block, UP]
-    asked = _HIGH | _packed(
-        part_of(message.right, x, across),
-        part_of(message.upper, y, up),
-        part_of(message.left, x, across),
-        part_of(message.lower, y, up),
-    )
+    right, upper = part_of(message.right, x, across), part_of(message.upper, y, up)
+    return HIGH | _packed(right, upper, part_of(message.left, x, across), part_of(message.lower, y, up))
+
+
+@inlined
+def _in_block(lists: Lists, block: int, message: Message, others: int, seen: Seen, at: int) -> int:
+    asked = question_of(lists, block, message)
     first, stop = np.int64(lists.entry_starts[block]), np.int64(lists.entry_starts[block + 1])
     packed, flags, others = lists.packed[first:stop], seen.flags, np.uint64(others)
     for i in range(np.uint64(stop - first)):
-        flags[i] = np.uint8((((asked - packed[i]) & _HIGH) ^ _HIGH) | (packed[i] & others) == _NONE)
+        flags[i] = np.uint8((((asked - packed[i]) & HIGH) ^ HIGH) | (packed[i] & others) == NONE)
     return at + write_flagged(lists.owners[first:stop], flags, seen.hits, at)
 
 

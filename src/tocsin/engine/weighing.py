@@ -1,0 +1,56 @@
+"""How much do words weigh? By how few of some records have them, for `tocsin.Similar`."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tocsin.columns.arrays import gathered
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.engine.encoding import encode_chunk
+from tocsin.errors import InvalidInput
+from tocsin.kernels import codes
+from tocsin.records import read_events
+
+
+def idf(
+    records: Any,
+    attribute: str | None = None,
+    *,
+    schema: Mapping[str, Any] | None = None,
+    delimiter: str | None = None,
+) -> dict[str, float]:
+    """What each word weighs, `ln(1 + N / df)`: N records, of which df have it in a list.
+
+    `records` is whatever `tocsin.match` takes for events; lists of `attribute` count, or of every attribute.
+
+    >>> weights = idf([{"words": ["fresh", "seafood"]}, {"words": ["seafood"]}])
+    >>> round(weights["fresh"], 3), round(weights["seafood"], 3)
+    (1.099, 0.693)
+    """
+    counts: Counter[str] = Counter()
+    total = 0
+    for chunk in read_events(records, schema=schema, delimiter=delimiter):
+        for batch in encode_chunk(chunk, Wanted(None if attribute is None else [attribute]), schema)[0]:
+            total += len(batch)
+            counts.update(_words(batch))
+    if not counts:
+        where = "" if attribute is None else f" under {attribute!r}"
+        raise InvalidInput(f"no record has a list of words{where}; without weights every word weighs 1")
+    return {word: math.log(1.0 + total / count) for word, count in counts.items()}
+
+
+def _words(batch: EventBatch) -> Mapping[str, int]:
+    """How many events of a batch have each word."""
+    arrays = batch.arrays
+    entries = np.flatnonzero(arrays.types == codes.LIST)
+    events = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))[entries]
+    members, owners = gathered(arrays.list_starts, arrays.payloads[entries])
+    is_word = arrays.list_types[members] == codes.STRING
+    pairs = np.unique(np.stack([events[owners][is_word], arrays.list_payloads[members][is_word]]), axis=1)
+    numbers, counts = np.unique(pairs[1], return_counts=True)
+    return {batch.strings[number]: count for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)}

@@ -1,0 +1,141 @@
+"""Which subscriptions does an event resemble enough? A structure finds who may, what they resemble is computed.
+
+A subscription answers whose outermost AND asks, once each, for a box that an attribute meets and for strings that a
+list contains. What else it asks for must hold as a whole, of whatever is found.
+
+Cost: that of the structure, and a look at each candidate's keywords. Of other subscriptions it only knows how many
+there are. `candidates_examined` counts those that were compared.
+
+Source: Yu et al. 2015, section 6. Departs: docs/papers/location_aware.md.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen
+from tocsin.columns.binding import Binder
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.subsets import subset
+from tocsin.forking import awaited
+from tocsin.index.alive import Alive, are_alive, bitmap, everyone
+from tocsin.index.found import Found, collect
+from tocsin.index.narrowing.index import verified
+from tocsin.index.narrowing.kernels import Coming
+from tocsin.index.spatial_text.index import new_seen
+from tocsin.index.spatial_text.kernels.choosing import without_leaves
+from tocsin.index.spatial_text.kernels.layouts import Seen
+from tocsin.index.spatial_text.kernels.resembling import Asked, Weighed, match_alike, score_found, weigh
+from tocsin.index.spatial_text.regions import Coded, Held
+from tocsin.kernels.answers.ordering import best_first
+from tocsin.model.ranking import Similar
+
+Make: TypeAlias = Callable[[Held, Weighed], Any]
+"""What makes the structure that `find_alike` is asked of."""
+
+_SLACK: Final = 1e-9
+"""By so much bounds are loosened, for they are rounded otherwise than scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighing:
+    """A structure, under the weights that it was made for."""
+
+    given: Mapping[str, float] | None
+    weighed: Weighed
+    structure: Any
+
+
+class AlikeIndex:
+    """Answers `Similar`. Immutable but for what it has made for the last weights; many threads may match."""
+
+    def __init__(self, compiled: CompiledExpressions, make: Make) -> None:
+        coded = Coded.of(compiled, only_words=True)
+        answers = (coded.chosen.regions == 1) & (coded.chosen.lists == 1)
+        self._others = np.flatnonzero(~answers)
+        self._numbers = np.flatnonzero(answers & (coded.chosen.boxes >= 0)).astype(np.int32)
+        self._held = _without_what_finds(subset(coded.expressions, self._numbers))
+        self._make = make
+        self._binder = Binder(self._held.expressions)
+        self._lock = awaited(threading.Lock())
+        self._weighing: _Weighing | None = None
+        self._threads = threading.local()
+
+    def match(self, batch: EventBatch, ranking: Similar, alive: Alive = None) -> Found:
+        """All that reach the threshold among the subscriptions that are alive, best first; ties by number."""
+        unanswered = len(self._others) if alive is None else int(are_alive(alive, self._others).sum())
+        weighing, held = self._weighing_for(ranking.weights), self._held
+        own = everyone(len(self._numbers)) if alive is None else bitmap(are_alive(alive, self._numbers))
+        bound = self._binder.bind_to_walk(batch)
+        coming = Coming(batch.arrays, bound, frozen(own, np.uint64), alive is not None)
+        asked, seen, counts = asked_of(ranking), self._memory(), np.zeros(1, np.int64)
+        starts, found = collect(
+            len(batch),
+            lambda first, ends, out: match_alike(
+                weighing.structure,
+                held.keywords,
+                held.regions,
+                weighing.weighed,
+                asked,
+                coming,
+                seen,
+                first,
+                ends,
+                out,
+                counts,
+            ),
+        )
+        whole = verified(held.expressions, held.asks_more, coming, Found(starts, found, int(counts[0]), 0))
+        places = frozen(whole.starts, np.int64), frozen(whole.subscriptions, np.int32)
+        scores = score_found(held.keywords, held.regions, weighing.weighed, asked, coming, seen, *places)
+        order = best_first(whole.events, scores, max(len(scores), 1))
+        numbers = self._numbers[whole.subscriptions[order]]
+        return whole._replace(subscriptions=numbers, scores=scores[order], unanswered=unanswered)
+
+    def _weighing_for(self, weights: Mapping[str, float] | None) -> _Weighing:
+        """The structure for some weights; that of the last ones is kept."""
+        with self._lock:
+            kept = self._weighing
+            if kept is None or kept.given is not weights:
+                weighed = weigh(self._held.regions, self._weights(weights))
+                kept = self._weighing = _Weighing(weights, weighed, self._make(self._held, weighed))
+            return kept
+
+    def _weights(self, weights: Mapping[str, float] | None) -> NDArray[np.float64]:
+        """What each token weighs."""
+        operands = self._held.keywords.operands
+        if not weights:
+            return frozen(np.ones(len(operands)), np.float64)
+        texts = self._held.expressions.vocabulary
+        return frozen([weights.get(texts.text(code >> 1), 1.0) for code in operands.tolist()], np.float64)
+
+    def _memory(self) -> Seen:
+        kept: Seen | None = getattr(self._threads, "seen", None)
+        if kept is None:
+            kept = self._threads.seen = new_seen(self._held, counts=True)
+        return kept
+
+
+def _without_what_finds(compiled: CompiledExpressions) -> Held:
+    """The regions of expressions, which ask for whatever else they do."""
+    coded = Coded.of(compiled, only_words=True)
+    arrays = coded.expressions.arrays
+    starts, program = without_leaves(arrays, np.arange(len(compiled), dtype=np.int32), coded.chosen)
+    rest = arrays._replace(program_starts=frozen(starts, np.int64), program=frozen(program, np.int32))
+    return replace(Held.of_coded(coded), expressions=replace(coded.expressions, arrays=rest))
+
+
+def asked_of(ranking: Similar) -> Asked:
+    """What a ranking asks for, with the bounds of section 6.2 (equations 5 and 6)."""
+    alpha, threshold = float(ranking.alpha), float(ranking.threshold)
+    if alpha == 1.0:
+        return Asked(alpha, threshold, -np.inf, np.inf)
+    near, far = (threshold - alpha) / (1.0 - alpha), threshold / (1.0 - alpha)
+    return Asked(alpha, threshold, near - _SLACK, far - _SLACK)

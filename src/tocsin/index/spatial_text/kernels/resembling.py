@@ -1,0 +1,182 @@
+"""Which subscriptions does each message resemble enough? One loop over messages for every structure.
+
+`find_alike` is one function for every structure: each registers its own beside its layout. It may let through more than
+it must; what that resembles enough, and how much, is computed here, as section 6 of Yu et al. 2015 has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.narrowing.kernels import Coming
+from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Keywords, Message, Regions, Seen
+from tocsin.index.spatial_text.kernels.matching import meets_region
+from tocsin.index.spatial_text.kernels.reading import forget_message, has_token, message_at, read_message
+from tocsin.kernels.answers.ordering import SPARE, put_in_order
+from tocsin.kernels.choosing import choose
+from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.packing import viewed
+
+
+class Weighed(NamedTuple):
+    """What tokens and subscriptions weigh. O tokens, S subscriptions."""
+
+    weights: NDArray[np.float64]  # (O,) of a token
+    totals: NDArray[np.float64]  # (S,) of a subscription's tokens, added as they ascend
+    areas: NDArray[np.float64]  # (S,) of its region
+
+
+class Asked(NamedTuple):
+    """What a ranking asks for."""
+
+    alpha: float
+    threshold: float
+    near: float  # the least share of the keywords' weight that will do where region and message are in contact
+    far: float  # the same where they are not
+
+
+def find_alike(
+    structure: Any,
+    regions: Regions,
+    weighed: Weighed,
+    place: int,
+    message: Message,
+    asked: Asked,
+    seen: Seen,
+    found: int,
+) -> int:
+    """Write to `seen.hits` from `found` on subscriptions of a place, each once; where they end.
+
+    All that reach the threshold are among them. A message that has nothing at the place is nowhere: its box is NaN.
+    """
+    raise NotImplementedError("for kernels")
+
+
+def register_alike(layout: type, found: Callable[..., int]) -> None:
+    """Let a structure be asked what a message resembles: a kernel that does what `find_alike` says for its layout."""
+    choose(find_alike, layout, found)
+
+
+@kernel
+def weigh(regions: Regions, weights: NDArray[np.float64]) -> Weighed:
+    """What each subscription weighs."""
+    held = viewed(regions)
+    count = len(held.owners)
+    out = Weighed(weights, np.zeros(count), np.zeros(count))
+    for one in range(count):
+        for i in range(held.token_starts[one], held.token_starts[one + 1]):
+            out.totals[one] += weights[held.tokens[i]]
+        width = held.boxes[one, RIGHT] - held.boxes[one, LEFT]
+        out.areas[one] = width * (held.boxes[one, UPPER] - held.boxes[one, LOWER])
+    return out
+
+
+@kernel
+def match_alike(
+    structure: Any,
+    keywords: Keywords,
+    regions: Regions,
+    weighed: Weighed,
+    asked: Asked,
+    coming: Coming,
+    memory: Seen,
+    first: int,
+    ends: NDArray[np.int64],
+    out: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Match events from `first` on. Returns like `match_all`; adds to `counts` how many were compared."""
+    held, words, grid = viewed(structure), viewed(keywords), viewed(regions)
+    given, seen, heavy, what = viewed(coming), viewed(memory), viewed(weighed), viewed(asked)
+    total = len(given.events.starts) - 1
+    written = np.int64(0)
+    for event in range(first, total):
+        tokens = read_message(words, grid, given, event, seen)
+        found = np.int64(0)
+        for place in range(len(seen.has)):
+            message = message_at(seen, np.int64(place), tokens)
+            found = find_alike(held, grid, heavy, np.int64(place), message, what, seen, found)
+        counts[0] += found
+        found = _keep_alike(grid, heavy, what, seen, found, tokens)
+        forget_message(seen, tokens)
+        if written + found + SPARE > len(out):
+            return (event, written) if event > first else (-1 - found - SPARE, np.int64(0))
+        written += put_in_order(seen.hits, found, given.alive, seen.words, seen.summary, seen.buckets, out, written)
+        ends[event] = written
+    return total, written
+
+
+@inlined
+def _keep_alike(regions: Regions, weighed: Weighed, asked: Asked, seen: Seen, found: int, tokens: int) -> int:
+    """Of the candidates in `seen.hits` keep what reaches the threshold; how many."""
+    hits = seen.hits
+    kept = np.int64(0)
+    for i in range(found):
+        one = np.int64(hits[i])
+        message = message_at(seen, np.int64(regions.owners[one]), tokens)
+        if score_of(regions, weighed, asked, one, message, seen) >= asked.threshold:
+            hits[kept] = np.int32(one)
+            kept += 1
+    return kept
+
+
+@kernel
+def score_found(
+    keywords: Keywords,
+    regions: Regions,
+    weighed: Weighed,
+    asked: Asked,
+    coming: Coming,
+    memory: Seen,
+    starts: NDArray[np.int64],
+    found: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """How much each event resembles what it found."""
+    words, grid, given, seen = viewed(keywords), viewed(regions), viewed(coming), viewed(memory)
+    heavy, what = viewed(weighed), viewed(asked)
+    scores = np.empty(len(found))
+    for event in range(len(starts) - 1):
+        if starts[event] == starts[event + 1]:
+            continue
+        tokens = read_message(words, grid, given, event, seen)
+        for i in range(starts[event], starts[event + 1]):
+            one = np.int64(found[i])
+            message = message_at(seen, np.int64(grid.owners[one]), tokens)
+            scores[i] = score_of(grid, heavy, what, one, message, seen)
+        forget_message(seen, tokens)
+    return scores
+
+
+@inlined
+def score_of(regions: Regions, weighed: Weighed, asked: Asked, one: int, message: Message, seen: Seen) -> float:
+    """How much a message resembles a subscription."""
+    spatial = spatial_share(regions, weighed, one, message)
+    return asked.alpha * spatial + (1.0 - asked.alpha) * _textual_share(regions, weighed, one, seen)
+
+
+@inlined
+def _textual_share(regions: Regions, weighed: Weighed, one: int, seen: Seen) -> float:
+    """Which share of its keywords' weight a message has; none of what is beyond float64."""
+    common, total = 0.0, weighed.totals[one]
+    for i in range(regions.token_starts[one], regions.token_starts[one + 1]):
+        if has_token(seen, regions.tokens[i]):
+            common += weighed.weights[regions.tokens[i]]
+    return common / total if total < np.inf else 0.0
+
+
+@inlined
+def spatial_share(regions: Regions, weighed: Weighed, one: int, message: Message) -> float:
+    """Which share of its region a message covers; all or nothing where one of them has no area."""
+    if not meets_region(regions, one, message):
+        return 0.0
+    own, area = weighed.areas[one], (message.right - message.left) * (message.upper - message.lower)
+    if not (own > 0.0 and area > 0.0):
+        return 1.0
+    boxes = regions.boxes
+    width = min(boxes[one, RIGHT], message.right) - max(boxes[one, LEFT], message.left)
+    height = min(boxes[one, UPPER], message.upper) - max(boxes[one, LOWER], message.lower)
+    return width * height / own if own < np.inf else 0.0
