@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import tocsin
 from tests import strategies as own
 from tests.index.asking import assert_alike, batch, compiled, pairs
+from tests.index.spatial_text.test_regions import random_messages, random_texts
 from tests.naive import match as naive
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import matcher_builder
@@ -17,7 +19,7 @@ from tocsin.index.alive import everyone
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.combined import Combined, CombinedBuilder
-from tocsin.index.combined.choosing import FEWEST, SAMPLED
+from tocsin.index.combined.choosing import BY_ACCESS, BY_RECTANGLE, BY_REGION, FEWEST, SAMPLED
 from tocsin.index.combined.index import dealt
 from tocsin.index.protocols import Best
 from tocsin.index.statistics import Statistics, sampled
@@ -25,32 +27,40 @@ from tocsin.index.statistics import Statistics, sampled
 
 @st.composite
 def loads(draw):
-    """Expressions, and which of those that have a rectangle go by it."""
-    rectangles = draw(st.lists(own.rectangle_expressions(), min_size=1, max_size=8))
-    others = draw(st.lists(own.expressions(max_depth=3), max_size=6))
-    by_rectangle = draw(st.lists(st.booleans(), min_size=len(rectangles), max_size=len(rectangles)))
-    order = draw(st.permutations(range(len(rectangles) + len(others))))
-    both = list(zip([*rectangles, *others], [*by_rectangle, *[False] * len(others)], strict=True))
-    shuffled = [both[place] for place in order]
-    return [one for one, _ in shuffled], np.array([way for _, way in shuffled])
+    """Expressions, and how each is found, of the ways that it can be."""
+    rectangles = own.rectangle_expressions().map(lambda one: (one, BY_RECTANGLE))
+    regions = own.region_expressions().map(lambda one: (one, BY_REGION))
+    others = own.expressions(max_depth=3).map(lambda one: (one, BY_ACCESS))
+    load = draw(st.lists(st.one_of(rectangles, regions, others), min_size=1, max_size=14))
+    ways = [way if draw(st.booleans()) else BY_ACCESS for _, way in load]
+    return [one for one, _ in load], np.array(ways, np.uint8)
 
 
-@given(loads(), st.lists(own.map_events(), min_size=1, max_size=10), st.sets(st.integers(0, 13)))
+@given(
+    loads(),
+    st.lists(st.one_of(own.map_events(), own.region_events()), min_size=1, max_size=10),
+    st.sets(st.integers(0, 13)),
+)
 def test_answers_like_the_oracle(load, events, gone):
     """Whoever goes where, alive or gone, saved and read, and built again of what it holds."""
-    expressions, by_rectangle = load
+    expressions, ways = load
     expected = naive.match(list(enumerate(expressions)), events)
     alive = everyone(len(expressions))
     for number in gone:
         alive[0] &= ~(np.uint64(1) << np.uint64(number))
 
-    matcher = dealt(compile_expressions(expressions), by_rectangle)
+    matcher = dealt(compile_expressions(expressions), ways)
     for one in (matcher, CombinedBuilder().load(matcher.arrays()), CombinedBuilder().build(matcher.expressions())):
         events_in_columns = batch(one, events)
         assert pairs(one.match(events_in_columns)) == expected
         assert pairs(one.match(events_in_columns, alive)) == [pair for pair in expected if pair[1] not in gone]
     assert sum(matcher.places().values()) == len(expressions)
     assert all(matcher.place(number) for number in range(len(expressions)))
+
+
+def _by_rectangle(matcher: Combined) -> NDArray[np.bool_]:
+    assert [type(part).__name__ for part in matcher.parts] == ["Access", "OverTiles"]
+    return matcher.owners == 1
 
 
 def many_rectangles(count: int) -> list[str]:
@@ -73,8 +83,8 @@ def test_two_ranges_of_many_go_by_rectangle(count):
     found = matcher.match(given_events)
 
     assert isinstance(matcher, Combined)
-    assert matcher.in_tiles[:count].all()
-    assert not matcher.in_tiles[count:].any()
+    assert _by_rectangle(matcher)[:count].all()
+    assert not _by_rectangle(matcher)[count:].any()
     assert_alike(found, Scan.build(compiled(texts)).match(given_events))
     assert found.candidates_examined < 1.1 * len(found.subscriptions)
     assert matcher.place(0) == "in a rectangle of x and y; in 1 grid of tiles"
@@ -93,9 +103,9 @@ def test_what_is_least_looked_at_is_chosen():
 
     matcher = CombinedBuilder().build(whole, sampled([batch(whole, seen)]))
 
-    assert matcher.in_tiles[:4000].mean() > 0.9  # but for those at the edge, where nothing was seen
-    assert not matcher.in_tiles[4000:8000].any()
-    assert matcher.in_tiles[8000:].all()
+    assert _by_rectangle(matcher)[:4000].mean() > 0.9  # but for those at the edge, where nothing was seen
+    assert not _by_rectangle(matcher)[4000:8000].any()
+    assert _by_rectangle(matcher)[8000:].all()
 
 
 def test_attributes_that_few_events_have_need_no_rectangle():
@@ -128,15 +138,15 @@ def test_damage_is_refused():
     """A subscription in both, and structures of different numbers."""
     whole = compiled(many_rectangles(40))
     some = np.arange(40) < 20
-    arrays = dealt(whole, some).arrays()
-    others = dealt(whole, ~some).arrays()
-    shorter = dealt(compiled(many_rectangles(39)), some[:39]).arrays()
+    arrays = dealt(whole, some.astype(np.uint8)).arrays()
+    others = dealt(whole, (~some).astype(np.uint8)).arrays()
+    shorter = dealt(compiled(many_rectangles(39)), some[:39].astype(np.uint8)).arrays()
     of_tiles = {name: array for name, array in others.items() if name.startswith("rectangles.")}
     of_shorter = {name: array for name, array in shorter.items() if name.startswith("rectangles.")}
 
-    with pytest.raises(ValueError, match="under access keys and in a rectangle"):
+    with pytest.raises(ValueError, match="lies in two parts of it"):
         CombinedBuilder().load({**arrays, **of_tiles})
-    with pytest.raises(ValueError, match="40 subscriptions, and 39 in rectangles"):
+    with pytest.raises(ValueError, match="40 subscriptions, and 39 in another part"):
         CombinedBuilder().load({**arrays, **of_shorter})
 
 
@@ -157,3 +167,22 @@ def test_in_an_engine_changes_saved_and_read(tmp_path):
     scan.subscribe_many([{"id": n, "where": text} for n, text in enumerate(texts) if n % 7])
     assert answer.table.equals(scan.match_batch(points(100)).table)
     assert "in a rectangle of x and y" in (engine.explain(1, points(1)[0]).index or "")
+
+
+def test_regions_with_keywords_of_many_go_by_them():
+    """Among boxes of one place and words that many have; a few of them are found by access keys, with all others."""
+    random = np.random.default_rng(8)
+    many = random_texts(3000, random)
+    others = [f"a = {number}" for number in range(500)]
+    matcher = matcher_builder("access", {}).build(compiled([*many, *others]))
+    few = matcher_builder("access", {}).build(compiled([*many[:100], *others]))
+    events = batch(matcher, random_messages(100, random))
+
+    assert isinstance(matcher, Combined)
+    assert [type(part).__name__ for part in matcher.parts] == ["Access", "TokenGrid"]
+    assert (matcher.owners[:3000] == 1).mean() > 0.9
+    assert not matcher.owners[3000:].any()
+    assert not isinstance(few, Combined)
+    found = matcher.match(events)
+    assert_alike(found, Scan.build(matcher.expressions()).match(events))
+    assert found.candidates_examined < 0.2 * Access.build(matcher.expressions()).match(events).candidates_examined

@@ -1,14 +1,15 @@
-"""Which subscriptions are found by their rectangle? Those of which an event so looks at less than by access keys.
+"""Which subscriptions are found by their rectangle, or by their region and keywords? Those that so cost an event less.
 
 What each way costs is a share of events times nanoseconds, as for keys of several attributes (`access.schemas`): shares
 are multiplied as if attributes were independent. A pair of attributes must save more than looking at its tiles takes in
-every event that has both, and all pairs more than a second structure does. A sample of the subscriptions tells whether
-any does.
+every event that has both, and what goes another way must save more than a second structure costs. A sample of the
+subscriptions tells whether any does.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,14 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import numbered
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.subsets import subset
-from tocsin.index.boolean.access.building import expected_costs
+from tocsin.index.boolean.access.building import expected_costs, literal_prices
 from tocsin.index.boolean.access.schemas import TAKE, VERIFY
 from tocsin.index.fields.kernels.key_tables import named_attributes
 from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
 from tocsin.index.rectangles.rectangles import Coded, attributes_of
+from tocsin.index.spatial_text.regions import Coded as Regions
 from tocsin.index.statistics import Statistics, attribute_shares
+from tocsin.kernels import codes
 
 FEWEST: Final = 512
 """Of fewer subscriptions all lie under access keys."""
@@ -30,9 +33,12 @@ SAMPLED: Final = 16_384
 
 # Nanoseconds, measured on maps of benchmark B2 (decision 0036).
 _COMPARE: Final = 0.3  # a rectangle of the tile that an event lies in
+_LISTED: Final = 0.05  # a region in the list of a keyword, most of whose blocks lie elsewhere
 _AROUND: Final = 8.0  # so many times its own area is what a rectangle's tiles cover
 _LOOK_UP: Final = 100.0  # of each pair of attributes, in an event that has both
+_MEET: Final = 30.0  # a region and keywords of which boxes and signatures do not know better
 _SECOND: Final = 200.0  # another structure beside the first
+_THIRD: Final = 5_000.0  # one more, whose keywords are to be told from one another again
 _MERGE: Final = 0.5  # what both find in one order: of what finding it by access keys costs
 _WORTH: Final = 0.8
 """Nothing is moved unless it takes so much less."""
@@ -46,20 +52,60 @@ _LEAST_SEEN: Final = 4
 _SEED: Final = 2004
 
 
-def go_by_rectangle(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.bool_]:
-    """(S,) which expressions do. Cost: a pass over a sample where none does; else half of building both structures."""
+BY_ACCESS, BY_RECTANGLE, BY_REGION = range(3)
+"""How a subscription is found."""
+
+
+def deal(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.uint8]:
+    """(S,) how each is found. Cost: a pass over a sample where it is by access keys; else half of building all."""
+    ways = np.zeros(len(compiled), np.uint8)
+    for way, choose in ((BY_REGION, _by_region), (BY_RECTANGLE, _by_rectangle)):
+        left = np.flatnonzero(ways == BY_ACCESS).astype(np.int32)
+        if len(left) >= FEWEST:
+            whole = compiled if len(left) == len(compiled) else subset(compiled, left)
+            ways[left[_sampled(choose, whole, statistics)]] = way
+    return ways
+
+
+_Choose: TypeAlias = "Callable[[CompiledExpressions, Statistics | None, float], NDArray[np.bool_]]"
+"""Those of some expressions that go one way, each of which stands for so many."""
+
+
+def _sampled(choose: _Choose, compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.bool_]:
+    """Those that go one way, unless of a sample none does."""
     count = len(compiled)
-    if count < FEWEST:
-        return np.zeros(count, bool)
     if count > SAMPLED:
         some = np.random.default_rng(_SEED).choice(np.arange(count, dtype=np.int32), SAMPLED, replace=False)
-        if not _chosen(subset(compiled, np.sort(some)), statistics, count / SAMPLED).any():
+        if not choose(subset(compiled, np.sort(some)), statistics, count / SAMPLED).any():
             return np.zeros(count, bool)
-    return _chosen(compiled, statistics, 1.0)
+    return choose(compiled, statistics, 1.0)
 
 
-def _chosen(compiled: CompiledExpressions, statistics: Statistics | None, weight: float) -> NDArray[np.bool_]:
-    """Those of some expressions, each of which stands for `weight`."""
+def _by_region(compiled: CompiledExpressions, statistics: Statistics | None, weight: float) -> NDArray[np.bool_]:
+    """Those to which the list of their rarest keyword leads at less."""
+    result = np.zeros(len(compiled), bool)
+    if not {codes.INTERSECTS, codes.ARRAY_SET} <= set(np.unique(compiled.arrays.leaf_kinds).tolist()):
+        return result
+    coded = Regions.of(compiled)
+    chosen = coded.chosen
+    able = np.flatnonzero(coded.suits & (chosen.boxes >= 0))
+    if not len(able):
+        return result
+    prices = np.minimum(literal_prices(coded.expressions, statistics), 1.0)
+    every = expected_costs(compiled, statistics)
+    meets = prices[2 * chosen.boxes[able]] * np.where(chosen.asked[able] > 2, _MEET + VERIFY, _MEET)
+    saved = every[able] - prices[2 * chosen.keywords[able]] * (_LISTED + meets)
+    moves = saved > (1.0 - _WORTH) * every[able]
+    if moves.any() and weight * -saved[~moves].sum() < _THIRD:  # who costs a little more, but needs no other structure
+        moves[:] = True
+    result[able] = moves
+    if weight * saved[moves].sum() <= _SECOND + _MERGE * weight * every[~result].sum():
+        result[:] = False
+    return result
+
+
+def _by_rectangle(compiled: CompiledExpressions, statistics: Statistics | None, weight: float) -> NDArray[np.bool_]:
+    """Those whose rectangle is in a tile that few events lie in."""
     coded = Coded.of(compiled)
     axes = coded.chosen.axes.astype(np.int64)
     able = np.flatnonzero(axes[:, 0] >= 0)

@@ -1,16 +1,18 @@
-"""Which expressions does this event satisfy? By access keys, and those whose rectangle leads to less by tiles.
+"""Which expressions does this event satisfy? By access keys, and those that something else leads to less by that.
 
-A subscription lies in one of the two (`choosing`), so what both find is merged, and no more. Where no rectangle pays
-there is but an access index. Cost: that of both; the smaller is rarely more than a microsecond an event.
+A subscription lies in one structure (`choosing`), so what they find is merged, and no more. Where nothing else pays
+there is but an access index. Cost: that of all; the smaller ones are rarely more than a microsecond an event.
 
-Source: access predicates as in Fabret et al. 2001, of which a rectangle is one on two attributes; tiles are ours.
+Source: access predicates as in Fabret et al. 2001, of which a rectangle, and a region with keywords, is one on several
+attributes; tiles and token_grid are ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import reduce
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,49 +25,60 @@ from tocsin.columns.expressions.subsets import subset
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.alive import Alive
 from tocsin.index.boolean.access import CURSORS_FROM, Access
-from tocsin.index.combined.choosing import go_by_rectangle
+from tocsin.index.combined.choosing import BY_ACCESS, BY_RECTANGLE, BY_REGION, deal
 from tocsin.index.combined.kernels import merge_found
 from tocsin.index.found import Found
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.rectangles.tiles import TilesBuilder
-from tocsin.index.rectangles.tiles.index import OverTiles
+from tocsin.index.spatial_text.token_grid import TokenGridBuilder
 from tocsin.index.statistics import Statistics
 from tocsin.model.expression import Constant
 
-_PREFIX: Final = "rectangles."
-"""Of the names of arrays that are the tiles'."""
+_OTHERS: Final[dict[str, tuple[int, Callable[[], Any]]]] = {
+    "rectangles.": (BY_RECTANGLE, TilesBuilder),
+    "regions.": (BY_REGION, TokenGridBuilder),
+}
+"""What else there is: the prefix of its arrays' names, who goes there, and what builds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CombinedBuilder:
-    """Builds an access index, and tiles for those that cost less there; `cursors_from` is the access index's."""
+    """Builds an access index, and others for those that cost less there; `cursors_from` is the access index's."""
 
     cursors_from: int = CURSORS_FROM
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Access | Combined:
         """By what the statistics say, or else the subscriptions."""
-        return dealt(compiled, go_by_rectangle(compiled, statistics), statistics, self.cursors_from)
+        return dealt(compiled, deal(compiled, statistics), statistics, self.cursors_from)
 
     def load(self, arrays: Arrays) -> Access | Combined:
         """As it was saved; raises `CorruptIndex`."""
-        of_tiles = {name.removeprefix(_PREFIX): part for name, part in arrays.items() if name.startswith(_PREFIX)}
-        access = Access.load(
-            {name: part for name, part in arrays.items() if not name.startswith(_PREFIX)}, self.cursors_from
-        )
-        return Combined(access, TilesBuilder().load(of_tiles)) if of_tiles else access
+        of_access = {name: array for name, array in arrays.items() if not name.startswith(tuple(_OTHERS))}
+        access = Access.load(of_access, self.cursors_from)
+        others = {
+            prefix: build().load({n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)})
+            for prefix, (_, build) in _OTHERS.items()
+            if any(name.startswith(prefix) for name in arrays)
+        }
+        return Combined(access, others) if others else access
 
 
 def dealt(
     compiled: CompiledExpressions,
-    by_rectangle: NDArray[np.bool_],
+    ways: NDArray[np.uint8],
     statistics: Statistics | None = None,
     cursors_from: int = CURSORS_FROM,
 ) -> Access | Combined:
-    """Expressions, some of which go by their rectangle; raises `UnsuitableIndex` where one of them has none."""
-    if not by_rectangle.any():
+    """Expressions, each found in its way; raises `UnsuitableIndex` where one of them cannot be."""
+    if not ways.any():
         return Access.build(compiled, statistics, cursors_from)
-    access = Access.build(_only(compiled, ~by_rectangle), statistics, cursors_from)
-    return Combined(access, TilesBuilder().build(_only(compiled, by_rectangle)))
+    access = Access.build(_only(compiled, ways == BY_ACCESS), statistics, cursors_from)
+    others = {
+        prefix: build().build(_only(compiled, ways == way))
+        for prefix, (way, build) in _OTHERS.items()
+        if (ways == way).any()
+    }
+    return Combined(access, others)
 
 
 def _only(compiled: CompiledExpressions, chosen: NDArray[np.bool_]) -> CompiledExpressions:
@@ -76,15 +89,21 @@ def _only(compiled: CompiledExpressions, chosen: NDArray[np.bool_]) -> CompiledE
 
 
 class Combined:
-    """The Matcher over both."""
+    """The Matcher over access keys and others, which are by the prefix of their arrays."""
 
-    def __init__(self, access: Access, tiles: OverTiles) -> None:
-        self._access, self._tiles = access, tiles
-        self._in_tiles = np.zeros(len(tiles), bool)
-        self._in_tiles[tiles.held.groups.members] = True
-        require(len(access) == len(tiles), f"it has {len(access)} subscriptions, and {len(tiles)} in rectangles")
-        require(not (access.held() & self._in_tiles).any(), "a subscription lies under access keys and in a rectangle")
-        self._attributes = list(dict.fromkeys([*access.attributes, *tiles.attributes]))
+    def __init__(self, access: Access, others: Mapping[str, Any]) -> None:
+        self._access, self._others = access, others
+        self._parts: list[Any] = [access, *others.values()]
+        self._owners = np.zeros(len(access), np.uint8)
+        taken = access.held().copy()
+        self._access_finds = bool(taken.any())
+        for number, one in enumerate(others.values(), 1):
+            require(len(access) == len(one), f"it has {len(access)} subscriptions, and {len(one)} in another part")
+            found = one.finds()
+            require(not (taken & found).any(), "a subscription lies in two parts of it")
+            self._owners[found] = number
+            taken |= found
+        self._attributes = list(dict.fromkeys(name for part in self._parts for name in part.attributes))
 
     @property
     def attributes(self) -> Sequence[str]:
@@ -94,41 +113,55 @@ class Combined:
         return len(self._access)
 
     @property
-    def in_tiles(self) -> NDArray[np.bool_]:
-        """(S,) which are found by their rectangle."""
-        return self._in_tiles
+    def parts(self) -> Sequence[Any]:
+        """The access index, then the others."""
+        return self._parts
+
+    @property
+    def owners(self) -> NDArray[np.uint8]:
+        """(S,) the part by which each is found; that of those that never hold is 0."""
+        return self._owners
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
-        one, other = self._access.match(batch, alive, best), self._tiles.match(batch, alive, best)
-        examined, verified = one.candidates_examined + other.candidates_examined, one.verified + other.verified
-        if not len(one.subscriptions) or not len(other.subscriptions):
-            one = one if len(one.subscriptions) else other
-            return one._replace(candidates_examined=examined, verified=verified)
-        numbers = np.empty(len(one.subscriptions) + len(other.subscriptions), np.int32)
-        merge_found(one.starts, one.subscriptions, other.starts, other.subscriptions, numbers)
-        return Found(one.starts + other.starts, numbers, examined, verified)
+        parts = self._parts if self._access_finds else self._parts[1:]
+        found: Found = reduce(_merged, (part.match(batch, alive, best) for part in parts))
+        return found
 
     def expressions(self) -> CompiledExpressions:
         count = len(self)
-        order = np.arange(count) + count * self._in_tiles
-        return joined([self._access.expressions(), self._tiles.expressions()], order)
+        order = np.arange(count) + count * self._owners.astype(np.int64)
+        return joined([part.expressions() for part in self._parts], order)
 
     def arrays(self) -> Arrays:
-        of_tiles = {_PREFIX + name: array for name, array in self._tiles.arrays().items()}
-        return {**self._access.arrays(), **of_tiles}
+        others = {prefix + name: array for prefix, one in self._others.items() for name, array in one.arrays().items()}
+        return {**self._access.arrays(), **others}
 
     def sizes(self) -> dict[str, int]:
-        sizes, others = self._access.sizes(), self._tiles.sizes()
-        return {name: size + others[name] for name, size in sizes.items()}
+        sizes = [part.sizes() for part in self._parts]
+        return {name: sum(one[name] for one in sizes) for name in sizes[0]}
 
     def places(self) -> dict[str, int]:
-        places, others = dict(self._access.places()), self._tiles.places()
-        never = places.pop("never satisfied") - int(self._in_tiles.sum())
-        rectangles = {name: count for name, count in others.items() if name != "never satisfied"}
-        return places | rectangles | {"never satisfied": never}
+        first, *others = (dict(part.places()) for part in self._parts)
+        never = first.pop("never satisfied") - int((self._owners > 0).sum())
+        found = {name: count for one in others for name, count in one.items() if name != "never satisfied"}
+        return first | found | {"never satisfied": never}
 
     def place(self, number: int) -> str:
-        return self._tiles.place(number) if self._in_tiles[number] else self._access.place(number)
+        place: str = self._parts[self._owners[number]].place(number)
+        return place
 
     def best_first(self) -> str:
-        return f"{self._access.best_first()}; of those in rectangles, all matches"
+        names = {"rectangles.": "in rectangles", "regions.": "in regions with keywords"}
+        others = " and ".join(names[prefix] for prefix in self._others)
+        return f"{self._access.best_first()}; of those {others}, all matches"
+
+
+def _merged(one: Found, other: Found) -> Found:
+    """What two of the parts found, in one order."""
+    examined, verified = one.candidates_examined + other.candidates_examined, one.verified + other.verified
+    if not len(one.subscriptions) or not len(other.subscriptions):
+        one = one if len(one.subscriptions) else other
+        return one._replace(candidates_examined=examined, verified=verified)
+    numbers = np.empty(len(one.subscriptions) + len(other.subscriptions), np.int32)
+    merge_found(one.starts, one.subscriptions, other.starts, other.subscriptions, numbers)
+    return Found(one.starts + other.starts, numbers, examined, verified)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.index.found import Found, collect
 from tocsin.index.narrowing import Narrowing
@@ -35,6 +36,12 @@ class OverRectangles(Narrowing):
     def held(self) -> Held:
         """The rectangles."""
         return self._held
+
+    def finds(self) -> NDArray[np.bool_]:
+        """(S,) which subscriptions it finds: the others never hold."""
+        mask = np.zeros(len(self), bool)
+        mask[self._held.groups.members] = True
+        return mask
 
     @property
     def structure(self) -> Any:

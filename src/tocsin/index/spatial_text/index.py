@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.index.found import Found, collect
 from tocsin.index.narrowing import Narrowing
@@ -35,8 +36,13 @@ class OverRegions(Narrowing):
         """The regions and their tokens."""
         return self._held
 
+    def finds(self) -> NDArray[np.bool_]:
+        """(S,) which subscriptions it finds: the others never hold."""
+        mask: NDArray[np.bool_] = self._held.regions.owners != ABSENT
+        return mask
+
     def places(self) -> dict[str, int]:
-        found = self._held.regions.owners != ABSENT
+        found = self.finds()
         more = int((found & self._held.asks_more).sum())
         return {
             "a region with keywords": int(found.sum()) - more,
