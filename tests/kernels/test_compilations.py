@@ -14,7 +14,7 @@ import pytest
 
 from tocsin.kernels import jit
 
-MOST = 170
+MOST = 175
 """Functions that README's first example compiles, Numba's own included; 155 when this was written, 292 once."""
 
 OF_TWO_TYPES = {"sort_numbers", "first_at_least"}

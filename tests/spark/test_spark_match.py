@@ -152,6 +152,27 @@ def test_relaxed_rankings_are_those_of_one_process(spark: Any, compiled: Any) ->
     assert wanted[0][0] == (4, 3.0)
 
 
+def test_similar_rankings_are_those_of_one_process(spark: Any, compiled: Any) -> None:
+    """Places and words are array columns; scores are those of the ranking, over all partitions."""
+    subscriptions = [
+        {"id": n, "where": f"S_INTERSECTS(p, BBOX({n}, 0, {n + 3}, 2)) AND A_CONTAINS(w, ('a', '{'bc'[n % 2]}'))"}
+        for n in range(9)
+    ]
+    events = [{"p": [4.0, 1.0], "w": ["a", "b"]}, {"p": [3.0, 1.0, 6.0, 2.0], "w": ["c"]}, {"p": None, "w": ["a"]}]
+    folder, _ = compiled(subscriptions, partitions=3)
+    rows = [(row, *event.values()) for row, event in enumerate(events)]
+    frame = spark.createDataFrame(rows, "k int, p array<double>, w array<string>")
+    ranking = tocsin.Similar(0.5, 0.4, {"a": 2.0})
+
+    matched = tocsin_spark.match(frame, folder, attributes=["p", "w"], ranking=ranking).collect()
+
+    answer = tocsin.match(subscriptions, events, ranking=ranking, lists=True)
+    whole = zip(answer.table["subscription"].to_pylist(), answer.table["score"].to_pylist(), strict=True)
+    wanted = [list(zip(ids, scores, strict=True)) for ids, scores in whole]
+    assert [[tuple(one) for one in row["matches"]] for row in sorted(matched)] == wanted
+    assert wanted[0][:2] == [(2, 1.0), (4, 1.0)]
+
+
 def test_only_the_named_attributes_are_looked_at(spark: Any, compiled: Any, found: Any) -> None:
     """A column that is not named is absent for the subscriptions, and kept in the result."""
     folder, _ = compiled(
