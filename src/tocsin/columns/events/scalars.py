@@ -102,7 +102,7 @@ def _untyped(column: ScalarColumn, where: NDArray[np.bool_], reasons: list[str])
 def _strings(column: pa.Array, present: NDArray[np.bool_], dictionary: Dictionary) -> ScalarColumn:
     if not pa.types.is_dictionary(column.type):
         column = column.cast(pa.large_string()).dictionary_encode()
-    numbers = np.array([_number(text, dictionary) for text in _texts(column.dictionary)], np.int64)
+    numbers = _numbers(_texts(column.dictionary), dictionary)
     places = pc.fill_null(column.indices, 0).to_numpy(zero_copy_only=False)
     payloads = numbers[places] if len(numbers) else np.full(len(places), _NULL)
     result = _uniform(present & (payloads != _NULL), codes.STRING, payloads)
@@ -111,6 +111,16 @@ def _strings(column: pa.Array, present: NDArray[np.bool_], dictionary: Dictionar
 
 
 _NULL, _BROKEN = -1, -2
+
+
+def _numbers(texts: list[str | bytes | None], dictionary: Dictionary) -> NDArray[np.int64]:
+    """The number of each text; the first of a batch are numbered at once."""
+    if not dictionary.numbers and set(map(type, texts)) == {str}:
+        first = dict(zip(texts, range(len(texts)), strict=True))
+        if len(first) == len(texts):
+            dictionary.numbers.update(first)  # type: ignore[arg-type]
+            return np.arange(len(texts))
+    return np.array([_number(text, dictionary) for text in texts], np.int64)
 
 
 def _number(text: str | bytes | None, dictionary: Dictionary) -> int:

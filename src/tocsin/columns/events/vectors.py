@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -90,8 +92,7 @@ def _add_sets(
     distinct = np.ones(len(owners), bool)
     ascends = (owners[1:] > owners[:-1]) | ((types[1:] == types[:-1]) & (payloads[1:] > payloads[:-1]))
     if not ascends.all():  # points mostly do
-        order = np.lexsort((payloads, types, owners))
-        owners, types, payloads = owners[order], types[order], payloads[order]
+        owners, types, payloads = _sorted(owners, types, payloads)
         distinct[1:] = (owners[1:] != owners[:-1]) | (types[1:] != types[:-1]) | (payloads[1:] != payloads[:-1])
     lengths = np.bincount(owners[distinct], minlength=len(valid))
     numbers = len(store.list_lengths) + np.cumsum(valid) - 1
@@ -100,3 +101,17 @@ def _add_sets(
     store.extend("list_payloads", payloads[distinct])
     store.extend("list_boxes", boxes[valid])
     return numbers
+
+
+def _sorted(
+    owners: NDArray[np.int64], types: NDArray[np.uint8], payloads: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
+    """Elements by list, type and payload. Strings, and whatever else is numbered, are one number with their list."""
+    if len(owners) and types.min() == types.max() and payloads.min() >= 0 and payloads.max() < _FITS > owners.max():
+        packed = np.sort(owners * _FITS + payloads)  # ten times as fast as an order of three keys
+        return packed // _FITS, types, packed % _FITS
+    order = np.lexsort((payloads, types, owners))
+    return owners[order], types[order], payloads[order]
+
+
+_FITS: Final = 1 << 31
