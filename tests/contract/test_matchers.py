@@ -33,6 +33,11 @@ WITH_OPTIONS = (
     "vcr(overlapped=1, hashed=1)",
     "vcr(lx=2, overlapped=1, hashed=0)",
     "r_tree(branching=2)",
+    "rt_tree(least=2, most=4)",
+    "rt_plus_tree(least=1, most=2, selection=1)",
+    "rt_plus_plus_tree(least=2, most=4, selection=0)",
+    "inverted_r_tree(least=2, most=3)",
+    "spatial_first(least=1, most=2)",
 )
 
 

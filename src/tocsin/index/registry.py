@@ -39,8 +39,16 @@ from tocsin.index.scored.ranker import RankerBuilder
 from tocsin.index.scored.segment_tree import segment_trees
 from tocsin.index.scored.sopt_r_tree import sopt_r_trees
 from tocsin.index.scored.tree import BRANCHING, Make, TreeBuilder
+from tocsin.index.spatial_text.inverted_r_tree import InvertedRTreeBuilder
+from tocsin.index.spatial_text.keyword_first import KeywordFirstBuilder
 from tocsin.index.spatial_text.linear import build_everyone
 from tocsin.index.spatial_text.question import Resembling
+from tocsin.index.spatial_text.rt_trees import (
+    RTPlusPlusTreeBuilder,
+    RTPlusTreeBuilder,
+    RTTreeBuilder,
+    SpatialFirstBuilder,
+)
 from tocsin.index.spatial_text.token_grid import TokenGridBuilder
 from tocsin.index.spatial_text.token_grid.building import build_shared
 from tocsin.model.ranking import Similar
@@ -51,6 +59,13 @@ def _ranker(name: str, make: Make, source: str, is_baseline: bool = True, **opti
     shapes = "attributes compared with constants, each a dimension; others are found by access"
     return Registration(name, THE_BEST_FIRST, shapes, source, is_baseline, partial(TreeBuilder, make), options)
 
+
+def _regions(name: str, builder: Callable[..., Any], source: str, is_baseline: bool, **options: int) -> Registration:
+    """A structure of regions with keywords."""
+    return Registration(name, ALL_MATCHES, REGIONS_WITH_KEYWORDS, source, is_baseline, builder, options)
+
+
+_CHILDREN = {"least": 25, "most": 50}
 
 _REGISTRATIONS = (
     Registration(
@@ -125,6 +140,34 @@ _REGISTRATIONS = (
         False,
         TokenGridBuilder,
         also={SIMILAR_ENOUGH: lambda: build_shared},
+    ),
+    _regions("rt_tree", RTTreeBuilder, "R^t-tree (Yu et al. 2015, section 3)", False, **_CHILDREN),
+    _regions(
+        "rt_plus_tree", RTPlusTreeBuilder, "R^t+-tree (Yu et al. 2015, section 4)", False, **_CHILDREN, selection=3
+    ),
+    _regions(
+        "rt_plus_plus_tree",
+        RTPlusPlusTreeBuilder,
+        "R^t++-tree (Yu et al. 2015, section 5)",
+        False,
+        **_CHILDREN,
+        selection=3,
+    ),
+    _regions(
+        "inverted_r_tree",
+        InvertedRTreeBuilder,
+        "IR-tree (Cong, Jensen, Wu 2009) as Yu et al. 2015 ask it, section 2.3",
+        True,
+        **_CHILDREN,
+    ),
+    _regions(
+        "spatial_first", SpatialFirstBuilder, "R-tree, then keywords (Yu et al. 2015, section 2.3)", True, **_CHILDREN
+    ),
+    _regions(
+        "keyword_first",
+        KeywordFirstBuilder,
+        "counting (Yan and Garcia-Molina 1994), then regions (Yu et al. 2015, section 2.3)",
+        True,
     ),
     _ranker(
         "sopt_r_tree",

@@ -16,7 +16,21 @@ from tocsin.index import Matcher, parse_index
 from tocsin.index.alive import everyone
 from tocsin.index.boolean.scan import Scan
 
-STRUCTURES = ("token_grid",)
+STRUCTURES = (
+    "token_grid",
+    "rt_tree",
+    "rt_tree(least=2, most=4)",
+    "rt_plus_tree",
+    *(f"rt_plus_tree(least=2, most=4, selection={selection})" for selection in range(4)),
+    "rt_plus_plus_tree",
+    *(f"rt_plus_plus_tree(least=2, most=4, selection={selection})" for selection in range(4)),
+    "rt_plus_plus_tree(least=1, most=2)",
+    "inverted_r_tree",
+    "inverted_r_tree(least=2, most=4)",
+    "spatial_first",
+    "spatial_first(least=1, most=2)",
+    "keyword_first",
+)
 
 
 def build(structure: str, texts: list[str]) -> Matcher:

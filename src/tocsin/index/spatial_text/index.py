@@ -25,8 +25,8 @@ class OverRegions(Narrowing):
     """
 
     def __init__(self, held: Held, structure: Any, *, counts: bool = False) -> None:
-        own = sum(array.nbytes for array in structure if isinstance(array, np.ndarray))
-        super().__init__(held.expressions, held.asks_more, own + held.nbytes(), held.keywords.operands.nbytes)
+        own = _nbytes(structure) + held.nbytes()
+        super().__init__(held.expressions, held.asks_more, own, held.keywords.operands.nbytes)
         self._held = held
         self._structure = structure
         self._counts = counts
@@ -96,3 +96,8 @@ def new_seen(held: Held, *, counts: bool) -> Seen:
         np.zeros(words // 64 + 1, np.uint64),
         np.empty(BUCKETS, np.int32),
     )
+
+
+def _nbytes(table: Any) -> int:
+    """Bytes of the arrays of a table, and of the tables within."""
+    return int(table.nbytes) if isinstance(table, np.ndarray) else sum(map(_nbytes, table))

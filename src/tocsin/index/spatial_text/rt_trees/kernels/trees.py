@@ -1,0 +1,125 @@
+"""Which nodes of a packed R-tree does a message meet? From the root down, by stack; what a node asks for besides its
+box is each structure's own.
+
+Source: Yu et al. 2015, section 3.2, Algorithm 1. Departs: boxes are compared by their sides, for a box may meet another
+without having one of its corners.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Message, Regions, Seen
+from tocsin.index.spatial_text.kernels.matching import has_all_tokens
+from tocsin.kernels.choosing import choose
+from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.packing import viewed
+
+DEEPEST: Final = 32
+"""Levels of a tree at most: each has at least twice the nodes of the one above."""
+
+
+class Trees(NamedTuple):
+    """A packed R-tree for each place. P places, N nodes, M entries.
+
+    A place's nodes lie level by level from its root on, and so children have greater numbers than their parent.
+    """
+
+    roots: NDArray[np.int32]  # (P,)
+    boxes: Annotated[NDArray[np.float64], 2]  # (N, 4) around what is below
+    firsts: NDArray[np.int32]  # (N,) nodes, or entries of a leaf: [firsts[n], stops[n])
+    stops: NDArray[np.int32]  # (N,)
+    is_leaf: NDArray[np.uint8]  # (N,)
+    levels: NDArray[np.int32]  # (N,) 1 for a child of the root, and for a root that is a leaf
+    entries: NDArray[np.int32]  # (M,) subscriptions
+
+
+@kernel
+def bound_nodes(trees: Trees, boxes: NDArray[np.float64]) -> None:
+    """Write the box around what is below each node."""
+    held = viewed(trees)
+    for node in range(len(held.firsts) - 1, -1, -1):
+        for side in range(4):
+            best = np.inf if side < RIGHT else -np.inf
+            for i in range(held.firsts[node], held.stops[node]):
+                own = boxes[held.entries[i], side] if held.is_leaf[node] else held.boxes[i, side]
+                best = min(best, own) if side < RIGHT else max(best, own)
+            held.boxes[node, side] = best
+
+
+def enter(trees: Any, regions: Regions, node: int, message: Message, seen: Seen, found: int) -> tuple[bool, int]:
+    """Whether anything below a node that a message meets may be satisfied; writes to `seen.hits` what is."""
+    raise NotImplementedError("for kernels")
+
+
+def register_entering(layout: type, entering: Any) -> None:
+    """Let the trees of a structure be walked: a kernel that does what `enter` says for its layout."""
+    choose(enter, layout, entering)
+
+
+@inlined
+def find_in_tree(
+    structure: Any, boxes: NDArray[np.float64], regions: Regions, place: int, message: Message, seen: Seen, found: int
+) -> int:
+    """`find`, by depth first. `boxes` are those of the entries."""
+    trees = structure.trees
+    at, end = np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64)
+    root = np.int64(trees.roots[place])
+    found, depth = np.int64(found), np.int64(0)
+    at[0], end[0] = root, root + 1
+    if not trees.is_leaf[root]:
+        at[0], end[0] = trees.firsts[root], trees.stops[root]
+    while depth >= 0:
+        node = at[depth]
+        if node == end[depth]:
+            depth -= 1
+            continue
+        at[depth] = node + 1
+        if not meets(trees.boxes, node, message):
+            continue
+        goes_on, found = enter(structure, regions, node, message, seen, found)
+        if not goes_on:
+            continue
+        first, stop = np.int64(trees.firsts[node]), np.int64(trees.stops[node])
+        if trees.is_leaf[node]:
+            found = verify_entries(trees.entries, boxes, first, stop, regions, message, seen, found)
+        else:
+            depth += 1
+            at[depth], end[depth] = first, stop
+    return found
+
+
+@inlined
+def meets(boxes: NDArray[np.float64], one: int, message: Message) -> bool:
+    """Whether a box and that of a message share a point."""
+    return (
+        (boxes[one, LEFT] <= message.right)
+        & (message.left <= boxes[one, RIGHT])
+        & (boxes[one, LOWER] <= message.upper)
+        & (message.lower <= boxes[one, UPPER])
+    )
+
+
+@inlined
+def verify_entries(
+    entries: NDArray[np.int32],
+    boxes: NDArray[np.float64],
+    first: int,
+    stop: int,
+    regions: Regions,
+    message: Message,
+    seen: Seen,
+    found: int,
+) -> int:
+    """Write the entries [first, stop) that a message satisfies to `seen.hits`; where they end."""
+    seen.examined[0] += stop - first
+    for i in range(first, stop):
+        if meets(boxes, i, message):
+            one = np.int64(entries[i])
+            if has_all_tokens(regions, one, seen):
+                seen.hits[found] = one
+                found += 1
+    return np.int64(found)
