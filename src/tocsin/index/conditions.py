@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,15 +75,29 @@ def with_truths(
     conditions: NDArray[np.int64],
     truths: NDArray[np.bool_],
 ) -> EventBatch:
-    """The batch, of whose events `owners` some of the conditions that are `asked` are TRUE or FALSE.
+    """The batch, of whose events `owners` some of the conditions that are `asked` are TRUE or FALSE."""
+    kinds = np.full(len(owners), codes.BOOLEAN, np.uint8)
+    return with_entries(batch, wanted, key, asked, Entries(owners, conditions, kinds, truths.astype(np.int64)))
 
-    `key` says which conditions these are: more may come behind them. Cost: linear in the truths, and a sort.
+
+class Entries(NamedTuple):
+    """Values of what is asked of events. N of them."""
+
+    owners: NDArray[np.int64]  # (N,) the events
+    asked: NDArray[np.int64]  # (N,) by number among what is asked
+    types: NDArray[np.uint8]  # (N,)
+    payloads: NDArray[np.int64]  # (N,)
+
+
+def with_entries(batch: EventBatch, wanted: Wanted, key: str, asked: Sequence[str], entries: Entries) -> EventBatch:
+    """The batch with values of what is `asked` of its events.
+
+    `key` says what that is: more may come behind it. Cost: linear in the values, and a sort.
     """
-    order = np.argsort(owners, kind="stable")
+    order = np.argsort(entries.owners, kind="stable")
+    owners, numbers, types, payloads = (column[order] for column in entries)
     numbering = _numbering_of(batch, wanted)
-    numbers = numbering.of(key, asked)[conditions[order]]
-    kinds = np.full(len(order), codes.BOOLEAN, np.uint8)
-    arrays = inserted(batch.arrays, owners[order], numbers, kinds, truths[order].astype(np.int64))
+    arrays = inserted(batch.arrays, owners, numbering.of(key, asked)[numbers], types, payloads)
     return replace(batch, arrays=arrays, attributes=numbering.names)
 
 

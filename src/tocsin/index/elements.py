@@ -20,17 +20,18 @@ from tocsin.index.conditions import blocks_of, with_truths
 from tocsin.index.places import with_places
 from tocsin.index.protocols import Matcher
 from tocsin.index.registry import matcher_builder
+from tocsin.index.texts import with_texts
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import Expression, Not
 from tocsin.model.readings import WHETHER, reading_of
 
 
 def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch, with the truth of what is asked of its places, and of its lists' elements.
+    """The batch, with the words of its texts, and the truth of what is asked of its places and its lists' elements.
 
     Cost: nothing where nothing is asked.
     """
-    batch = with_places(batch, wanted)
+    batch = with_places(with_texts(batch, wanted), wanted)
     for name, lists in batch.elements.items():
         batch = _answered(batch, lists, wanted, name)
     return replace(batch, elements={}) if batch.elements else batch

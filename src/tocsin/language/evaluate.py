@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 
 from tocsin.language.distances import DISTANCE, distance_m
 from tocsin.language.fold import fold
+from tocsin.language.keywords import text_truth
 from tocsin.language.spatial import spatial_truth
 from tocsin.language.strings import fold_case, like_matches, regex_matches, strip_accents
 from tocsin.language.temporal import expanded
@@ -33,6 +34,7 @@ from tocsin.model.expression import (
     MIRRORED,
     SPATIAL_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
+    TEXT,
     And,
     AnyElement,
     Arithmetic,
@@ -240,6 +242,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Value | None]]] = {
     "A_OVERLAPS": _on_sets(lambda left, right: not left.isdisjoint(right)),
     **{name: partial(spatial_truth, name) for name in SPATIAL_FUNCTIONS},
     "MATCHES": _matches,
+    TEXT: text_truth,
     DISTANCE: distance_m,
 }
 

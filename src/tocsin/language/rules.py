@@ -15,6 +15,7 @@ from tocsin.language.functions import unknown_function
 from tocsin.language.geometry_rules import AS_IN, require_geometry, require_metres, require_point, require_relation
 from tocsin.language.misplaced import Misplaced, describe
 from tocsin.language.strings import ends_in_escape, regex_problem
+from tocsin.language.text_rules import require_text
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.expression import (
     ARRAY_FUNCTIONS,
@@ -28,6 +29,7 @@ from tocsin.model.expression import (
     SPATIAL_FUNCTIONS,
     STRING_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
+    TEXT,
     AnyElement,
     Arithmetic,
     ArithmeticOperator,
@@ -187,6 +189,8 @@ def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None
     elif name in MEASURES:
         _require_count(name, arguments, 2, "an attribute and POINT(longitude latitude)")
         require_point(name, arguments)
+    elif name == TEXT:
+        require_text(arguments)
     elif name in PREDICATE_FUNCTIONS:
         _require_count(name, arguments, 2, "an attribute and a regular expression in single quotes")
         _require_regex(name, *arguments)

@@ -20,6 +20,7 @@ from tocsin.errors import InvalidInput
 from tocsin.language import rules
 from tocsin.language.canonical import constant_text, name_text
 from tocsin.language.fold import fold
+from tocsin.language.keywords import is_text, text_problem
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.strings import ends_in_escape, regex_problem
 from tocsin.language.text import parse
@@ -303,6 +304,9 @@ def _check_of(node: Expression) -> _Check | None:
     if isinstance(node, Call) and node.name == "MATCHES":
         slot = _slots_in(node.arguments[1])[0]
         return lambda values: regex_problem(cast(str, values[slot])) is None
+    if is_text(node):
+        slots = [_slots_in(argument)[0] for argument in cast(Call, node).arguments[1:]]
+        return lambda values: text_problem(*(cast(str, values[slot]) for slot in slots)) is None
     if isinstance(node, Constant) and isinstance(node.value, Box):
         return lambda values: _is_box(node, values)
     return None
@@ -325,7 +329,7 @@ def _filled(node: Expression, parts: Sequence[Expression], values: Values) -> Ex
         condition = fold(node.condition, lambda inner, of_it: _filled(inner, of_it, values))
         return AnyElement(cast(Attribute, parts[0]), condition)
     if parts:
-        return _REBUILT[type(node)](node, parts)
+        return rebuilt(node, parts)
     if isinstance(node, Attribute):
         return Attribute(cast(str, _value(node.name, values)))
     if not isinstance(node, Constant):
@@ -336,6 +340,11 @@ def _filled(node: Expression, parts: Sequence[Expression], values: Values) -> Ex
         coordinates = [cast(float, _value(scalar, values)) for scalar in _scalars_of(node)]
         return Constant(type(node.value)(*coordinates))
     return Constant(node.value)
+
+
+def rebuilt(node: Expression, parts: Sequence[Expression]) -> Expression:
+    """A node anew, of other parts."""
+    return _REBUILT[type(node)](node, parts)
 
 
 def _value(scalar: str | float, values: Values) -> str | float:

@@ -37,12 +37,14 @@ SPATIAL_FUNCTIONS: Final = (
 MEASURES: Final = ("DISTANCE_M",)
 """Functions whose value is a number that is compared with a constant, and nothing else."""
 TEXT_FUNCTIONS: Final = ("MATCHES",)
+TEXT: Final = "TEXT"
+"""The function of an attribute, words, and perhaps how words are made."""
 ELEMENT_FUNCTIONS: Final = ("ANY",)
 TEMPORAL_FUNCTIONS: Final = (
     *("T_AFTER", "T_BEFORE", "T_CONTAINS", "T_DISJOINT", "T_DURING", "T_EQUALS", "T_FINISHEDBY", "T_FINISHES"),
     *("T_INTERSECTS", "T_MEETS", "T_METBY", "T_OVERLAPPEDBY", "T_OVERLAPS", "T_STARTEDBY", "T_STARTS"),
 )
-PREDICATE_FUNCTIONS: Final = ARRAY_FUNCTIONS + SPATIAL_FUNCTIONS + TEXT_FUNCTIONS + TEMPORAL_FUNCTIONS
+PREDICATE_FUNCTIONS: Final = ARRAY_FUNCTIONS + SPATIAL_FUNCTIONS + TEXT_FUNCTIONS + TEMPORAL_FUNCTIONS + (TEXT,)
 
 MAX_DEPTH: Final = 256
 MAX_NODES: Final = 100_000

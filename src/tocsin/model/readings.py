@@ -8,6 +8,9 @@ logic is needed beyond that of an absent attribute, and no subscription changes 
 What is asked of any element of a list is such a reading, too: whether some element fulfils a condition is a boolean of
 the event, under a name that holds the condition's text. Beside it the names that the condition looks at are compiled,
 so that whoever reads events knows what to read of the elements.
+
+And a text has its words for a reading: a list of them, and a line in which phrases are found, under names that hold how
+words are made.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ _PART: Final = "\x00"
 _INSTANT_KIND: Final = "instant"
 _ELEMENTS_KIND: Final = "elements"
 _OF_KIND: Final = "of"
+_WORDS_KIND: Final = "words"
+_LINE_KIND: Final = "line"
 
 SOME: Final = "some"
 """The kind of a reading that is TRUE where some element fulfils a condition, and absent elsewhere."""
@@ -57,6 +62,21 @@ class Reading(NamedTuple):
         return self.kind in (PLACED, PLACED_OR_NOT)
 
     @property
+    def is_instant(self) -> bool:
+        """Whether it is the attribute's value as an instant."""
+        return self.kind == _INSTANT_KIND
+
+    @property
+    def is_of_text(self) -> bool:
+        """Whether it is made of the words of a text; `rest` says how those are made."""
+        return self.kind in (_WORDS_KIND, _LINE_KIND)
+
+    @property
+    def is_words(self) -> bool:
+        """Whether it is these words themselves, as a list."""
+        return self.kind == _WORDS_KIND
+
+    @property
     def is_of_elements(self) -> bool:
         """Whether it says that `rest` is to be read of a list's elements."""
         return self.kind == _OF_KIND
@@ -78,6 +98,16 @@ def reading_of(name: str) -> Reading:
 def as_instant(name: str) -> str:
     """The name of an attribute's reading as an instant."""
     return name + _PART + _INSTANT_KIND
+
+
+def as_words(name: str, settings: str) -> str:
+    """The name of the list of an attribute's words, as `model.texts.Text` makes them by its settings."""
+    return name + _PART + _WORDS_KIND + _PART + settings
+
+
+def as_line(name: str, settings: str) -> str:
+    """The name of the string of an attribute's words in their order, in which phrases are looked for."""
+    return name + _PART + _LINE_KIND + _PART + settings
 
 
 def as_elements(name: str) -> str:

@@ -21,6 +21,7 @@ from tocsin.kernels.programs.layouts import Events
 from tocsin.model.readings import Reading, attribute_of, reading_of
 from tocsin.model.shapes import geometry_of
 from tocsin.model.subscription import Reject
+from tocsin.model.texts import Text
 from tocsin.model.values import Box, Instant, Point, Range, Scalar, Shape, Untyped, Value, box_of
 
 _FIRST_INSTANT: Final = -(2**63)
@@ -42,6 +43,8 @@ class EventBatch:
     """Those of the lists that somebody asks any element of, by attribute, until it is known what they fulfil."""
     shapes: Sequence[Any] = ()
     """shapely's geometries, by number."""
+    texts: Mapping[str, Text] = field(default_factory=dict)
+    """The attributes that are typed as texts, whose values become lists of words when it is known what is asked."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -91,6 +94,7 @@ class Wanted:
         self.conditions: dict[str, list[str]] = {}  # the conditions of these, by the list's attribute
         self.elements: dict[str, Wanted] = {}  # what is wanted of the elements, by the list's attribute
         self.places: dict[str, list[str]] = {}  # the spatial predicates among what is asked, by the place's attribute
+        self.texts: dict[str, list[str]] = {}  # the readings of texts among what is asked, by the text's attribute
         self._prefixes: set[str] = set()
         self._lists: set[str] = set()  # the attributes of these lists, and their prefixes
         self.add(names or ())
@@ -104,16 +108,17 @@ class Wanted:
             if reading.is_condition or reading.is_of_elements:
                 self._add_asked(name, reading)
                 continue
-            if reading.is_of_place and name not in self.asked:
+            if (reading.is_of_place or reading.is_of_text) and name not in self.asked:
                 self._number(name)
-                self.places.setdefault(reading.attribute, []).append(name)
+                asked = self.places if reading.is_of_place else self.texts
+                asked.setdefault(reading.attribute, []).append(name)
             attribute = reading.attribute
             if attribute not in self.names:
                 self._prefixes.update(_prefixes(attribute))
                 self.ordered.append(attribute)
                 self.numbers[attribute] = len(self.ordered) - 1
                 self.names.add(attribute)
-            if name != attribute and not reading.is_of_place and attribute not in self.readings:
+            if reading.is_instant and attribute not in self.readings:
                 self.ordered.append(name)
                 self.readings[attribute] = len(self.ordered) - 1
 

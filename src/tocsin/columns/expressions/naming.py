@@ -7,6 +7,7 @@ from typing import cast
 
 from tocsin.language import to_text
 from tocsin.language.distances import as_circle, asks_distance, is_circle
+from tocsin.language.keywords import is_text, text_meant
 from tocsin.language.spatial import MIRRORED_SPATIAL, PLACE, is_plain_box, without_disjoint
 from tocsin.model.expression import (
     SPATIAL_FUNCTIONS,
@@ -22,6 +23,7 @@ from tocsin.model.expression import (
     In,
     Not,
     Or,
+    attributes,
     walk,
 )
 from tocsin.model.readings import PLACED, PLACED_OR_NOT, SOME, WHETHER, as_condition, as_instant, of_elements
@@ -86,6 +88,8 @@ def _names(condition: Expression, *, negated: bool) -> Iterator[str]:
             stack.extend((operand, is_negated) for operand in node.operands)
         elif isinstance(node, AnyElement):
             yield from names_asked(node, WHETHER if is_negated else SOME)
+        elif is_text(node):
+            stack.append((text_meant(cast(Call, node)), is_negated))
         elif (other := place_meant(node)) is not None:
             stack.append((other, is_negated))
         elif is_of_place(node) and not is_negated:
@@ -99,6 +103,8 @@ def _of_predicate(predicate: Expression) -> Iterator[str]:
     for node in walk(predicate):
         if isinstance(node, Attribute):
             yield node.name
+        elif is_text(node):
+            yield from attributes(text_meant(cast(Call, node)))
         elif isinstance(node, AnyElement):
             yield from names_asked(node, WHETHER)
         elif is_of_place(node) or place_meant(node) is not None:

@@ -16,6 +16,7 @@ from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.kernels import codes
 from tocsin.language import evaluate
 from tocsin.language.distances import is_circle
+from tocsin.language.keywords import is_text, text_meant
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
     MIRRORED,
@@ -394,6 +395,8 @@ def meant(node: Expression) -> Expression | None:
     """What a function that is short for others is compiled as; None of any other node."""
     if isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
         return expanded(node)
+    if is_text(node):
+        return text_meant(cast(Call, node))
     return place_meant(node)
 
 

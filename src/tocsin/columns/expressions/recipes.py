@@ -24,6 +24,7 @@ from tocsin.columns.expressions.programs import ProgramCompiler
 from tocsin.columns.numbers import key_of, numbers_of
 from tocsin.kernels import codes
 from tocsin.language import Template
+from tocsin.language.keywords import is_text
 from tocsin.language.templates import Values, slot_of
 from tocsin.model.expression import STRING_FUNCTIONS, AnyElement, Call, Comparison, Constant, Expression, walk
 from tocsin.model.readings import PLACED
@@ -100,7 +101,7 @@ def recipe_of(template: Template) -> Recipe | None:
 
 def _is_named_by_text(node: Expression) -> bool:
     """Whether a node is compiled under a name that is made of more than an attribute's."""
-    if isinstance(node, AnyElement) or meant(node) is not None:
+    if isinstance(node, AnyElement) or is_text(node) or meant(node) is not None:
         return True
     return is_of_place(node) and place_asked(cast(Call | Comparison, node), PLACED) is not None
 

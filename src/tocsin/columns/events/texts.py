@@ -1,0 +1,106 @@
+"""Which words do a batch's texts have? Lists of words, and lines of them, as further values of the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, gathered, starts_of
+from tocsin.columns.events.batch import EventBatch
+from tocsin.kernels import codes
+from tocsin.language.keywords import line_text
+from tocsin.language.segmenting import Words, words_of_all
+from tocsin.model.texts import Text
+
+
+class Texts(NamedTuple):
+    """The distinct values of an attribute that are texts: strings, and lists. T of them, of U strings in all."""
+
+    entries: NDArray[np.int64]  # (N,) where the batch has such a value
+    which: NDArray[np.int64]  # (N,) which of them that is
+    starts: NDArray[np.int64]  # (T + 1,) of their strings
+    units: NDArray[np.int64]  # (U,) these, by number in `words`
+    words: Words
+
+    def lines(self) -> list[str]:
+        """The words of each in their order, as one string."""
+        words, starts = self.words, self.words.starts.tolist()
+        own = [words.distinct[number] for number in words.numbers.tolist()]
+        units = [own[first:stop] for first, stop in zip(starts[:-1], starts[1:], strict=True)]
+        of_texts = zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
+        return [line_text([units[unit] for unit in self.units[first:stop].tolist()]) for first, stop in of_texts]
+
+
+def texts_of(batch: EventBatch, attribute: str, how: Text) -> Texts | None:
+    """The texts under an attribute; None where there is none. Each distinct string is looked at once."""
+    arrays = batch.arrays
+    if attribute not in batch.attributes:
+        return None
+    own = np.flatnonzero(arrays.attributes == batch.attributes.index(attribute))
+    entries = own[np.isin(arrays.types[own], (codes.STRING, codes.LIST))]
+    if not len(entries):
+        return None
+    is_list = arrays.types[entries] == codes.LIST
+    keys = 2 * arrays.payloads[entries] + is_list
+    distinct, which = np.unique(keys, return_inverse=True)
+    in_lists = np.flatnonzero(distinct & 1)
+    members, lists = gathered(arrays.list_starts, distinct[in_lists] >> 1)
+    is_string = arrays.list_types[members] == codes.STRING
+    plain = np.flatnonzero(distinct & 1 == 0)
+    owners = np.concatenate([plain, in_lists[lists[is_string]]])
+    strings = np.concatenate([distinct[plain] >> 1, arrays.list_payloads[members[is_string]]])
+    order = np.argsort(owners, kind="stable")
+    numbers, units = np.unique(strings[order], return_inverse=True)
+    words = words_of_all([batch.strings[number] for number in numbers.tolist()], how)
+    starts = starts_of(np.bincount(owners, minlength=len(distinct)), len(distinct))
+    return Texts(entries, which, starts, units, words)
+
+
+class Additions:
+    """Strings and lists that a batch is to have beside its own."""
+
+    def __init__(self, batch: EventBatch) -> None:
+        self._batch = batch
+        self._numbers = {text: number for number, text in enumerate(batch.strings)}
+        self._lengths: list[NDArray[Any]] = []
+        self._members: list[NDArray[Any]] = []
+        self._count = len(batch.arrays.list_starts) - 1
+
+    def strings(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """The numbers of some strings."""
+        numbers = self._numbers
+        return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
+
+    def word_lists(self, texts: Texts) -> NDArray[np.int64]:
+        """The numbers of lists of the words of texts, each a set."""
+        count = len(texts.starts) - 1
+        at, units = gathered(texts.words.starts, texts.units)
+        owners = np.repeat(np.arange(count), np.diff(texts.starts))[units]
+        members = self.strings(texts.words.distinct)[texts.words.numbers[at]]
+        width = max(len(self._numbers), 1)
+        pairs = np.unique(owners * width + members)
+        self._lengths.append(np.bincount(pairs // width, minlength=count))
+        self._members.append(pairs % width)
+        self._count += count
+        return np.arange(self._count - count, self._count)
+
+    def batch(self) -> EventBatch:
+        """The batch with all that was added."""
+        arrays = self._batch.arrays
+        lengths = np.concatenate([np.diff(arrays.list_starts), *self._lengths])
+        members = np.concatenate([arrays.list_payloads, *self._members])
+        types = np.full(len(members), codes.STRING, np.uint8)
+        types[: len(arrays.list_types)] = arrays.list_types
+        boxes = np.full(self._count, -1, np.int32)
+        boxes[: len(arrays.list_boxes)] = arrays.list_boxes
+        grown = arrays._replace(
+            list_starts=starts_of(lengths, self._count),
+            list_types=frozen(types, np.uint8),
+            list_payloads=frozen(members, np.int64),
+            list_boxes=frozen(boxes, np.int32),
+        )
+        return replace(self._batch, arrays=grown, strings=list(self._numbers))

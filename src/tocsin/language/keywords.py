@@ -1,0 +1,147 @@
+"""What does TEXT ask of a string? All words, and phrases of words that stand side by side.
+
+It is short for two conditions on readings of the attribute (`model.readings`): its words hold these, and the line of
+its words has each phrase in it. A list of strings has the words of all, and no phrase from one string to the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+from tocsin.language.segmenting import is_alone, words_of
+from tocsin.model.expression import TEXT, Array, Attribute, Call, Constant, Expression, Like, conjunction
+from tocsin.model.readings import as_line, as_words
+from tocsin.model.texts import PLAIN, Text
+from tocsin.model.values import Value
+
+
+class Keywords(NamedTuple):
+    """What is asked of a text, as its own words are made."""
+
+    words: tuple[str, ...]  # each once, those of phrases among them
+    phrases: tuple[tuple[str, ...], ...]  # of two words or more
+
+
+def keywords_of(query: str, how: Text) -> Keywords:
+    """What words, and phrases in double quotes, ask for; raises `ValueError` with what is wrong.
+
+    >>> keywords_of('fresh "New York" pizza', PLAIN)
+    Keywords(words=('fresh', 'new', 'york', 'pizza'), phrases=(('new', 'york'),))
+    """
+    pieces = query.split('"')
+    if len(pieces) % 2 == 0:
+        raise ValueError('a phrase ends in double quotes, as in \'"new york" pizza\'')
+    runs: list[list[str]] = []
+    phrases: list[list[str]] = []
+    for number, piece in enumerate(pieces):
+        if number % 2:
+            phrases.append(words_of(piece, how))
+            runs.append(phrases[-1])
+            continue
+        for run in piece.split():
+            _refuse_operators(run)
+            words = words_of(run, how)
+            runs.append(words)
+            if any(map(is_alone, words)):
+                phrases.append(words)
+    words = tuple(dict.fromkeys(word for run in runs for word in run))
+    if not words:
+        raise ValueError(_no_words(query, how))
+    return Keywords(words, tuple(dict.fromkeys(tuple(phrase) for phrase in phrases if len(phrase) > 1)))
+
+
+def _refuse_operators(run: str) -> None:
+    """What other search languages read as more than words is not taken for a word."""
+    if re.match(r"-\w", run):
+        raise ValueError(f"{run[:40]!r}: what a text must not have is asked by NOT TEXT(...)")
+    if "|" in run:
+        raise ValueError(f"{run[:40]!r}: one word or another is asked by TEXT(...) OR TEXT(...)")
+    if re.search(r"\w\*", run):
+        raise ValueError(f"{run[:40]!r}: a word is asked for whole; beginnings of words take LIKE or MATCHES")
+
+
+def _no_words(query: str, how: Text) -> str:
+    if how.drop_stop_words and words_of(query, Text(keep_accents=how.keep_accents)):
+        return f"{query[:40]!r} has none but stop words of {how.language}; name a word that counts"
+    return f"{query[:40]!r} has no word in it; name at least one, as in 'seafood paris'"
+
+
+def text_truth(value: Value | None, query: str, settings: str = str(PLAIN)) -> bool | None:
+    """TEXT: whether a string, or a list of strings, has all words and phrases; None for what is neither.
+
+    >>> text_truth("Fresh seafood, in Paris", "paris seafood"), text_truth("Paris", "seafood"), text_truth(5.0, "five")
+    (True, False, None)
+    """
+    lines = lines_of(value, Text.of(settings))
+    if lines is None:
+        return None
+    asked = keywords_of(query, Text.of(settings))
+    words = {word for line in lines for word in line}
+    return words.issuperset(asked.words) and all(any(_has(line, phrase) for line in lines) for phrase in asked.phrases)
+
+
+def lines_of(value: Value | None, how: Text) -> list[list[str]] | None:
+    """The words of a string, or of each string of a list; None for what is neither."""
+    if isinstance(value, str):
+        return [words_of(value, how)]
+    if isinstance(value, tuple):
+        return [words_of(one, how) for one in value if isinstance(one, str)]
+    return None
+
+
+def text_problem(query: str, settings: str = str(PLAIN)) -> str | None:
+    """What is wrong with the words of a TEXT, or with how they are to be made; None for nothing."""
+    try:
+        keywords_of(query, Text.of(settings))
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _has(line: Sequence[str], phrase: Sequence[str]) -> bool:
+    count = len(phrase)
+    return any(tuple(line[at : at + count]) == phrase for at in range(len(line) - count + 1))
+
+
+# ---- what it is short for
+
+
+def is_text(node: Expression) -> bool:
+    """Whether a node is TEXT."""
+    return isinstance(node, Call) and node.name == TEXT
+
+
+def settings_of(node: Call) -> Text:
+    """How the words of a TEXT are made."""
+    return Text.of(cast(str, cast(Constant, node.arguments[2]).value)) if len(node.arguments) > 2 else PLAIN
+
+
+def asked_by(node: Call) -> Keywords:
+    """What a TEXT asks for."""
+    return keywords_of(cast(str, cast(Constant, node.arguments[1]).value), settings_of(node))
+
+
+def text_meant(node: Call) -> Expression:
+    """TEXT as conditions on readings: all words are among its words and each phrase is in the line of them.
+
+    >>> from tocsin.language import parse, to_text
+    >>> to_text(text_meant(parse("TEXT(title, 'fresh seafood')"))).replace(chr(0), "|")
+    'A_CONTAINS("title|words|plain", (\\'fresh\\', \\'seafood\\'))'
+    """
+    name, settings, asked = cast(Attribute, node.arguments[0]).name, str(settings_of(node)), asked_by(node)
+    words = Array(tuple(map(Constant, asked.words)))
+    line = Attribute(as_line(name, settings))
+    phrases = [Like(line, Constant(f"%{_literally(line_text([phrase]))}%")) for phrase in asked.phrases]
+    return conjunction([Call("A_CONTAINS", (Attribute(as_words(name, settings)), words)), *phrases])
+
+
+def _literally(text: str) -> str:
+    """A LIKE pattern of a text itself."""
+    return re.sub(r"[%_\\]", r"\\\g<0>", text)
+
+
+def line_text(lines: Sequence[Sequence[str]]) -> str:
+    """Words as one string with spaces around each, in which a phrase is found as a substring."""
+    return "  ".join([" " + " ".join(line) + " " for line in lines])

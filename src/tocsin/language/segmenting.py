@@ -1,0 +1,182 @@
+"""Which words does a text have? Unicode's word segmentation, then what is made of each word.
+
+As UAX 29 parts a text, by what Python knows of characters; what has no letter and no digit is no word. It departs
+thus: symbols and emoji are no words, characters that steer how others are shown are left out, and `don’t` is `don't`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.model.texts import PLAIN, Text, analyzer_of
+
+_END: Final = "\x00"
+"""Between texts that are looked at together."""
+
+
+class Words(NamedTuple):
+    """The words of texts, end to end. T texts of W words, D distinct."""
+
+    distinct: list[str]
+    numbers: NDArray[np.int64]  # (W,) into `distinct`, in the order of the texts
+    starts: NDArray[np.int64]  # (T + 1,)
+
+
+def words_of(text: str, how: Text = PLAIN) -> list[str]:
+    """The words of one text, in order.
+
+    >>> words_of("It’s a CAFÉ: 3,000.50 m in São Paulo!")
+    ["it's", 'a', 'cafe', '3,000.50', 'm', 'in', 'sao', 'paulo']
+    >>> words_of("wi-fi #rust @ab_c 日本カレー", Text(keep_accents=True))
+    ['wi', 'fi', 'rust', 'ab_c', '日', '本', 'カレー']
+    """
+    words = words_of_all([text], how)
+    return [words.distinct[number] for number in words.numbers.tolist()]
+
+
+def words_of_all(texts: Sequence[str], how: Text = PLAIN) -> Words:
+    """The words of texts, each in order. Cost: some hundred nanoseconds a word."""
+    whole = _END.join(texts)
+    if whole.count(_END) >= len(texts) > 0:
+        whole = _END.join(text.replace(_END, " ") for text in texts)
+    whole = _folded(whole)
+    numbers = _Numbers()
+    found = np.array([numbers[word] for word in _pattern(whole.isascii()).findall(whole)], np.int64)
+    ends = np.flatnonzero(found == 0)
+    starts = np.concatenate([[0], ends - np.arange(len(ends)), [len(found) - len(ends)]])[: len(texts) + 1]
+    words = list(numbers)[1:]
+    forms = _forms(words, how)
+    return _with_forms(Words(words, np.delete(found, ends) - 1, starts), forms)
+
+
+def is_alone(word: str) -> bool:
+    """Whether a word is a letter of those that are written without spaces between words.
+
+    >>> is_alone("寿"), is_alone("a")
+    (True, False)
+    """
+    return _LETTER_ALONE.match(word) is not None
+
+
+class _Numbers(dict[str, int]):
+    """Words by the order in which they come, behind that which ends texts."""
+
+    def __init__(self) -> None:
+        super().__init__({_END: 0})
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
+
+
+def _with_forms(words: Words, forms: Sequence[str]) -> Words:
+    """The words in other forms, which may be equal; those whose form is empty are left out."""
+    if forms == words.distinct:
+        return words
+    distinct = list(dict.fromkeys(filter(None, forms)))
+    places = {form: place for place, form in enumerate(distinct)} | {"": -1}
+    numbers = np.array([places[form] for form in forms], np.int64)[words.numbers]
+    kept = np.concatenate([[0], np.cumsum(numbers >= 0)])
+    return Words(distinct, numbers[numbers >= 0], kept[words.starts])
+
+
+def _forms(words: Sequence[str], how: Text) -> list[str]:
+    """What is made of distinct words; empty for one that does not count."""
+    forms = ["" if word.strip("_") == "" else word for word in words]
+    if how.drop_stop_words:
+        kept = set(analyzer_of("stopword", str(how.language)).analyze(" ".join(forms)))
+        forms = [form if form in kept else "" for form in forms]
+    if how.stem:
+        stems = iter(analyzer_of("stemmer", str(how.language)).analyze(" ".join(forms)))
+        forms = [next(stems) if form else "" for form in forms]
+    return forms if how.keep_accents else [_without_accents(form) for form in forms]
+
+
+def _folded(text: str) -> str:
+    """A text without case, in Unicode's composed form, without what is not seen in it."""
+    if text.isascii():
+        return text.lower()
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
+    return _UNSEEN.sub("", folded).replace("’", "'").replace("＇", "'")
+
+
+def _without_accents(word: str) -> str:
+    """A word without the accents of Latin, Greek and Cyrillic letters; the vowel signs of other scripts stay."""
+    if word.isascii():
+        return word
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
+
+
+_ACCENTS: Final = re.compile("[\u0300-\u036f]")
+_UNSEEN: Final = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
+
+_IN_WORDS: Final = ".:'‘·\u0387\u055f\u05f4‧․﹒．︓﹕："
+_IN_NUMBERS: Final = ".,;'‘\u037e\u0589\u060c\u060d\u066c\u07f8⁄․﹒．︐︔﹐﹔，；"
+"""What parts neither two letters (MidLetter, MidNumLet) nor two digits (MidNum, MidNumLet)."""
+
+
+@cache
+def _pattern(of_ascii: bool) -> re.Pattern[str]:
+    """What finds a word, or the end of a text."""
+    if of_ascii:
+        return re.compile(f"{_PLAINLY}|{_run('a-z', '0-9', '_', '')}|{_END}")
+    by_category = _categories()
+    letters = _ranges(by_category, "Ll", "Lu", "Lt", "Lm", "Lo", "Nl")
+    digits, joins, marks = (_ranges(by_category, *names) for names in (("Nd",), ("Pc",), ("Mn", "Mc", "Me")))
+    alone = _ALONE + _ranges(by_category, "No")
+    run = _run(letters, digits, joins, marks)
+    known = f"{run}|[{_KATAKANA}][{_KATAKANA}{marks}]*|[{alone}][{marks}]*"
+    return re.compile(f"{_PLAINLY}|(?=[a-z0-9_\x80-\U0010ffff])(?:{known})|{_END}")
+
+
+_PLAINLY: Final = "[a-z0-9_]++(?![.,:;'\x80-\U0010ffff])"
+"""A word of ASCII with nothing behind it that might belong to it: most words, for which no long class is looked at."""
+
+
+def _run(letters: str, digits: str, joins: str, marks: str) -> str:
+    """What finds a word of letters and digits, with marks on them."""
+    within, between = f"[{_IN_WORDS}]", f"[{_IN_NUMBERS}]"
+    either = "".join(sorted({*_IN_WORDS, *_IN_NUMBERS}))
+    joined = f"(?:(?<=[{letters}{marks}]{within})(?=[{letters}])|(?<=[{digits}{marks}]{between})(?=[{digits}]))"
+    first = f"[{letters}{digits}{joins}]"
+    rest = f"[{letters}{digits}{joins}{marks}]"
+    return f"{first}{rest}*(?:[{either}]{joined}{rest}+)*"
+
+
+_KATAKANA: Final = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+_ALONE: Final = (
+    "\u0e01-\u0e30\u0e32-\u0e33\u0e40-\u0e46\u0e80-\u0eb0\u0eb2-\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf"  # Thai, Lao
+    "\u1000-\u102a\u103f\u1050-\u1055\u1780-\u17b3"  # Burmese, Khmer
+    "\u3007\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han, Hiragana
+)
+"""Letters of which each is a word, for they are written without spaces between words."""
+_LETTER_ALONE: Final = re.compile(f"[{_ALONE}]")
+_KNOWN: Final = re.compile(f"[{_KATAKANA}{_ALONE}]")
+_ASSIGNED: Final = 0x20000
+"""Letters beyond are ideographs."""
+
+
+def _categories() -> dict[str, list[int]]:
+    """Characters by their category, but for those that are known to be words in another way."""
+    found: dict[str, list[int]] = {}
+    for code in range(_ASSIGNED):
+        found.setdefault(unicodedata.category(chr(code)), []).append(code)
+    for category in ("Lm", "Lo", "Nl"):
+        found[category] = [code for code in found[category] if not _KNOWN.match(chr(code))]
+    return found
+
+
+def _ranges(by_category: dict[str, list[int]], *categories: str) -> str:
+    """The characters of some categories as ranges of a regular expression."""
+    codes = np.array(sorted(code for category in categories for code in by_category[category]))
+    firsts = np.flatnonzero(np.diff(codes, prepend=-2) > 1)
+    lasts = np.append(firsts[1:], len(codes)) - 1
+    pairs = zip(codes[firsts].tolist(), codes[lasts].tolist(), strict=True)
+    return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in pairs)

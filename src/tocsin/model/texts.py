@@ -1,0 +1,98 @@
+"""How does a string become words? Which of them count, and in which form.
+
+What is done in any language needs no library; stems and stop words are tantivy's, in the extra `text`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any, Final
+
+from tocsin.errors import InvalidInput, MissingExtra
+
+_PLAIN: Final = "plain"
+_FLAGS: Final = ("stem", "drop_stop_words", "keep_accents")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """How the words of a text are made: parted as Unicode has it, without case, and without accents unless those are kept.
+
+    Of a language, words may be taken to their stems (`shoes` and `shoe` are one), and stop words (`the`, `of`) may be
+    left out; both take the extra `text`. In an expression the settings are words, too.
+
+    >>> Text(), str(Text()), str(Text(keep_accents=True))
+    (Text(language=None, stem=False, drop_stop_words=False, keep_accents=False), 'plain', 'keep_accents')
+    >>> Text.of("english stem") == Text("english", stem=True)
+    True
+    """
+
+    language: str | None = None
+    stem: bool = False
+    drop_stop_words: bool = False
+    keep_accents: bool = False
+
+    def __post_init__(self) -> None:
+        for name in _FLAGS:
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInput(f"{name} is {getattr(self, name)!r:.40}; it is True or False")
+        if self.language is None:
+            if self.stem or self.drop_stop_words:
+                raise InvalidInput("stems and stop words are of a language: Text('english', stem=True)")
+            return
+        if not isinstance(self.language, str) or not self.language.islower():
+            raise InvalidInput(f"language is {self.language!r:.40}; it is a name in small letters, such as 'english'")
+        if not (self.stem or self.drop_stop_words):
+            raise InvalidInput(f"the language {self.language!r:.40} changes nothing without stem or drop_stop_words")
+        for analyzer in (self.stem and "stemmer", self.drop_stop_words and "stopword"):
+            if analyzer:
+                analyzer_of(analyzer, self.language)
+
+    @classmethod
+    def of(cls, settings: str) -> Text:
+        """The settings that words say: `plain`, or a language, `stem`, `drop_stop_words` and `keep_accents`."""
+        if settings == _PLAIN:
+            return cls()
+        words = settings.split()
+        flags = {name: name in words for name in _FLAGS}
+        languages = [word for word in words if word not in _FLAGS]
+        if not words or len(languages) > 1 or len(set(words)) < len(words):
+            raise InvalidInput(
+                f"{settings[:60]!r} does not say how words are made; write 'plain', or a language, "
+                f"{', '.join(_FLAGS)}: 'english stem'"
+            )
+        return cls(*languages, **flags)
+
+    def __str__(self) -> str:
+        words = [self.language or "", *(name for name in _FLAGS if getattr(self, name))]
+        return " ".join(filter(None, words)) or _PLAIN
+
+
+PLAIN: Final = Text()
+"""How words are made where nobody says."""
+
+
+@cache
+def analyzer_of(kind: str, language: str) -> Any:
+    """tantivy's `stemmer` or `stopword` filter of a language: words with spaces between become a list of words."""
+    library = _tantivy()
+    try:
+        chosen = getattr(library.Filter, kind)(language)
+        return library.TextAnalyzerBuilder(library.Tokenizer.whitespace()).filter(chosen).build()
+    except ValueError:
+        what = "stems" if kind == "stemmer" else "stop words"
+        raise InvalidInput(
+            f"there are no {what} of the language {language[:40]!r}; there are those of english, french, german, "
+            "spanish, italian, portuguese, dutch, swedish, danish, norwegian, finnish, hungarian and russian"
+        ) from None
+
+
+def _tantivy() -> ModuleType:
+    try:
+        import tantivy
+    except ImportError:
+        raise MissingExtra("stems and stop words need tantivy: pip install 'tocsin[text]'") from None
+    library: ModuleType = tantivy
+    return library
