@@ -62,6 +62,8 @@ def string_function(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[E
 string_arguments = st.recursive(attribute_nodes | string_constants, string_function, max_leaves=2)
 subjects = st.recursive(attribute_nodes, string_function, max_leaves=2)
 pattern_nodes = st.recursive(st.builds(Constant, patterns), string_function, max_leaves=2)
+queries = st.builds(Constant, st.sampled_from(["a", "it's 5", 'x "y z"', "日本"]))
+text_settings = st.builds(Constant, st.sampled_from(["plain", "keep_accents", "english stem"]))
 regexes = st.sampled_from(["a", "^a.*b$", "[0-9]+", "it's", "(?i)x|y", ""])
 
 leaf_conditions = (
@@ -74,6 +76,8 @@ leaf_conditions = (
         array_arguments,
     )
     | st.builds(lambda *arguments: Call("S_INTERSECTS", arguments), geometry_arguments, geometry_arguments)
+    | st.builds(lambda *arguments: Call("TEXT", arguments), attribute_nodes, queries)
+    | st.builds(lambda *arguments: Call("TEXT", arguments), attribute_nodes, queries, text_settings)
     | st.builds(lambda subject, regex: Call("MATCHES", (subject, Constant(regex))), subjects, regexes)
 )
 

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import shapely
 
 from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, is_of_type, judge, truth_that
+from tests.naive.texts import text
 from tocsin.model.expression import (
     And,
     AnyElement,
@@ -414,6 +415,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Result]]] = {
     "CASEI": casei,
     "ACCENTI": accenti,
     "MATCHES": matches,
+    "TEXT": text,
     "A_EQUALS": _on_sets(lambda left, right: left == right),
     "A_CONTAINS": _on_sets(lambda left, right: right <= left),
     "A_CONTAINEDBY": _on_sets(lambda left, right: left <= right),

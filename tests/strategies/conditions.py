@@ -15,6 +15,7 @@ from tests.strategies.pools import (
     ORDERED,
     PATTERN_PARTS,
     PATTERNS,
+    QUERIES,
     REGEXES,
     SCALAR_KINDS,
     SCALARS,
@@ -56,7 +57,7 @@ from tocsin.model.expression import (
 def expressions(max_depth: int = 6, sql_only: bool = False) -> SearchStrategy[Expression]:
     """Valid expressions of at most `max_depth` nodes from the root to a leaf, which an interval is, too.
 
-    `sql_only` leaves out what SQL lacks: array and spatial functions, MATCHES, CASEI and ACCENTI.
+    `sql_only` leaves out what SQL lacks: array and spatial functions, MATCHES, TEXT, CASEI and ACCENTI.
     """
     return _conditions(max_depth, sql_only)
 
@@ -88,7 +89,7 @@ def _predicates(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
         (1, _nulls(depth, sql_only)),
     ]
     if not sql_only:
-        kinds += [(2, _places()), (2, _regexes()), (2, _times())]
+        kinds += [(2, _places()), (2, _regexes()), (2, _times()), (3, _texts())]
         kinds += [(4, _arrays())] if depth > 2 else []
     return chosen(*kinds)
 
@@ -310,6 +311,13 @@ def _times() -> SearchStrategy[Expression]:
     argument = chosen((2, instant), (1, constants), (3, interval))
     pair = chosen((3, st.tuples(instant, argument)), (2, st.tuples(argument, argument)))
     return st.builds(Call, st.sampled_from(TEMPORAL_FUNCTIONS), pair)
+
+
+def _texts() -> SearchStrategy[Expression]:
+    attribute = often(_attributes("string"), _attributes("list"), odds=3)
+    query = st.sampled_from(QUERIES).map(Constant)
+    plainly = st.tuples(attribute, query)
+    return st.builds(Call, st.just("TEXT"), often(plainly, st.tuples(attribute, query, st.just(Constant("plain")))))
 
 
 def _regexes() -> SearchStrategy[Expression]:

@@ -79,7 +79,7 @@ def text_truth(value: Value | None, query: str, settings: str = str(PLAIN)) -> b
         return None
     asked = keywords_of(query, Text.of(settings))
     words = {word for line in lines for word in line}
-    return words.issuperset(asked.words) and all(any(_has(line, phrase) for line in lines) for phrase in asked.phrases)
+    return words.issuperset(asked.words) and all(any(has_phrase(line, phrase) for line in lines) for phrase in asked.phrases)
 
 
 def lines_of(value: Value | None, how: Text) -> list[list[str]] | None:
@@ -100,7 +100,8 @@ def text_problem(query: str, settings: str = str(PLAIN)) -> str | None:
     return None
 
 
-def _has(line: Sequence[str], phrase: Sequence[str]) -> bool:
+def has_phrase(line: Sequence[str], phrase: Sequence[str]) -> bool:
+    """Whether words stand side by side, in that order."""
     count = len(phrase)
     return any(tuple(line[at : at + count]) == phrase for at in range(len(line) - count + 1))
 

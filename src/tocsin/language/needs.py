@@ -7,11 +7,13 @@ from typing import Any, Final, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.evaluate import Values, evaluate
+from tocsin.language.keywords import asked_by, has_phrase, lines_of, settings_of
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
     MIRRORED,
     MIRRORED_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
+    TEXT,
     AnyElement,
     Array,
     Attribute,
@@ -191,6 +193,21 @@ def _matches(node: Call, wanted: bool, values: Values) -> str:
     return f"{_subject(subject, 'string', values)} {'matching' if wanted else 'not matching'} {to_text(pattern)}"
 
 
+def _text(node: Call, wanted: bool, values: Values) -> str:
+    """Which words were missing, then which phrases."""
+    attribute = cast(Attribute, node.arguments[0])
+    asked, name = asked_by(node), name_text(attribute.name)
+    came = cast(Value | None, values.get(attribute.name))
+    lines = lines_of(came, settings_of(node))
+    if not wanted:
+        return f"{name} present, without {'at least one of ' if len(asked.words) > 1 else ''}{_listed([*asked.words])}"
+    if lines is None:
+        return f"{name if came is None else 'a text'} with {_listed([*asked.words])}"
+    missing = [word for word in asked.words if not any(word in line for line in lines)]
+    phrases = [" ".join(phrase) for phrase in asked.phrases if not any(has_phrase(line, phrase) for line in lines)]
+    return f"{name} with {_listed(missing)} too" if missing else f"{name} with {_listed(phrases)} side by side"
+
+
 def _listed(values: list[Any]) -> str:
     if not values:
         return "()"
@@ -206,6 +223,7 @@ _CALLS: Final[dict[str, Callable[[Call, bool, Values], str]]] = {
     "A_EQUALS": _on_array,
     "S_INTERSECTS": _s_intersects,
     "MATCHES": _matches,
+    TEXT: _text,
 }
 
 _NEEDS: Final[dict[type, Callable[[Any, bool, Values], str]]] = {
