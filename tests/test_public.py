@@ -38,6 +38,7 @@ NAMES = [
     "Statistics",
     "Stats",
     "Subscription",
+    "Text",
     "TocsinError",
     "Top",
     "UnknownIndex",

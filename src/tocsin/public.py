@@ -19,6 +19,7 @@ from tocsin.language import parse, parse_json, to_json, to_text
 from tocsin.model.fence import FenceChange
 from tocsin.model.ranking import Relaxed, Similar, Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
+from tocsin.model.texts import Text
 from tocsin.model.values import Range
 from tocsin.records import Conjunctions, SparseEvents
 
@@ -46,6 +47,7 @@ __all__ = [
     "Statistics",
     "Stats",
     "Subscription",
+    "Text",
     "TocsinError",
     "Top",
     "UnknownIndex",

@@ -53,7 +53,7 @@ def _joins(letters: list[str], kinds: list[str], at: int) -> bool:
     if at + 1 == len(letters):
         return False
     before = next(kind for kind in reversed(kinds[:at]) if kind != "mark")
-    if not before == kinds[at + 1]:
+    if before != kinds[at + 1]:
         return False
     return letters[at] in {"letter": BETWEEN_LETTERS, "digit": BETWEEN_DIGITS}.get(before, "")
 
@@ -79,7 +79,8 @@ def text(value: object, query: object, settings: object = "plain") -> bool | Non
                 own = words(run)
                 is_apart = any(_kind(letter) == "apart" for letter in run)
                 asked.extend([own] if is_apart else [[word] for word in own])
-    every = [word for phrase in asked for word in phrase]
-    return all(any(word in line for line in lines) for word in every) and all(
-        any(line[at : at + len(phrase)] == phrase for line in lines for at in range(len(line))) for phrase in asked if phrase
-    )
+    return all(any(_has(line, phrase) for line in lines) for phrase in asked if phrase)
+
+
+def _has(line: list[str], phrase: list[str]) -> bool:
+    return any(line[at : at + len(phrase)] == phrase for at in range(len(line)))

@@ -17,6 +17,7 @@ from tocsin.engine.notices import Noticing
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
+from tocsin.model.texts import text_type, texts_in
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.files import STANDARD
@@ -75,7 +76,11 @@ def run(given: argparse.Namespace) -> int:
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
             subscriptions, rejects = load_segments(
-                given.subscriptions, given.index, strict=given.strict, progress=bar.update
+                given.subscriptions,
+                given.index,
+                strict=given.strict,
+                progress=bar.update,
+                texts=texts_in(_schema(given.schema)),
             )
         log.add("subscription", rejects)
         seen = Seen()
@@ -162,7 +167,7 @@ def _schema(text: str) -> dict[str, str]:
     schema: dict[str, str] = {}
     for item in filter(None, text.split(",")):
         name, colon, kind = item.rpartition(":")
-        if not colon or kind not in COLUMN_TYPES:
+        if not colon or (kind not in COLUMN_TYPES and text_type(kind) is None):
             raise InvalidInput(f"--schema: {item!r} is no COLUMN:TYPE; the types are {', '.join(COLUMN_TYPES)}")
         schema[name] = kind
     return schema

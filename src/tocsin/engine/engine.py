@@ -20,7 +20,8 @@ from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
 from tocsin.engine.notices import notices
 from tocsin.engine.points import Points
-from tocsin.engine.saving import open_sources, save_sources
+from tocsin.engine.saving import open_sources, save_sources, texts_of
+from tocsin.engine.schemas import checked_texts, with_schema
 from tocsin.engine.seen import seen_in
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
@@ -32,6 +33,7 @@ from tocsin.language.stored import stored_payload
 from tocsin.model.notice import Notice
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
+from tocsin.model.texts import Text
 from tocsin.planner import choose
 from tocsin.records import parsed_record, subscription_of
 from tocsin.records.sources import Events, Subscriptions
@@ -70,7 +72,9 @@ class Engine:
 
     A match sees one state from start to end, and every change that was made before it began. `delta_limit` changes are
     kept apart before they become a segment, in the background. `statistics` say how often events have each attribute
-    and value (`tocsin.sample`, or `tocsin.Statistics`); without them that is estimated from the subscriptions.
+    and value (`tocsin.sample`, or `tocsin.Statistics`); without them that is estimated from the subscriptions. `texts`
+    are attributes that are texts, and how TEXT makes words of them where it does not say so itself
+    (`{"title": tocsin.Text("english", stem=True)}`): a schema for all events that come.
 
     >>> engine = Engine()
     >>> engine.subscribe("s1", "model = 'iphone5s' AND price <= 580", score=2.0)
@@ -82,13 +86,19 @@ class Engine:
     """
 
     def __init__(
-        self, index: str = "auto", *, statistics: Statistics | None = None, delta_limit: int = _DELTA_LIMIT
+        self,
+        index: str = "auto",
+        *,
+        statistics: Statistics | None = None,
+        delta_limit: int = _DELTA_LIMIT,
+        texts: Mapping[str, Text | str] | None = None,
     ) -> None:
         if isinstance(delta_limit, bool) or not isinstance(delta_limit, int) or not 1 <= delta_limit <= 1 << 20:
             raise InvalidInput(f"delta_limit is {delta_limit!r}; it must be an integer from 1 to {1 << 20}")
         self._plan = choose(index, statistics)
         self._takes_all = find_index(self._plan.index).takes_all
-        self._templates = Templates()
+        self._texts = checked_texts(texts)
+        self._templates = Templates(self._texts)
         self._delta_limit = delta_limit
         self._begin(Store())
 
@@ -170,6 +180,7 @@ class Engine:
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
         with self._store.reading() as snapshots:
             batch = encode_objects([(0, event)], snapshots.wanted)
+            batch = with_schema(batch, self._texts) if self._texts else batch
             if not len(batch):
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
             found = snapshots.find(batch, ranking)
@@ -196,7 +207,9 @@ class Engine:
         Where all events are bad it gives their errors alone. `progress` is called with the share of the events that is
         answered, None where their number is not known.
         """
-        request = Request(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload)
+        request = Request(
+            *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload), texts=self._texts
+        )
         with self._store.reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [], progress)
 
@@ -208,7 +221,7 @@ class Engine:
         For those who follow objects from event to event (`tocsin.Fences`); with a trail also what its line matches.
         `options` say how the source is read.
         """
-        request = Request(lists=True, event_key=key, also=tuple(also), trail=trail, **options)
+        request = Request(lists=True, event_key=key, also=tuple(also), trail=trail, texts=self._texts, **options)
         with self._store.reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [])
 
@@ -225,7 +238,7 @@ class Engine:
         A sample of the events will do, a few thousand; without one, what the subscriptions alone tell. Cost: linear.
         """
         with self._store.reading() as snapshots:
-            seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points)
+            seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
             return notices([(one.part(), one.alive) for one in snapshots if len(one)], seen)
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any]) -> Explanation:
@@ -296,7 +309,7 @@ class Engine:
 
         `Engine.load`, `tocsin.match` and Spark read it. What is on disk does not change with the engine.
         """
-        save_sources(folder, self._store, self._plan)
+        save_sources(folder, self._store, self._plan, self._texts)
 
     @classmethod
     def load(
@@ -306,15 +319,19 @@ class Engine:
         index: str | None = None,
         statistics: Statistics | None = None,
         delta_limit: int = _DELTA_LIMIT,
+        texts: Mapping[str, Text | str] | None = None,
     ) -> Engine:
         """Open what `save` or `tocsin compile` wrote. Its files are mapped, so that processes share their pages.
 
         What comes later is held by the same index, unless `index` names another, and placed by `statistics`.
+        The `texts` that it was saved with are kept; others may come to them.
         Raises `SegmentError` for what is missing, damaged or of another version.
         """
         sources = open_sources(folder)
         used = [source.segment.plan.asked for source in sources]
-        engine = cls(index or (used[0] if used else "auto"), statistics=statistics, delta_limit=delta_limit)
+        chosen = index or (used[0] if used else "auto")
+        of_events = texts_of(folder, checked_texts(texts))
+        engine = cls(chosen, statistics=statistics, delta_limit=delta_limit, texts=of_events)
         engine._begin(Store(sources))
         return engine
 

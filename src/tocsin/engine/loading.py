@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Part, Plan
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject
+from tocsin.model.texts import Text
 from tocsin.planner import choose
 from tocsin.records import files_of, read_subscriptions
 from tocsin.segment import Segment, SegmentBuilder, Snapshots, assemble, open_index
@@ -19,16 +20,21 @@ Progress = Callable[[float | None], None]
 
 
 def load_segments(
-    source: Any, index: str = "auto", *, strict: bool = False, progress: Progress | None = None
+    source: Any,
+    index: str = "auto",
+    *,
+    strict: bool = False,
+    progress: Progress | None = None,
+    texts: Mapping[str, Text] | None = None,
 ) -> tuple[Snapshots, list[Reject]]:
     """Subscriptions from any source (or a compiled index folder), and those that could not be taken.
 
-    `strict` raises `RecordError` at the first bad one instead.
+    `strict` raises `RecordError` at the first bad one instead. `texts` are as `Templates` has them.
     """
     plan = choose(index)
     if isinstance(source, str | Path) and os.path.isdir(source) and _is_index(Path(source)):  # noqa: PTH112
         return open_index(source), []
-    segment, rejects = build_from(source, plan, strict=strict, progress=progress)
+    segment, rejects = build_from(source, plan, strict=strict, progress=progress, texts=texts)
     return Snapshots.of([segment]), rejects
 
 
@@ -41,19 +47,26 @@ def _is_index(folder: Path) -> bool:
 
 
 def build_from(
-    source: Any, plan: Plan, *, strict: bool = False, progress: Progress | None = None
+    source: Any,
+    plan: Plan,
+    *,
+    strict: bool = False,
+    progress: Progress | None = None,
+    texts: Mapping[str, Text] | None = None,
 ) -> tuple[Segment, list[Reject]]:
     """A segment of all subscriptions of a source with distinct ids of one kind; of several with one id the first.
 
     Where strings and integers are mixed, the kind that most of them have is kept, strings on a tie.
     """
-    part, rejects = read_part(source, strict=strict, progress=progress)
+    part, rejects = read_part(source, strict=strict, progress=progress, texts=texts)
     return assemble(part, plan), rejects
 
 
-def read_part(source: Any, *, strict: bool = False, progress: Progress | None = None) -> tuple[Part, list[Reject]]:
+def read_part(
+    source: Any, *, strict: bool = False, progress: Progress | None = None, texts: Mapping[str, Text] | None = None
+) -> tuple[Part, list[Reject]]:
     """The subscriptions that `build_from` makes a segment of, under no index: no kernel is compiled for that."""
-    builder = collect(source, strict=strict, progress=progress)
+    builder = collect(source, Templates(texts), strict=strict, progress=progress)
     part = builder.part()
     return part, checked_rejects(builder, strict=strict)
 

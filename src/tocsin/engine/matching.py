@@ -17,6 +17,7 @@ from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.loading import load_segments, raise_first, require_some
 from tocsin.engine.notices import Noticing
 from tocsin.engine.points import Points, checked_points, with_coordinates
+from tocsin.engine.schemas import require_asked
 from tocsin.engine.seen import Seen
 from tocsin.engine.threads import in_order, workers
 from tocsin.engine.trails import Trail
@@ -24,6 +25,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
+from tocsin.model.texts import Text, texts_in
 from tocsin.records import Chunk, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
 from tocsin.records.keys import joined_keys, keys_at
@@ -51,6 +53,7 @@ class Request:
         str, ...
     ] = ()  # further attributes, whose values are to be beside that, in columns `also_0`, `also_1`, ..
     piece_matches: int = 2_000_000
+    texts: Mapping[str, Text] = field(default_factory=dict)  # further attributes that are texts
     trail: Trail | None = None  # where objects by `event_key` were; what they pass through is to be beside the matches
 
     def __post_init__(self) -> None:
@@ -101,10 +104,11 @@ def match(
     `compile` made. A bad record is reported in `.errors` and the rest served; where none is left, of either,
     `RecordError` says why; `strict` raises it at the first one.
 
-    `schema` says the types of attributes of events ("number", "string", "boolean", "instant", "geometry"), `points`
-    which ones are made of two others (`{"location": ("lon", "lat")}`), `delimiter` what parts the fields of a CSV
-    (recognised where None). `event_key` names an attribute of events whose value is wanted beside the row number,
-    `payload` adds what subscriptions carry, as JSON.
+    `schema` says the types of attributes of events ("number", "string", "boolean", "instant", "geometry", "text" or a
+    `Text`, which also says how TEXT makes words of them), `points` which ones are made of two others
+    (`{"location": ("lon", "lat")}`), `delimiter` what parts the fields of a CSV (recognised where None). `event_key`
+    names an attribute of events whose value is wanted beside the row number, `payload` adds what subscriptions carry,
+    as JSON.
 
     `threads` share the events, by default one a core; the answer is the same. `progress` is called with the share of
     the subscriptions that is read, then with the share of the events that is answered; with None where a size is not
@@ -119,7 +123,8 @@ def match(
         Stats(),
     )
     begun = time.perf_counter()
-    snapshots, rejects = load_segments(subscriptions, index, strict=strict, progress=progress)
+    texts = texts_in(schema)
+    snapshots, rejects = load_segments(subscriptions, index, strict=strict, progress=progress, texts=texts)
     require_some(len(snapshots), rejects, "subscription")
     stats.seconds = time.perf_counter() - begun
     stats.add_time("compile", stats.seconds)
@@ -166,6 +171,7 @@ def match_chunks(
 ) -> Iterator[Matched]:
     """Match a source piece by piece, adding to `stats` and to what is `seen` as it goes."""
     stats.subscriptions = len(snapshots)
+    require_asked(snapshots.wanted, texts_in(request.schema))
     wanted = with_coordinates(snapshots.wanted, request.points)
     begun = time.perf_counter()
     chunks = read_events(events, _choice(wanted, request.beside.values()), request.schema, delimiter=request.delimiter)
@@ -207,7 +213,8 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     """Encode and match a piece of the events. Many threads may do so."""
     stats = Stats()
     clock = time.perf_counter()
-    batches, refused = encode_chunk(chunk, wanted, request.schema, request.points)
+    schema = {**request.texts, **(request.schema or {})}
+    batches, refused = encode_chunk(chunk, wanted, schema, request.points)
     rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
     if seen is not None:
         seen.add(chunk, batches)

@@ -23,7 +23,7 @@ from tocsin.language.nearest import nearest
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import And, Expression, Not, Or, attributes
 from tocsin.model.notice import Notice
-from tocsin.model.readings import attribute_of, is_reading, reading_of
+from tocsin.model.readings import Reading, attribute_of, is_reading, reading_of
 from tocsin.segment import Snapshot
 
 _LONGEST: Final = 100
@@ -200,11 +200,14 @@ def _types_seen(name: str, seen: Seen) -> int:
     reading = reading_of(name)
     if reading.is_condition:
         return ANY if reading.attribute in seen.elements else 0
+    if reading.is_of_text:
+        return ANY if seen.types.get(reading.attribute, 0) & _TEXTS else 0
     if reading.is_of_place:
         return ANY if seen.types.get(reading.attribute, 0) & _PLACES else 0
     return seen.types.get(name, 0)
 
 
+_TEXTS: Final = 1 << codes.STRING | 1 << codes.LIST
 _PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE | 1 << codes.LIST
 
 
@@ -215,7 +218,7 @@ def _missing(
     attribute = attribute_of(name)
     shown, own, is_list = name_text(attribute), seen.get(attribute, 0), reading_of(name).is_condition
     if is_reading(name) and not is_list:
-        types, is_compared = 1 << (codes.GEOMETRY if reading_of(name).is_of_place else codes.INSTANT), False
+        types, is_compared = 1 << _read_as(reading_of(name)), False
     if not own:
         near = nearest(attribute, known)
         advice = f"; did you mean {name_text(near)}?" if near else ""
@@ -228,6 +231,11 @@ def _missing(
     came = " or ".join(word for code, word in WORDS.items() if own >> code & 1) or "a range"
     reason = f"every {shown} that came is {came}, never {WORDS[kind]}{_advice(prefix + attribute, kind, own)}"
     return _Reason(attribute, reason)
+
+
+def _read_as(reading: Reading) -> int:
+    """The type of the values that a reading is made of."""
+    return codes.GEOMETRY if reading.is_of_place else codes.STRING if reading.is_of_text else codes.INSTANT
 
 
 def _advice(attribute: str, kind: int, came: int) -> str:

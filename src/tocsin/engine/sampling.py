@@ -9,9 +9,11 @@ from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.encoding import encode_chunk
 from tocsin.errors import InvalidInput
 from tocsin.index import Statistics, sampled
+from tocsin.index.texts import with_texts
 from tocsin.records import read_events
 
 _FEW: Final = 10_000
+_ALL: Final = Wanted(None)
 
 
 def sample(
@@ -30,7 +32,7 @@ def sample(
         if left <= 0:
             break
         part = chunk if len(chunk) <= left else chunk.part(0, left)
-        batches.extend(encode_chunk(part, Wanted(None), schema)[0])
+        batches.extend(with_texts(batch, _ALL) for batch in encode_chunk(part, _ALL, schema)[0])
     if not any(len(batch) for batch in batches):
         raise InvalidInput("there is no event to count; without statistics they are estimated from the subscriptions")
     return sampled(batches)

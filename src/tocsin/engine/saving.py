@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
+from tocsin.errors import InvalidInput
 from tocsin.index import Plan
+from tocsin.model.texts import Text
 from tocsin.segment import Publication, current_segments
-from tocsin.segment.folder import part_name
+from tocsin.segment.folder import IndexFolder, part_name
 
 
-def save_sources(folder: str | Path, store: Store, plan: Plan) -> None:
+def save_sources(folder: str | Path, store: Store, plan: Plan, texts: Mapping[str, Text]) -> None:
     """Write all that a store holds at this moment, and publish it at once."""
     with Publication(folder) as new:
         with store.reading() as snapshots:
@@ -22,9 +25,21 @@ def save_sources(folder: str | Path, store: Store, plan: Plan) -> None:
                 new.write(number, segment)
             ids = "int64" if pa.types.is_integer(snapshots.id_type) else "string"
         living = sum(segment.living() for segment in segments)
-        new.publish([part_name(number) for number in range(len(segments))], living, ids)
+        new.publish([part_name(number) for number in range(len(segments))], living, ids, texts)
 
 
 def open_sources(folder: str | Path) -> list[SegmentSource]:
     """The segments of a folder, mapped."""
     return [SegmentSource(segment) for segment in current_segments(folder)]
+
+
+def texts_of(folder: str | Path, texts: Mapping[str, Text]) -> dict[str, Text]:
+    """The attributes that are texts of a folder's engine, and further ones; raises `InvalidInput` where they differ."""
+    saved = IndexFolder.read(folder).texts
+    for name, how in texts.items():
+        if saved.get(name, how) != how:
+            raise InvalidInput(
+                f"texts says {str(how)!r} of {name!r}, and {folder} was saved with {str(saved[name])!r}, by which its "
+                "subscriptions were taken; leave it out, or load them from a file into an engine of its own"
+            )
+    return {**saved, **texts}

@@ -17,13 +17,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
-from tocsin.columns.events.batch import Dictionary, EventBatch
+from tocsin.columns.events.batch import Dictionary, EventBatch, Wanted
 from tocsin.columns.events.scalars import encode_scalars
-from tocsin.errors import UnsupportedError
+from tocsin.errors import InvalidInput, UnsupportedError
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
+from tocsin.language import name_text
+from tocsin.model.readings import reading_of
 from tocsin.model.shapes import geometry_of, place_of, shape_of
 from tocsin.model.subscription import Reject
+from tocsin.model.texts import PLAIN, Text, text_type, texts_in
 from tocsin.model.values import Point, Shape
 from tocsin.records.csv_values import convert_column
 
@@ -33,6 +36,7 @@ _TYPES: Final = {
     "boolean": codes.BOOLEAN,
     "instant": codes.INSTANT,
     "geometry": codes.GEOMETRY,
+    "text": codes.STRING,
 }
 WORDS: Final = {
     codes.NUMBER: "a number",
@@ -57,8 +61,10 @@ class _Entries(NamedTuple):
     shapes: list[Any]  # the same of shapes
 
 
-def with_schema(batch: EventBatch, schema: Mapping[str, str]) -> EventBatch:
+def with_schema(batch: EventBatch, schema: Mapping[str, Any]) -> EventBatch:
     """A batch whose attributes have the types of a schema, as far as it names them. Cost: of the values it names."""
+    texts = texts_in(schema)
+    schema = {**schema, **dict.fromkeys(texts, "text")}
     arrays = batch.arrays
     entries = _Entries(
         arrays.types.copy(), arrays.payloads.copy(), np.ones(len(arrays.types), bool), [arrays.boxes], [*batch.shapes]
@@ -83,11 +89,35 @@ def with_schema(batch: EventBatch, schema: Mapping[str, str]) -> EventBatch:
         arrays=_changed(arrays, owners, entries),
         rejects=sorted(rejects, key=lambda reject: reject.row),
         shapes=entries.shapes,
+        texts=texts,
     )
 
 
+def checked_texts(texts: Mapping[str, Text | str] | None) -> dict[str, Text]:
+    """Attributes that are texts, and how words are made of them; raises `InvalidInput` for another type."""
+    for name, kind in (texts or {}).items():
+        if text_type(kind) is None:
+            raise InvalidInput(f"texts says {kind!r:.40} of {name!r}; it is a Text, or 'text'")
+    return texts_in(texts)
+
+
+def require_asked(wanted: Wanted, texts: Mapping[str, Text]) -> None:
+    """Raise `InvalidInput` where words are to be made of an attribute in a way in which no TEXT of it asks for them."""
+    for name, how in texts.items():
+        asked = sorted({reading_of(one).rest for one in wanted.texts.get(name, ())})
+        if asked and how != PLAIN and str(how) not in asked:
+            raise InvalidInput(
+                f"the schema says 'text {how}' of {name!r}, of which the subscriptions ask for words that are made as "
+                f"{' and as '.join(map(repr, asked))}; say it where they are taken, by Engine(texts=...), or in each: "
+                f"TEXT({name_text(name)}, 'words', '{how}')"
+            )
+
+
 def _is_of(arrays: Events, kind: str) -> NDArray[np.bool_]:
-    """Which values are of a type, or of none already; a range is of the type of its ends, some lists are boxes."""
+    """Which values are of a type, or of none already.
+
+    A range is of the type of its ends; some lists are boxes, all are texts.
+    """
     types = arrays.types
     found: NDArray[np.bool_] = (
         (types == _TYPES[kind]) | (types == codes.RANGED + _TYPES[kind]) | (types == codes.UNTYPED)
@@ -96,6 +126,8 @@ def _is_of(arrays: Events, kind: str) -> NDArray[np.bool_]:
         found |= types == codes.SHAPE
         lists = np.flatnonzero(types == codes.LIST)
         found[lists] = arrays.list_boxes[arrays.payloads[lists]] >= 0
+    if kind == "text":
+        found |= types == codes.LIST
     return found
 
 

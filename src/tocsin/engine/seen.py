@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.points import Points, checked_points, with_coordinates
+from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import note_types
 from tocsin.model.readings import attribute_of
 from tocsin.records import Chunk, read_events
 
 _FIRST: Final = 256
+_WORDS: Final = 1 << codes.LIST
+"""What a string becomes where a schema says that it is a text."""
 
 
 class Seen:
@@ -53,6 +56,8 @@ class Seen:
             elif len(found) < len(names):  # which readers share, and which grows
                 found = np.concatenate([found, np.zeros(len(names), np.uint32)])
             note_types(batch.arrays.attributes, batch.arrays.types, found)
+            for number in [batch.attributes.index(name) for name in batch.texts if name in batch.attributes]:
+                found[number] |= _WORDS if found[number] & 1 << codes.STRING else 0
             self._pending = batch.attributes, found
 
     def _fold(self) -> None:
@@ -85,10 +90,12 @@ def seen_in(
     schema: Mapping[str, Any] | None = None,
     delimiter: str | None = None,
     points: Points | None = None,
+    texts: Mapping[str, Any] | None = None,
 ) -> Seen:
-    """What a source of events has of the wanted attributes."""
+    """What a source of events has of the wanted attributes; `texts` are further types."""
     seen, points = Seen(), checked_points(points)
     wanted = with_coordinates(wanted, points)
+    types = {**(texts or {}), **(schema or {})}
     for chunk in read_events(events, wanted.inside, schema, delimiter=delimiter):
-        seen.add(chunk, encode_chunk(chunk, wanted, schema, points)[0])
+        seen.add(chunk, encode_chunk(chunk, wanted, types, points)[0])
     return seen

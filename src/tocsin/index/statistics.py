@@ -17,7 +17,9 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.readings import read_instants
 from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.kernels import codes
+from tocsin.language.segmenting import words_of_all
 from tocsin.model.readings import attribute_of
+from tocsin.model.texts import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,16 @@ def sampled(batches: Sequence[EventBatch]) -> Statistics:
         for name in shares
     }
     return Statistics(shares, f"sampled from {events:,} events", max(events, 1), values)
+
+
+def with_words(values: Values, how: Text) -> Values:
+    """The values of an attribute's words, as far as its strings were sampled."""
+    words = words_of_all(values.texts.get(codes.STRING, ()), how)
+    owners = np.repeat(np.arange(len(words.starts) - 1), np.diff(words.starts))
+    once = np.unique(owners * max(len(words.distinct), 1) + words.numbers) % max(len(words.distinct), 1)
+    in_lists = values.texts.get(ELEMENT + codes.STRING, ())
+    texts = [*(words.distinct[number] for number in once.tolist()), *in_lists]
+    return Values(values.events, {}, {ELEMENT + codes.STRING: texts})
 
 
 def _present(batch: EventBatch) -> list[int]:

@@ -32,7 +32,7 @@ def keywords_of(query: str, how: Text) -> Keywords:
     """
     pieces = query.split('"')
     if len(pieces) % 2 == 0:
-        raise ValueError('a phrase ends in double quotes, as in \'"new york" pizza\'')
+        raise ValueError("a phrase ends in double quotes, as in '\"new york\" pizza'")
     runs: list[list[str]] = []
     phrases: list[list[str]] = []
     for number, piece in enumerate(pieces):
@@ -46,10 +46,10 @@ def keywords_of(query: str, how: Text) -> Keywords:
             runs.append(words)
             if any(map(is_alone, words)):
                 phrases.append(words)
-    words = tuple(dict.fromkeys(word for run in runs for word in run))
-    if not words:
+    distinct = tuple(dict.fromkeys(word for run in runs for word in run))
+    if not distinct:
         raise ValueError(_no_words(query, how))
-    return Keywords(words, tuple(dict.fromkeys(tuple(phrase) for phrase in phrases if len(phrase) > 1)))
+    return Keywords(distinct, tuple(dict.fromkeys(tuple(phrase) for phrase in phrases if len(phrase) > 1)))
 
 
 def _refuse_operators(run: str) -> None:
@@ -78,8 +78,8 @@ def text_truth(value: Value | None, query: str, settings: str = str(PLAIN)) -> b
     if lines is None:
         return None
     asked = keywords_of(query, Text.of(settings))
-    words = {word for line in lines for word in line}
-    return words.issuperset(asked.words) and all(any(has_phrase(line, phrase) for line in lines) for phrase in asked.phrases)
+    has_words = {word for line in lines for word in line}.issuperset(asked.words)
+    return has_words and all(any(has_phrase(line, phrase) for line in lines) for phrase in asked.phrases)
 
 
 def lines_of(value: Value | None, how: Text) -> list[list[str]] | None:

@@ -10,7 +10,7 @@ each text. Whatever is in doubt has no template, and is left to `parse`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from string import whitespace
@@ -53,6 +53,7 @@ from tocsin.model.expression import (
     Or,
     walk,
 )
+from tocsin.model.texts import Text
 from tocsin.model.values import LARGEST_INTEGER, Box, Point
 
 Values: TypeAlias = Sequence[str | float]
@@ -125,9 +126,10 @@ class Templates:
     True
     """
 
-    __slots__ = ("_characters", "_known")
+    __slots__ = ("_characters", "_known", "texts")
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Mapping[str, Text] | None = None) -> None:
+        self.texts = texts or {}  # how words are made of attributes, where TEXT itself does not say
         self._known: dict[str, _Reader | None] = {}
         self._characters = 0
 

@@ -17,10 +17,11 @@ _PLACEHOLDER: Final = "\x00"
 def require_text(arguments: Sequence[Expression]) -> None:
     """Raise `Misplaced` for arguments of TEXT that it cannot have."""
     if len(arguments) not in (2, 3):
-        raise Misplaced(f"TEXT takes an attribute, words and perhaps how words are made, {_AS_IN}, not {len(arguments)}")
+        what = f"an attribute, words and perhaps how words are made, {_AS_IN}"
+        raise Misplaced(f"TEXT takes two or three arguments ({what}), not {len(arguments)}")
     subject, *strings = arguments
     if not isinstance(subject, Attribute):
-        raise Misplaced(f"TEXT looks at an attribute, whose case it folds by itself, not at {describe(subject)}", subject)
+        raise Misplaced(f"TEXT looks at an attribute, and folds its case itself, not at {describe(subject)}", subject)
     for node in strings:
         if not (isinstance(node, Constant) and isinstance(node.value, str)):
             raise Misplaced(f"TEXT needs words in single quotes, {_AS_IN}, not {describe(node)}", node)

@@ -5,6 +5,7 @@ What is done in any language needs no library; stems and stop words are tantivy'
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -18,7 +19,7 @@ _FLAGS: Final = ("stem", "drop_stop_words", "keep_accents")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """How the words of a text are made: parted as Unicode has it, without case, and without accents unless those are kept.
+    """How the words of a text are made: parted as Unicode has it, without case and, unless they are kept, accents.
 
     Of a language, words may be taken to their stems (`shoes` and `shoe` are one), and stop words (`the`, `of`) may be
     left out; both take the extra `text`. In an expression the settings are words, too.
@@ -56,14 +57,13 @@ class Text:
         if settings == _PLAIN:
             return cls()
         words = settings.split()
-        flags = {name: name in words for name in _FLAGS}
         languages = [word for word in words if word not in _FLAGS]
         if not words or len(languages) > 1 or len(set(words)) < len(words):
             raise InvalidInput(
                 f"{settings[:60]!r} does not say how words are made; write 'plain', or a language, "
                 f"{', '.join(_FLAGS)}: 'english stem'"
             )
-        return cls(*languages, **flags)
+        return cls(languages[0] if languages else None, *(name in words for name in _FLAGS))
 
     def __str__(self) -> str:
         words = [self.language or "", *(name for name in _FLAGS if getattr(self, name))]
@@ -72,6 +72,23 @@ class Text:
 
 PLAIN: Final = Text()
 """How words are made where nobody says."""
+
+
+def text_type(kind: object) -> Text | None:
+    """How words are made of an attribute whose type a schema says: `text`, `text` and settings, or a `Text`.
+
+    None for other types.
+    """
+    if isinstance(kind, Text):
+        return kind
+    if not isinstance(kind, str) or kind.split(" ")[0] != "text":
+        return None
+    return Text.of(kind.removeprefix("text ")) if kind != "text" else PLAIN
+
+
+def texts_in(schema: Mapping[str, Any] | None) -> dict[str, Text]:
+    """The attributes that a schema says to be texts, and how their words are made."""
+    return {name: how for name, kind in (schema or {}).items() if (how := text_type(kind)) is not None}
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 from tocsin.errors import InvalidInput
 from tocsin.kernels.reading.csv_records import split_records
 from tocsin.model.subscription import Reject
+from tocsin.model.texts import Text, text_type
 from tocsin.records.chunks import TableChunk
 from tocsin.records.csv_types import checked_delimiter, inferred, recognised_delimiter, undecided
 from tocsin.records.csv_values import ARROW_TYPES, convert_column
 from tocsin.records.files import Opened
 
-ColumnType: TypeAlias = Literal["number", "string", "boolean", "instant", "geometry"]
+ColumnType: TypeAlias = Literal["number", "string", "boolean", "instant", "geometry", "text"] | Text
 
-COLUMN_TYPES: Final = (*ARROW_TYPES, "geometry")
+COLUMN_TYPES: Final = (*ARROW_TYPES, "geometry", "text")
 _BLOCK_BYTES: Final = 1 << 20
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -70,8 +71,8 @@ def read_csv(
 
 
 def _as_columns(schema: Mapping[str, ColumnType]) -> dict[str, str]:
-    """The types of columns as they are read; who encodes them makes geometries of texts."""
-    return {name: "string" if kind == "geometry" else kind for name, kind in schema.items()}
+    """The types of columns as they are read; who encodes them makes geometries, or words, of strings."""
+    return {name: cast(str, kind) if kind in ARROW_TYPES else "string" for name, kind in schema.items()}
 
 
 def _foreseen(path: str | Path, names: list[str], kinds: Mapping[str, str], delimiter: str | None) -> dict[str, str]:
@@ -148,7 +149,7 @@ def _checked_schema(path: str | Path, names: list[str], schema: Mapping[str, Col
 def checked_types(schema: Mapping[str, ColumnType] | None) -> Mapping[str, ColumnType]:
     """A schema, empty where there is none; raises `InvalidInput` where it says a type that there is not."""
     for name, kind in (schema or {}).items():
-        if kind not in COLUMN_TYPES:
+        if text_type(kind) is None and kind not in COLUMN_TYPES:
             raise InvalidInput(f"the schema says {kind!r} of {name!r}; the types are {', '.join(COLUMN_TYPES)}")
     return schema or {}
 

@@ -9,9 +9,11 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.errors import ExpressionError, RecordError
 from tocsin.language import Instance, Templates, parse_any, parse_json, to_text
+from tocsin.language.settling import settled
 from tocsin.language.templates import slot_of
-from tocsin.model.expression import Expression, attributes
+from tocsin.model.expression import TEXT, Expression, attributes
 from tocsin.model.subscription import Subscription, SubscriptionId, checked_id, checked_score, shown
+from tocsin.model.texts import Text
 from tocsin.records.bulk import conjunction_of
 from tocsin.records.subscription_chunk import payload_text
 
@@ -49,8 +51,10 @@ def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
 def parsed_record(record: Mapping[str, Any] | Subscription, templates: Templates | None) -> Parsed:
     """Check a record and parse its expression, or find its template; raises `RecordError`."""
     if isinstance(record, Subscription):
-        weights = _weights(record.weights, record.where)
-        return Parsed(record.id, record.where, record.source, record.score, _payload(record.payload), weights)
+        tree = settled(record.where, templates.texts) if templates is not None and templates.texts else record.where
+        source = record.source if tree == record.where else to_text(tree)
+        weights = _weights(record.weights, tree)
+        return Parsed(record.id, tree, source, record.score, _payload(record.payload), weights)
     if not isinstance(record, Mapping):
         raise RecordError(f"a subscription is an object with id and where, not a {type(record).__name__}")
     if not record.keys() <= _FIELDS:
@@ -72,6 +76,8 @@ def _payload(payload: Any) -> str | None:
 def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tuple[Expression | Instance, str]:
     """The expression of a record's `where` or, in the bulk form, of its `predicates`, and its text."""
     where, predicates = record.get("where"), record.get("predicates")
+    if templates is not None and templates.texts and predicates is None and isinstance(where, str | Mapping):
+        where = _with_settings(where, templates.texts)
     if isinstance(where, str) and predicates is None and templates is not None:
         instance = templates.instance(where)
         if instance is not None:
@@ -90,6 +96,18 @@ def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tu
     except ExpressionError as error:
         raise RecordError(str(error), "where") from None
     return tree, where if isinstance(where, str) else to_text(tree)
+
+
+def _with_settings(where: str | Mapping[str, Any], texts: Mapping[str, Text]) -> str | Mapping[str, Any]:
+    """An expression whose TEXTs say how words are made, as it is given where nothing changes."""
+    if isinstance(where, str) and TEXT not in where.upper():
+        return where
+    try:
+        tree = parse_any(where)
+        other = settled(tree, texts)
+    except ValueError:  # it is refused with more to say
+        return where
+    return where if other == tree else to_text(other)
 
 
 def _weights(weights: object, where: Expression | Instance) -> str | None:

@@ -11,12 +11,14 @@ still on it; the one before that is removed. `publishing` writes them.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tocsin.columns.arrays import Texts
 from tocsin.errors import SegmentError
+from tocsin.model.texts import Text
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
 from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_number
@@ -35,6 +37,7 @@ class IndexFolder:
     parts: tuple[str, ...]
     subscriptions: int
     ids: str  # "string" or "int64"
+    texts: Mapping[str, Text]  # attributes of events that are texts
 
     @classmethod
     def read(cls, path: str | Path) -> IndexFolder:
@@ -44,16 +47,17 @@ class IndexFolder:
         try:
             version, parts, ids = manifest["current"], manifest["parts"], manifest["ids"]
             count = whole_number(manifest["subscriptions"])
+            texts = {str(name): Text.of(how) for name, how in manifest.get("texts", {}).items()}
         except KeyError as error:
             raise SegmentError(f"{path} is damaged: its manifest lacks {error}. Compile the index again.") from None
-        except ValueError as error:
+        except (AttributeError, ValueError) as error:
             raise SegmentError(f"{path} is damaged: its manifest says {error}. Compile the index again.") from None
         names = [version, *(parts if isinstance(parts, list) else [None])]
         named = all(isinstance(name, str) and _NAME.fullmatch(name) for name in names)
         if not named or len(set(parts)) < len(parts) or ids not in ("string", "int64"):
             what = "its manifest names no version, odd parts or an odd kind of ids"
             raise SegmentError(f"{path} is damaged: {what}. Compile the index again.")
-        return cls(path, version, tuple(parts), count, ids)
+        return cls(path, version, tuple(parts), count, ids, texts)
 
     def segments(self) -> list[Segment]:
         """Map the segments of this version; raises `SegmentError` where they are not what the manifest says."""

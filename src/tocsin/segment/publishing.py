@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ from typing import Any, Final
 from tocsin.columns.arrays import Texts
 from tocsin.errors import SegmentError
 from tocsin.locks import Lock
+from tocsin.model.texts import Text
 from tocsin.segment.folder import FORMAT, VERSION, IndexFolder, part_name, version_folder
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import MANIFEST, read_manifest, write_manifest, write_segment
@@ -82,8 +83,13 @@ class Publication:
         """Write a segment as a part."""
         write_part(self.path, self.version, number, segment)
 
-    def publish(self, parts: Sequence[str], subscriptions: int, ids: str) -> IndexFolder:
-        """Make this version the current one and remove the one before the last; all its parts must be there."""
+    def publish(
+        self, parts: Sequence[str], subscriptions: int, ids: str, texts: Mapping[str, Text] | None = None
+    ) -> IndexFolder:
+        """Make this version the current one and remove the one before the last; all its parts must be there.
+
+        `texts` are the attributes of events that are texts, to whoever opens it to take more subscriptions.
+        """
         for part in parts:
             if not (self.folder / part / MANIFEST).exists():
                 raise SegmentError(f"{self.path} cannot take version {self.version}: its part {part} is not there")
@@ -97,12 +103,13 @@ class Publication:
                 "parts": list(parts),
                 "subscriptions": subscriptions,
                 "ids": ids,
+                "texts": {name: str(how) for name, how in (texts or {}).items()},
             }
             write_manifest(self.path / MANIFEST, manifest)
             self._is_published = True
             self._lock.release()
             _remove_old(self.path, keep={self.version, before})
-        return IndexFolder(self.path, self.version, tuple(parts), subscriptions, ids)
+        return IndexFolder(self.path, self.version, tuple(parts), subscriptions, ids, dict(texts or {}))
 
 
 def write_part(path: Path, version: str, number: int, segment: Segment) -> None:

@@ -28,7 +28,7 @@ from tocsin.segment.validation import check_segment
 from tocsin.writing import aside
 
 FORMAT: Final = "tocsin segment"
-VERSION: Final = 8
+VERSION: Final = 9
 MANIFEST: Final = "manifest.json"
 ARRAYS: Final = "arrays.bin"
 _ALIGNMENT: Final = 64

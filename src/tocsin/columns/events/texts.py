@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +31,8 @@ class Texts(NamedTuple):
         """The words of each in their order, as one string."""
         words, starts = self.words, self.words.starts.tolist()
         own = [words.distinct[number] for number in words.numbers.tolist()]
-        units = [own[first:stop] for first, stop in zip(starts[:-1], starts[1:], strict=True)]
-        of_texts = zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
+        units = [own[first:stop] for first, stop in pairwise(starts)]
+        of_texts = pairwise(self.starts.tolist())
         return [line_text([units[unit] for unit in self.units[first:stop].tolist()]) for first, stop in of_texts]
 
 

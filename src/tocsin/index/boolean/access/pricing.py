@@ -16,9 +16,10 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.operands import transformed
 from tocsin.index.fields.kernels.keys import Shares
 from tocsin.index.fields.kernels.layouts import ELEMENT, NULL, Fields
-from tocsin.index.statistics import Statistics, Values
+from tocsin.index.statistics import Statistics, Values, with_words
 from tocsin.kernels import codes
-from tocsin.model.readings import attribute_of
+from tocsin.model.readings import reading_of
+from tocsin.model.texts import Text
 
 _LEAST_NULL: Final = 0.01
 """No attribute is taken to be absent more rarely: its share may be a guess."""
@@ -39,9 +40,11 @@ def price(
     least = np.zeros(len(fields.kinds))
     known = {} if statistics is None else statistics.values
     for field, attribute in enumerate(owners.tolist() if known else ()):
-        values = known.get(attribute_of(compiled.attributes[attribute]))
+        reading = reading_of(compiled.attributes[attribute])
+        values = known.get(reading.attribute)
         if values is None:
             continue
+        values = with_words(values, Text.of(reading.rest)) if reading.is_words else values
         first, stop = fields.operand_starts[field], fields.operand_starts[field + 1]
         payloads = _payloads(compiled, values, int(fields.kinds[field]), int(fields.transforms[field]))
         if payloads is None:
