@@ -247,7 +247,7 @@ class Engine:
         `index` of the answer tells where the subscription is looked for, and by which index.
         """
         source, number = self._store.find(id)
-        return replace(explain_stored(source.text(number), event), index=source.place(number))
+        return replace(explain_stored(source.text(number), event, self._texts), index=source.place(number))
 
     def payload(self, id: SubscriptionId) -> Any:
         """The payload of a subscription, None where none was given; raises `UnknownSubscription`."""

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import chain
+from typing import Any, cast
 
 from tocsin.language import Explanation, parse_any
 from tocsin.language import explain as explain_tree
+from tocsin.language.keywords import lines_of
 from tocsin.language.stored import stored_expression
 from tocsin.model.elements import values_for
+from tocsin.model.readings import as_text
 from tocsin.model.subscription import Subscription
+from tocsin.model.texts import Text
+from tocsin.model.values import Value
 from tocsin.records import subscription_of
 
 
@@ -28,7 +33,12 @@ def explain(subscription: str | Mapping[str, Any] | Subscription, event: Mapping
     return explain_tree(tree, values_for([tree], event))
 
 
-def explain_stored(text: str, event: Mapping[str, Any]) -> Explanation:
-    """Explain a subscription whose text an engine keeps."""
+def explain_stored(text: str, event: Mapping[str, Any], texts: Mapping[str, Text] | None = None) -> Explanation:
+    """Explain a subscription whose text an engine keeps; `texts` are attributes whose values become their words."""
     tree = stored_expression(text)
-    return explain_tree(tree, values_for([tree], event))
+    values = dict(values_for([tree], event))
+    for name, how in (texts or {}).items():
+        value = cast(Value | None, values.get(name))
+        if (lines := lines_of(value, how)) is not None:
+            values |= {as_text(name): cast(Value, value), name: tuple(dict.fromkeys(chain(*lines)))}
+    return explain_tree(tree, values)

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from tocsin.language.distances import DISTANCE, distance_m
 from tocsin.language.fold import fold
-from tocsin.language.keywords import text_truth
+from tocsin.language.keywords import text_in, text_truth
 from tocsin.language.spatial import spatial_truth
 from tocsin.language.strings import fold_case, like_matches, regex_matches, strip_accents
 from tocsin.language.temporal import expanded
@@ -99,6 +99,8 @@ def _value(node: Expression, parts: Sequence[Any], values: Values) -> Value | Tr
         return node.value
     if isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
         return value_of(expanded(node), values)
+    if isinstance(node, Call) and node.name == TEXT:
+        return text_truth(text_in(node, values), *parts[1:])
     if isinstance(node, AnyElement):
         return _any_element(node, cast(Elements | None, values.get(as_elements(node.items.name))))
     return _RULES[type(node)](node, parts)
@@ -242,7 +244,6 @@ _FUNCTIONS: Final[dict[str, Callable[..., Value | None]]] = {
     "A_OVERLAPS": _on_sets(lambda left, right: not left.isdisjoint(right)),
     **{name: partial(spatial_truth, name) for name in SPATIAL_FUNCTIONS},
     "MATCHES": _matches,
-    TEXT: text_truth,
     DISTANCE: distance_m,
 }
 

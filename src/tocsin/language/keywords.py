@@ -1,18 +1,19 @@
 """What does TEXT ask of a string? All words, and phrases of words that stand side by side.
 
-It is short for two conditions on readings of the attribute (`model.readings`): its words hold these, and the line of
-its words has each phrase in it. A list of strings has the words of all, and no phrase from one string to the next.
+It is short for conditions on readings of the attribute (`model.readings`): its words have each of these, and the line
+of its words has each phrase in it. A list of strings has the words of all, and no phrase from one string to the next.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple, cast
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, cast
 
 from tocsin.language.segmenting import is_alone, words_of
 from tocsin.model.expression import TEXT, Array, Attribute, Call, Constant, Expression, Like, conjunction
-from tocsin.model.readings import as_line, as_words
+from tocsin.model.readings import as_line, as_text, as_words
 from tocsin.model.texts import PLAIN, Text
 from tocsin.model.values import Value
 
@@ -24,6 +25,7 @@ class Keywords(NamedTuple):
     phrases: tuple[tuple[str, ...], ...]  # of two words or more
 
 
+@lru_cache(1 << 14)  # a chunk's queries are looked at when they are checked, and when they are compiled
 def keywords_of(query: str, how: Text) -> Keywords:
     """What words, and phrases in double quotes, ask for; raises `ValueError` with what is wrong.
 
@@ -33,33 +35,38 @@ def keywords_of(query: str, how: Text) -> Keywords:
     pieces = query.split('"')
     if len(pieces) % 2 == 0:
         raise ValueError("a phrase ends in double quotes, as in '\"new york\" pizza'")
-    runs: list[list[str]] = []
+    parts: list[list[str]] = []
     phrases: list[list[str]] = []
     for number, piece in enumerate(pieces):
         if number % 2:
-            phrases.append(words_of(piece, how))
-            runs.append(phrases[-1])
+            parts.append(words_of(piece, how))
+            phrases.append(parts[-1])
             continue
-        for run in piece.split():
-            _refuse_operators(run)
-            words = words_of(run, how)
-            runs.append(words)
-            if any(map(is_alone, words)):
-                phrases.append(words)
-    distinct = tuple(dict.fromkeys(word for run in runs for word in run))
+        _refuse_operators(piece)
+        runs = [piece] if piece.isascii() else piece.split()
+        own = [words_of(run, how) for run in runs]
+        parts.extend(own)
+        phrases.extend(words for words in own if any(map(is_alone, words)))
+    distinct = tuple(dict.fromkeys(word for part in parts for word in part))
     if not distinct:
         raise ValueError(_no_words(query, how))
     return Keywords(distinct, tuple(dict.fromkeys(tuple(phrase) for phrase in phrases if len(phrase) > 1)))
 
 
-def _refuse_operators(run: str) -> None:
+_OPERATOR: Final = re.compile(r"(?<!\S)-\w\S*|\S*\|\S*|\S*\w\*")
+
+
+def _refuse_operators(piece: str) -> None:
     """What other search languages read as more than words is not taken for a word."""
-    if re.match(r"-\w", run):
-        raise ValueError(f"{run[:40]!r}: what a text must not have is asked by NOT TEXT(...)")
+    found = _OPERATOR.search(piece)
+    if found is None:
+        return
+    run = found[0][:40]
     if "|" in run:
-        raise ValueError(f"{run[:40]!r}: one word or another is asked by TEXT(...) OR TEXT(...)")
-    if re.search(r"\w\*", run):
-        raise ValueError(f"{run[:40]!r}: a word is asked for whole; beginnings of words take LIKE or MATCHES")
+        raise ValueError(f"{run!r}: one word or another is asked by TEXT(...) OR TEXT(...)")
+    if run[-1] == "*":
+        raise ValueError(f"{run!r}: a word is asked for whole; beginnings of words take LIKE or MATCHES")
+    raise ValueError(f"{run!r}: what a text must not have is asked by NOT TEXT(...)")
 
 
 def _no_words(query: str, how: Text) -> str:
@@ -80,6 +87,12 @@ def text_truth(value: Value | None, query: str, settings: str = str(PLAIN)) -> b
     asked = keywords_of(query, Text.of(settings))
     has_words = {word for line in lines for word in line}.issuperset(asked.words)
     return has_words and all(any(has_phrase(line, phrase) for line in lines) for phrase in asked.phrases)
+
+
+def text_in(node: Call, values: Mapping[str, Any]) -> Value | None:
+    """The value of the attribute that a TEXT looks at; the text itself, where the value is its words."""
+    name = cast(Attribute, node.arguments[0]).name
+    return cast(Value | None, values.get(as_text(name), values.get(name)))
 
 
 def lines_of(value: Value | None, how: Text) -> list[list[str]] | None:
@@ -125,17 +138,32 @@ def asked_by(node: Call) -> Keywords:
 
 
 def text_meant(node: Call) -> Expression:
-    """TEXT as conditions on readings: all words are among its words and each phrase is in the line of them.
+    """TEXT as conditions on readings: each word is among its words, and each phrase is in the line of them.
 
     >>> from tocsin.language import parse, to_text
-    >>> to_text(text_meant(parse("TEXT(title, 'fresh seafood')"))).replace(chr(0), "|")
-    'A_CONTAINS("title|words|plain", (\\'fresh\\', \\'seafood\\'))'
+    >>> print(to_text(text_meant(parse("TEXT(title, 'fresh seafood')"))).replace(chr(0), "|"))
+    A_CONTAINS("title|words|plain", ('fresh')) AND A_CONTAINS("title|words|plain", ('seafood'))
     """
     name, settings, asked = cast(Attribute, node.arguments[0]).name, str(settings_of(node)), asked_by(node)
-    words = Array(tuple(map(Constant, asked.words)))
-    line = Attribute(as_line(name, settings))
-    phrases = [Like(line, Constant(f"%{_literally(line_text([phrase]))}%")) for phrase in asked.phrases]
-    return conjunction([Call("A_CONTAINS", (Attribute(as_words(name, settings)), words)), *phrases])
+    return spelled_out(
+        Attribute(as_words(name, settings)),
+        map(Constant, asked.words),
+        Attribute(as_line(name, settings)),
+        (Constant(pattern_of(phrase)) for phrase in asked.phrases),
+    )
+
+
+def spelled_out(
+    words: Attribute, asked: Iterable[Constant], line: Attribute, patterns: Iterable[Constant]
+) -> Expression:
+    """That a list has some words, and a line is LIKE some patterns."""
+    has_words = [Call("A_CONTAINS", (words, Array((word,)))) for word in asked]
+    return conjunction([*has_words, *(Like(line, pattern) for pattern in patterns)])
+
+
+def pattern_of(phrase: Sequence[str]) -> str:
+    """The LIKE pattern of the lines that have a phrase in them."""
+    return f"%{_literally(line_text([phrase]))}%"
 
 
 def _literally(text: str) -> str:

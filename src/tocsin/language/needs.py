@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.evaluate import Values, evaluate
-from tocsin.language.keywords import asked_by, has_phrase, lines_of, settings_of
+from tocsin.language.keywords import asked_by, has_phrase, lines_of, settings_of, text_in
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
     MIRRORED,
@@ -197,7 +197,7 @@ def _text(node: Call, wanted: bool, values: Values) -> str:
     """Which words were missing, then which phrases."""
     attribute = cast(Attribute, node.arguments[0])
     asked, name = asked_by(node), name_text(attribute.name)
-    came = cast(Value | None, values.get(attribute.name))
+    came = text_in(node, values)
     lines = lines_of(came, settings_of(node))
     if not wanted:
         return f"{name} present, without {'at least one of ' if len(asked.words) > 1 else ''}{_listed([*asked.words])}"

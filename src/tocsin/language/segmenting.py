@@ -37,8 +37,9 @@ def words_of(text: str, how: Text = PLAIN) -> list[str]:
     >>> words_of("wi-fi #rust @ab_c 日本カレー", Text(keep_accents=True))
     ['wi', 'fi', 'rust', 'ab_c', '日', '本', 'カレー']
     """
-    words = words_of_all([text], how)
-    return [words.distinct[number] for number in words.numbers.tolist()]
+    folded = _folded(text)
+    found = [word for word in _pattern(folded.isascii()).findall(folded) if word != _END]
+    return [form for form in _forms(found, how) if form]
 
 
 def words_of_all(texts: Sequence[str], how: Text = PLAIN) -> Words:

@@ -27,6 +27,7 @@ _ELEMENTS_KIND: Final = "elements"
 _OF_KIND: Final = "of"
 _WORDS_KIND: Final = "words"
 _LINE_KIND: Final = "line"
+_TEXT_KIND: Final = "text"
 
 SOME: Final = "some"
 """The kind of a reading that is TRUE where some element fulfils a condition, and absent elsewhere."""
@@ -108,6 +109,11 @@ def as_words(name: str, settings: str) -> str:
 def as_line(name: str, settings: str) -> str:
     """The name of the string of an attribute's words in their order, in which phrases are looked for."""
     return name + _PART + _LINE_KIND + _PART + settings
+
+
+def as_text(name: str) -> str:
+    """The name under which a text itself is, for `language.evaluate`, where an attribute's value is its words."""
+    return name + _PART + _TEXT_KIND
 
 
 def as_elements(name: str) -> str:

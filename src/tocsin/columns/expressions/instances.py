@@ -37,7 +37,8 @@ def compile_instances(given: Sequence[Expression | Instance], book: RecipeBook) 
     by_recipe: list[tuple[Recipe, Instance]] = []
     trees: list[Expression] = []
     has_recipe = np.zeros(len(given), bool)
-    for number, one in enumerate(given):
+    for number, where in enumerate(given):
+        one = book.spelled(where) if isinstance(where, Instance) else where
         recipe = book.recipe(one.template) if isinstance(one, Instance) else None
         if isinstance(one, Instance) and recipe is not None:
             by_recipe.append((recipe, one))

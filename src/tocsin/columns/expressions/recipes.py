@@ -21,6 +21,7 @@ from tocsin.columns.expressions.payloads import string_of, string_payload
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.columns.expressions.predicates import meant
 from tocsin.columns.expressions.programs import ProgramCompiler
+from tocsin.columns.expressions.spelling import Spelling
 from tocsin.columns.numbers import key_of, numbers_of
 from tocsin.kernels import codes
 from tocsin.language import Template
@@ -196,12 +197,16 @@ def _number(number: float) -> Operand:
 
 
 class RecipeBook:
-    """The recipes of the templates seen so far, each compiled once; it forgets them when there are many."""
+    """The recipes of the templates seen so far, each compiled once; it forgets them when there are many.
+
+    Those with TEXT have none, but what their instances are when they are `spelled`.
+    """
 
     _MOST = 100_000
 
     def __init__(self) -> None:
         self._recipes: dict[Template, Recipe | None] = {}
+        self.spelled = Spelling().spelled
 
     def recipe(self, template: Template) -> Recipe | None:
         """The recipe of a template, or None for those that have none."""

@@ -65,6 +65,7 @@ class ExpressionWriter:
 
     def add(self, where: Expression | Instance) -> list[int]:
         """Compile one more expression; returns its program. Cost: some microseconds a predicate."""
+        where = self._book.spelled(where) if isinstance(where, Instance) else where
         recipe = self._book.recipe(where.template) if isinstance(where, Instance) else None
         if isinstance(where, Instance) and recipe is not None:
             program = program_of(recipe, where.values, self.pools)

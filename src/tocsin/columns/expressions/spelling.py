@@ -1,0 +1,126 @@
+"""How do texts of one template share a recipe? Each word and phrase that a TEXT asks for becomes a slot of its own.
+
+The slot of an attribute's name holds that of its words, and the slot of what is asked holds the first word; further
+words, and phrases, come behind all other slots. Texts that ask for as many words are instances of one template again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Final, NamedTuple, TypeAlias, cast
+
+from tocsin.language import Instance, Template
+from tocsin.language.fold import fold
+from tocsin.language.keywords import Keywords, is_text, keywords_of, pattern_of, spelled_out
+from tocsin.language.templates import Values, placeholder, rebuilt, slot_of
+from tocsin.model.expression import Attribute, Call, Constant, Expression, walk
+from tocsin.model.readings import as_line, as_words
+from tocsin.model.texts import PLAIN, Text
+
+_Shape: TypeAlias = tuple[tuple[int, int], ...]
+"""Of each TEXT how many words and phrases it asks for."""
+
+_MOST_KEPT: Final = 10_000
+_MOST_WORDS: Final = 64
+"""What asks for more is compiled by itself: hardly any other has its shape."""
+
+
+class _Slots(NamedTuple):
+    """Where a TEXT's parts stand; `settings` of one that has them."""
+
+    name: int
+    query: int
+    settings: int | None = None
+
+
+class Spelling:
+    """Templates without TEXT, by those that they were made of; it forgets them when there are many."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Template, list[_Slots]] = {}
+        self._made: dict[tuple[Template, _Shape], Template] = {}
+
+    def spelled(self, given: Instance) -> Instance:
+        """The same expression without TEXT; itself where it has none. Cost: some microseconds a word."""
+        texts = self._texts.get(given.template)
+        if texts is None:
+            if len(self._texts) >= _MOST_KEPT:
+                self._texts.clear()
+            texts = self._texts[given.template] = _texts_in(given.template.tree)
+        if not texts:
+            return given
+        asked = [_asked(slots, given.values) for slots in texts]
+        if max(len(one.words) for one in asked) > _MOST_WORDS:
+            return given
+        shape = tuple((len(one.words), len(one.phrases)) for one in asked)
+        template = self._made.get((given.template, shape))
+        if template is None:
+            if len(self._made) >= _MOST_KEPT:
+                self._made.clear()
+            template = self._made[given.template, shape] = _without_texts(given.template, texts, shape)
+        return Instance(template, _values(given.values, texts, asked))
+
+
+def _texts_in(tree: Expression) -> list[_Slots]:
+    """The slots of each TEXT of a template's tree, in order."""
+    return [_slots_of(cast(Call, node)) for node in walk(tree) if is_text(node)]
+
+
+def _slots_of(node: Call) -> _Slots:
+    parts = (part.name if isinstance(part, Attribute) else cast(Constant, part).value for part in node.arguments)
+    return _Slots(*(cast(int, slot_of(cast(str, part))) for part in parts))
+
+
+def _settings(slots: _Slots, values: Values) -> Text:
+    return PLAIN if slots.settings is None else Text.of(str(values[slots.settings]))
+
+
+def _asked(slots: _Slots, values: Values) -> Keywords:
+    return keywords_of(str(values[slots.query]), _settings(slots, values))
+
+
+def _values(given: Values, texts: Sequence[_Slots], asked: Sequence[Keywords]) -> tuple[str | float, ...]:
+    """What stands in the slots of a template that `_without_texts` made."""
+    values = list(given)
+    for slots, one in zip(texts, asked, strict=True):
+        name, settings = str(given[slots.name]), str(_settings(slots, given))
+        values[slots.name] = as_words(name, settings)
+        values[slots.query] = one.words[0]
+        if slots.settings is not None:
+            values[slots.settings] = one.words[0]  # nobody looks there any more
+        values.extend(one.words[1:])
+        if one.phrases:
+            values.extend((as_line(name, settings), *map(pattern_of, one.phrases)))
+    return tuple(values)
+
+
+def _without_texts(template: Template, texts: Sequence[_Slots], shape: _Shape) -> Template:
+    """A template with the words of its TEXTs in slots, as many as each asks for."""
+    kinds = template.kinds
+    made: dict[_Slots, Expression] = {}
+    for slots, (words, phrases) in zip(texts, shape, strict=True):
+        new = count(len(kinds))
+        asked = [slots.query, *(next(new) for _ in range(words - 1))]
+        kinds += "s" * (words - 1)
+        line = 0
+        if phrases:
+            line = next(new)
+            kinds += "a" + "s" * phrases
+        patterns = [next(new) for _ in range(phrases)]
+        made[slots] = spelled_out(_attribute(slots.name), map(_string, asked), _attribute(line), map(_string, patterns))
+
+    def combine(node: Expression, parts: Sequence[Expression]) -> Expression:
+        if is_text(node):
+            return made[_slots_of(cast(Call, node))]
+        return rebuilt(node, parts) if parts else node
+
+    return Template(fold(template.tree, combine), kinds)
+
+
+def _attribute(slot: int) -> Attribute:
+    return Attribute(str(placeholder("a", slot)))
+
+
+def _string(slot: int) -> Constant:
+    return Constant(placeholder("s", slot))
