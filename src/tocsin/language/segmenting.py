@@ -49,7 +49,7 @@ def words_of_all(texts: Sequence[str], how: Text = PLAIN) -> Words:
         whole = _END.join(text.replace(_END, " ") for text in texts)
     whole = _folded(whole)
     numbers = _Numbers()
-    found = np.array([numbers[word] for word in _pattern(whole.isascii()).findall(whole)], np.int64)
+    found = np.array(list(map(numbers.__getitem__, _pattern(whole.isascii()).findall(whole))), np.int64)
     ends = np.flatnonzero(found == 0)
     starts = np.concatenate([[0], ends - np.arange(len(ends)), [len(found) - len(ends)]])[: len(texts) + 1]
     words = list(numbers)[1:]
