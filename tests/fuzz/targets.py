@@ -39,6 +39,7 @@ EXPRESSIONS: Final = [
     "ANY(x, d > 3 AND NOT ANY(l, element LIKE 'a%')) OR ANY(l, element = 1) IS NULL",
     "T_DURING(t, INTERVAL('2024-05-01', '..')) AND NOT T_MEETS(INTERVAL(a, b), INTERVAL('..', c))",
     "S_WITHIN(p, POLYGON((0 0, 4 0, 4 4, 0 0), (1 0.5, 2 0.5, 2 1, 1 0.5))) OR S_TOUCHES(LINESTRING(0 0, 1 1), q)",
+    "TEXT(s, 'a b') OR NOT TEXT(l, '\"a b\" c', 'plain') AND TEXT(s, 'é')",
     "DISTANCE_M(p, POINT(13.4 52.5)) <= 500 OR NOT 1e3 > DISTANCE_M(POINT(-179.9 0), p) AND x < 2 AND y < 3",
 ]
 ASKED: Final = [{"id": str(number), "where": where} for number, where in enumerate(EXPRESSIONS)]

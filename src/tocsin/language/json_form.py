@@ -27,7 +27,6 @@ from tocsin.model.expression import (
     MEASURES,
     PREDICATE_FUNCTIONS,
     STRING_FUNCTIONS,
-    TEXT,
     And,
     AnyElement,
     Arithmetic,
@@ -310,7 +309,7 @@ _OPERATIONS: Final[dict[str, tuple[int | None, Make]]] = {
     **{op: (2, _arithmetic(op)) for op in ARITHMETIC},
     **{name: (1, _function(name)) for name in STRING_FUNCTIONS},
     **{name: (2, _function(name)) for name in MEASURES + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS},
-    TEXT: (None, _function(TEXT)),
+    "TEXT": (None, _function("TEXT")),
 }
 """What each operator makes, and of how many arguments; None is any number."""
 

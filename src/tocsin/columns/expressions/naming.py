@@ -9,6 +9,7 @@ from tocsin.language import to_text
 from tocsin.language.distances import as_circle, asks_distance, is_circle
 from tocsin.language.keywords import is_text, text_meant
 from tocsin.language.spatial import MIRRORED_SPATIAL, PLACE, is_plain_box, without_disjoint
+from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
     SPATIAL_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
@@ -40,6 +41,15 @@ def names_asked(node: AnyElement, kind: str) -> list[str]:
     if kind == WHETHER:
         inner.update(_names(node.condition, negated=True))
     return [*(of_elements(name, one) for one in sorted(inner)), as_condition(name, to_text(node.condition), kind)]
+
+
+def meant(node: Expression) -> Expression | None:
+    """What a function that is short for others is compiled as; None of any other node."""
+    if isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
+        return expanded(node)
+    if is_text(node):
+        return text_meant(cast(Call, node))
+    return place_meant(node)
 
 
 def is_of_place(node: Expression) -> bool:

@@ -9,20 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from tocsin.columns.expressions.like_tokens import like_tokens
-from tocsin.columns.expressions.naming import names_asked, others_asked, place_asked, place_meant
+from tocsin.columns.expressions.naming import meant, names_asked, others_asked, place_asked
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
 from tocsin.columns.expressions.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.kernels import codes
 from tocsin.language import evaluate
 from tocsin.language.distances import is_circle
-from tocsin.language.keywords import is_text, text_meant
-from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
     MIRRORED,
     MIRRORED_FUNCTIONS,
     SPATIAL_FUNCTIONS,
-    TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
     Array,
@@ -389,15 +386,6 @@ class PredicateCompiler:
             return self._unknown()
         other = self.pools.attributes.number(second.attribute)
         return self._leaf(codes.ARRAY_PAIR, **on, type=codes.LIST, other=other)
-
-
-def meant(node: Expression) -> Expression | None:
-    """What a function that is short for others is compiled as; None of any other node."""
-    if isinstance(node, Call) and node.name in TEMPORAL_FUNCTIONS:
-        return expanded(node)
-    if is_text(node):
-        return text_meant(cast(Call, node))
-    return place_meant(node)
 
 
 def expanded_between(node: Between) -> Expression:

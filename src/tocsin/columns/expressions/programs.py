@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from tocsin.columns.expressions.naming import is_of_place
+from tocsin.columns.expressions.naming import is_of_place, meant
 from tocsin.columns.expressions.pools import Pools
-from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between, meant
+from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between
 from tocsin.kernels import codes
 from tocsin.model.expression import (
     And,

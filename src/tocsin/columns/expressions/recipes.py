@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from tocsin.columns.expressions import payloads
 from tocsin.columns.expressions.leaf_order import leaf_places
 from tocsin.columns.expressions.like_tokens import like_text, like_tokens
-from tocsin.columns.expressions.naming import is_of_place, place_asked
+from tocsin.columns.expressions.naming import is_of_place, meant, place_asked
 from tocsin.columns.expressions.payloads import string_of, string_payload
 from tocsin.columns.expressions.pools import Leaf, Pools
-from tocsin.columns.expressions.predicates import meant
 from tocsin.columns.expressions.programs import ProgramCompiler
 from tocsin.columns.expressions.spelling import Spelling
 from tocsin.columns.numbers import key_of, numbers_of
