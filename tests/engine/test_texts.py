@@ -190,9 +190,10 @@ def test_ten_thousand_words(settings: str) -> None:
 
 
 def test_the_rarest_word_finds_a_text() -> None:
-    """By how many ask for it, or by the events that were sampled: few others are looked at."""
-    asked = [{"id": number, "where": f"TEXT(title, 'common w{number}')"} for number in range(500)]
-    given = [{"title": f"Common, w{number}!"} for number in range(500)]
+    """Wherever it stands, by how many ask for it or by the events that were sampled: few others are looked at."""
+    words = ["common w{}", "w{} common", "a common w{}"]
+    asked = [{"id": n, "where": f"TEXT(title, '{words[n % 3].format(n)}')"} for n in range(500)]
+    given = [{"title": f"A common, w{number}!"} for number in range(500)]
     for statistics in (None, tocsin.sample(given), tocsin.sample(given, schema={"title": "text"})):
         engine = tocsin.Engine(statistics=statistics)
         engine.subscribe_many(asked)

@@ -87,7 +87,7 @@ def test_a_missing_file_is_refused(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("version", 7, "version 7; this tocsin reads 8"),
+        ("version", 7, "version 7; this tocsin reads 9"),
         ("version", "7", "version 7"),
         ("format", "tocsin index", "is a tocsin index, not a tocsin segment"),
         ("index", "no such index", "files do not describe a segment"),

@@ -345,7 +345,7 @@ def _filled(node: Expression, parts: Sequence[Expression], values: Values) -> Ex
 
 
 def rebuilt(node: Expression, parts: Sequence[Expression]) -> Expression:
-    """A node anew, of other parts."""
+    """A node anew, of other parts; what ANY asks of elements is none of them."""
     return _REBUILT[type(node)](node, parts)
 
 
@@ -371,4 +371,5 @@ _REBUILT: Final[dict[type, Callable[[Any, Sequence[Any]], Expression]]] = {
     Interval: lambda _node, parts: Interval(*parts),
     Arithmetic: lambda node, parts: Arithmetic(node.op, *parts),
     Call: lambda node, parts: Call(node.name, tuple(parts)),
+    AnyElement: lambda node, parts: AnyElement(parts[0], node.condition),
 }

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import Keys, Shares, cheapest_key, key_cost, needs_all
-from tocsin.index.fields.kernels.layouts import NULL, Fields
+from tocsin.index.fields.kernels.layouts import ELEMENT, NULL, Fields
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel, pasted
 from tocsin.kernels.packing import viewed
@@ -255,12 +255,16 @@ def _add_outside(parsing: Parsing, leaf: int, at: int, tests: int) -> tuple[int,
 def _add_range(parsing: Parsing, at: int, tests: int, field: int, low: int, high: int) -> tuple[int, bool]:
     """Add that a field's code is in a range, or narrow the range that is there: how many tests, and whether it is in.
 
-    Of a field of which an event may have many values a clause takes the first range alone.
+    Of a field of which an event may have many values a clause takes one range alone: of lists' elements, whose literals
+    are verified besides, the one that fewest events have, else the first.
     """
-    out = parsing.out
+    out, kind = parsing.out, parsing.fields.kinds[field]
     for place in range(at, at + tests):
         if out.marks[place] == WITHIN and out.fields[place] == field:
-            if not has_one_value(parsing.fields.kinds[field]):
+            if not has_one_value(kind):
+                cost = key_cost(field, low, high, parsing.shares)
+                if kind >= ELEMENT and cost < out.costs[place]:
+                    out.lows[place], out.highs[place], out.costs[place] = low, high, cost
                 return tests, False
             low, high = max(low, out.lows[place]), min(high, out.highs[place])
             out.lows[place], out.highs[place] = low, high
