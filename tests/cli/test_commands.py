@@ -143,6 +143,18 @@ def test_strict_stops_at_the_first_bad_record(subscriptions: str, message: str, 
     assert message in err
 
 
+def test_a_schema_says_how_words_are_made(files: Path, capfd: Any) -> None:
+    """Of a column that is a text, and of what TEXT asks of it."""
+    (files / "e.csv").write_text('title\n"Shoes, to run in"\nhat\n')
+    lines(files / "s.jsonl", [{"id": "t", "where": "TEXT(title, 'running shoe') AND A_CONTAINS(title, ('run'))"}])
+
+    status, out, _ = run(capfd, "match", "s.jsonl", "e.csv", "--schema", "title:text english stem")
+    refused, _, err = run(capfd, "match", "s.jsonl", "e.csv", "--schema", "title:text klingon stem")
+
+    assert (status, records(out)) == (0, [{"event": 0, "subscription": "t"}])
+    assert refused == 2 and "no stems of the language 'klingon'" in err
+
+
 def test_a_schema_types_a_csv(files: Path, capfd: Any) -> None:
     """`--schema` gives columns of a CSV their type; a colon within a name is fine."""
     (files / "e.csv").write_text("n,a:b\n1,1\n2,x\n")

@@ -243,6 +243,8 @@ def _advice(attribute: str, kind: int, came: int) -> str:
         return "; A_CONTAINS, A_OVERLAPS and ANY look into lists"
     if came == 1 << codes.STRING and kind in (codes.NUMBER, codes.BOOLEAN):
         return f"; a schema can say what its texts are: {{{attribute!r}: {_SCHEMA[kind]!r}}}"
+    if came == 1 << codes.STRING and kind == codes.LIST:
+        return f"; TEXT asks for its words, and a schema makes a list of them: {{{attribute!r}: 'text'}}"
     if came == 1 << codes.STRING and kind == codes.INSTANT:
         return "; 2024-06-01T08:15:00Z is read as one"
     return ""
