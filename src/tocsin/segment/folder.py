@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +37,7 @@ class IndexFolder:
     parts: tuple[str, ...]
     subscriptions: int
     ids: str  # "string" or "int64"
-    texts: Mapping[str, Text]  # attributes of events that are texts
+    texts: Mapping[str, Text] = field(default_factory=dict, compare=False)  # attributes of events that are texts
 
     @classmethod
     def read(cls, path: str | Path) -> IndexFolder:
