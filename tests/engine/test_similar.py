@@ -122,3 +122,19 @@ def test_on_the_command_line(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == {"event": 0, "subscription": "s", "score": 0.75}
     assert main(["match", *files, "--similar", "0.5"]) == 2
     assert "--similar: '0.5' is no ALPHA:THRESHOLD; write two numbers, such as 0.5:0.6" in capsys.readouterr().err
+
+
+def test_the_words_of_a_text_are_keywords():
+    """A TEXT is one condition, of however many words; what is asked beside it, a phrase too, must hold."""
+    where = "S_INTERSECTS(p, BBOX(0, 0, 9, 9)) AND TEXT(t, '{}')"
+    subscriptions = [{"id": text, "where": where.format(text)} for text in ("fresh fish soup", 'fish "hot soup"')]
+    events = [{"p": [5, 5], "t": "Hot soup, fresh!"}, {"p": [50, 5], "t": "fish: fresh, soup: hot"}]
+
+    answer = tocsin.match(subscriptions, events, ranking=tocsin.Similar(0.25, 0.4))
+
+    assert [tuple(row.values()) for row in answer] == [
+        (0, 'fish "hot soup"', 0.25 + 0.75 * (2 / 3)),
+        (0, "fresh fish soup", 0.25 + 0.75 * (2 / 3)),
+        (1, "fresh fish soup", 0.75),
+    ]
+    assert answer.stats.unanswered == 0

@@ -93,7 +93,7 @@ def _by_region(compiled: CompiledExpressions, statistics: Statistics | None, wei
         return result
     prices = np.minimum(literal_prices(coded.expressions, statistics), 1.0)
     every = expected_costs(compiled, statistics)
-    meets = prices[2 * chosen.boxes[able]] * np.where(chosen.asked[able] > 2, _MEET + VERIFY, _MEET)
+    meets = prices[2 * chosen.boxes[able]] * np.where(chosen.others[able] > 0, _MEET + VERIFY, _MEET)
     saved = every[able] - prices[2 * chosen.keywords[able]] * (_LISTED + meets)
     moves = saved > (1.0 - _WORTH) * every[able]
     if moves.any() and weight * -saved[~moves].sum() < _THIRD:  # who costs a little more, but needs no other structure

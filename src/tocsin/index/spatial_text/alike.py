@@ -1,7 +1,7 @@
 """Which subscriptions does an event resemble enough? A structure finds who may, what they resemble is computed.
 
 A subscription answers whose outermost AND asks, once each, for a box that an attribute meets and for strings that a
-list contains. What else it asks for must hold as a whole, of whatever is found.
+list contains, or a text. What else it asks for must hold as a whole, of whatever is found.
 
 Cost: that of the structure, and a look at each candidate's keywords. Of other subscriptions it only knows how many
 there are. `candidates_examined` counts those that were compared.
@@ -110,11 +110,12 @@ class AlikeIndex:
 
     def _weights(self, weights: Mapping[str, float] | None) -> NDArray[np.float64]:
         """What each token weighs."""
-        operands = self._held.keywords.operands
-        if not weights:
-            return frozen(np.ones(len(operands)), np.float64)
-        texts = self._held.expressions.vocabulary
-        return frozen([weights.get(texts.text(code >> 1), 1.0) for code in operands.tolist()], np.float64)
+        keywords, texts = self._held.keywords, self._held.expressions.vocabulary
+        own = np.ones(len(keywords.operands))
+        for field in np.flatnonzero(keywords.rows >= 0):
+            tokens = range(*keywords.operand_starts[field : field + 2])
+            own[tokens] = [(weights or {}).get(texts.text(keywords.operands[token] >> 1), 1.0) for token in tokens]
+        return frozen(own, np.float64)
 
     def _memory(self) -> Seen:
         kept: Seen | None = getattr(self._threads, "seen", None)
@@ -127,7 +128,7 @@ def _without_what_finds(compiled: CompiledExpressions) -> Held:
     """The regions of expressions, which ask for whatever else they do."""
     coded = Coded.of(compiled, only_words=True)
     arrays = coded.expressions.arrays
-    starts, program = without_leaves(arrays, np.arange(len(compiled), dtype=np.int32), coded.chosen)
+    starts, program = without_leaves(arrays, coded.kinds, coded.chosen.boxes)
     rest = arrays._replace(program_starts=frozen(starts, np.int64), program=frozen(program, np.int32))
     return replace(Held.of_coded(coded), expressions=replace(coded.expressions, arrays=rest))
 

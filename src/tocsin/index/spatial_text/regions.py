@@ -1,7 +1,7 @@
 """What are expressions as a region with keywords? A box, tokens, and whether they ask for more.
 
-A subscription's region is the smallest box that its outermost AND asks to meet, its keywords are those that it asks a
-list to contain. What else it asks for is verified.
+A subscription's region is the smallest box that its outermost AND asks to meet, its keywords are all that it asks lists
+to contain, and texts. What else it asks for is verified.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, frozen_table, numbered, starts_of
+from tocsin.columns.arrays import frozen, frozen_table, numbered
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.subsets import subset
 from tocsin.errors import UnsuitableIndex
 from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import ELEMENT, Fields
-from tocsin.index.spatial_text.kernels.choosing import NEVER, UNSUITABLE, Chosen, choose_leaves, tokens_of
+from tocsin.index.spatial_text.kernels.choosing import NEVER, PLAIN, UNSUITABLE, Chosen, choose_leaves, tokens_of
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, TYPES, Keywords, Regions
 from tocsin.kernels import codes
+from tocsin.model.readings import reading_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Coded:
     expressions: CompiledExpressions
     fields: Fields
     keys: Keys
+    kinds: NDArray[np.uint8]  # (F,) which leaves ask for keywords: `kernels.choosing`
     chosen: Chosen
 
     @classmethod
@@ -37,13 +39,17 @@ class Coded:
         """`only_words` takes no keywords but strings. Cost: O(P log P)."""
         compiled = subset(compiled, np.arange(len(compiled), dtype=np.int32))  # without leaves of no use
         fields, keys = fields_and_keys(_only_keywords(compiled), np.ones(len(compiled.attributes)))
-        is_keywords = np.diff(keys.starts) > 0
+        lengths = np.diff(keys.starts)
+        of_text = np.array([reading_of(name).is_words for name in compiled.attributes], bool)
+        kinds = np.where(lengths > 0, PLAIN, 0).astype(np.uint8)
+        some = np.flatnonzero(lengths)
+        kinds[some] += of_text[compiled.arrays.leaf_attributes[some]]
         if only_words:
             others = fields.kinds[keys.fields] != ELEMENT + codes.STRING
-            is_keywords[np.repeat(np.arange(len(is_keywords)), np.diff(keys.starts))[others]] = False
+            kinds[np.repeat(np.arange(len(kinds)), lengths)[others]] = 0
         chosen = Chosen(*(np.zeros(len(compiled), np.int32) for _ in Chosen._fields))
-        choose_leaves(compiled.arrays, _rarest(compiled, fields, keys), is_keywords, chosen)
-        return cls(compiled, fields, keys, chosen)
+        choose_leaves(compiled.arrays, _rarest(compiled, fields, keys), kinds, chosen)
+        return cls(compiled, fields, keys, kinds, chosen)
 
     @property
     def suits(self) -> NDArray[np.bool_]:
@@ -81,7 +87,7 @@ class Held:
         """The regions of expressions that all suit."""
         regions = _regions_of(coded)
         counts = np.bincount(regions.tokens, minlength=len(coded.fields.operands))
-        asks_more = frozen(coded.chosen.asked > 2, np.bool_)
+        asks_more = frozen(coded.chosen.others > 0, np.bool_)
         return cls(coded.expressions, _keywords_of(coded), regions, asks_more, frozen(counts, np.int64))
 
     @property
@@ -155,8 +161,5 @@ def _regions_of(coded: Coded) -> Regions:
     owners[able] = numbers
     boxes = np.zeros((len(chosen.boxes), 4))
     boxes[able] = arrays.boxes[arrays.leaf_others[leaves]]
-    lengths = np.zeros(len(chosen.boxes), np.int64)
-    lengths[able] = np.diff(coded.keys.starts)[chosen.keywords[able]]
-    starts = starts_of(lengths, len(lengths))
-    tokens = tokens_of(coded.keys, coded.fields.operand_starts, chosen.keywords, starts)
+    starts, tokens = tokens_of(arrays, coded.keys, coded.fields.operand_starts, coded.kinds, owners != ABSENT)
     return frozen_table(Regions(places, owners, boxes, starts, tokens))

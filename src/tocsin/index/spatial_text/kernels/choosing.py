@@ -1,5 +1,5 @@
-"""Which box and which keywords is a subscription indexed by? Of those that its outermost AND asks for, the smallest
-box and the keywords of which one is the rarest."""
+"""Which box and which keywords is a subscription indexed by? Of what its outermost AND asks for, the smallest box and
+all keywords."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions
+from tocsin.kernels.sorting import sort_numbers
 
 UNSUITABLE: Final = -1
 NEVER: Final = -2
@@ -23,51 +24,56 @@ class Chosen(NamedTuple):
     """The leaves that each subscription is found by, of those that its outermost AND asks for. S subscriptions."""
 
     boxes: NDArray[np.int32]  # (S,) UNSUITABLE, NEVER, or a leaf
-    keywords: NDArray[np.int32]  # (S,) a leaf
-    asked: NDArray[np.int32]  # (S,) how much it asks for
-    regions: NDArray[np.int32]  # (S,) how many boxes are among it
-    lists: NDArray[np.int32]  # (S,) how often keywords are
+    keywords: NDArray[np.int32]  # (S,) the leaf with the rarest
+    others: NDArray[np.int32]  # (S,) how much else it asks for
+    regions: NDArray[np.int32]  # (S,) how many boxes it asks for
+    lists: NDArray[np.int32]  # (S,) how often it asks for keywords; of one text's words once
+
+
+PLAIN, OF_TEXT = 1, 2
+"""What leaves that ask for keywords are: of a list, or of the words of a text, each of which is a leaf."""
 
 
 @kernel
-def choose_leaves(leaves: Expressions, rarest: NDArray[np.int64], is_keywords: NDArray[np.bool_], out: Chosen) -> None:
+def choose_leaves(leaves: Expressions, rarest: NDArray[np.int64], kinds: NDArray[np.uint8], out: Chosen) -> None:
     """Write the leaves of each expression. `rarest` says how many leaves ask for the rarest of a leaf's tokens.
 
-    Cost: linear in the programs.
+    `kinds` says which leaves ask for keywords: PLAIN, OF_TEXT, or 0. Cost: linear in the programs.
     """
     leaves = viewed(leaves)
     for number in range(len(leaves.program_starts) - 1):
-        _choose(leaves, rarest, is_keywords, number, out)
+        _choose(leaves, rarest, kinds, number, out)
 
 
 @inlined
-def _choose(
-    leaves: Expressions, rarest: NDArray[np.int64], is_keywords: NDArray[np.bool_], number: int, out: Chosen
-) -> None:
+def _choose(leaves: Expressions, rarest: NDArray[np.int64], kinds: NDArray[np.uint8], number: int, out: Chosen) -> None:
     program = leaves.program
     out.boxes[number], out.keywords[number] = UNSUITABLE, UNSUITABLE
-    asked, regions, lists, least, fewest = 0, 0, 0, np.inf, np.int64(0)
-    place = leaves.program_starts[number]
-    while place < leaves.program_starts[number + 1]:
-        asked += 1
-        if program[place] < 0:
-            place += 2 + program[place + 1]
-            continue
-        leaf, positive = np.int64(program[place] >> 1), program[place] & 1 == 0
-        place += 1
-        if positive and leaves.leaf_kinds[leaf] == codes.FALSE_LEAF:
+    others, regions, lists, text, least, fewest = 0, 0, 0, np.int64(-1), np.inf, np.int64(2**62)
+    place, stop = leaves.program_starts[number], leaves.program_starts[number + 1]
+    while place < stop:
+        code = program[place]
+        place += 2 + program[place + 1] if code < 0 else 1
+        leaf = np.int64(code >> 1)
+        if code < 0 or code & 1:
+            others += 1
+        elif leaves.leaf_kinds[leaf] == codes.FALSE_LEAF:
             out.boxes[number], out.keywords[number] = NEVER, NEVER
             break
-        if positive and leaves.leaf_kinds[leaf] == codes.INTERSECTS:
+        elif leaves.leaf_kinds[leaf] == codes.INTERSECTS:
             area = area_of(leaves.boxes, np.int64(leaves.leaf_others[leaf]))
             if regions == 0 or area < least:
                 out.boxes[number], least = leaf, area
             regions += 1
-        elif positive and is_keywords[leaf]:
-            if lists == 0 or rarest[leaf] < fewest:
+        elif kinds[leaf] > 0:
+            attribute = np.int64(leaves.leaf_attributes[leaf])
+            lists += kinds[leaf] == PLAIN or attribute != text
+            text = attribute if kinds[leaf] == OF_TEXT else text
+            if rarest[leaf] < fewest:
                 out.keywords[number], fewest = leaf, rarest[leaf]
-            lists += 1
-    out.asked[number], out.regions[number], out.lists[number] = asked, regions, lists
+        else:
+            others += 1
+    out.others[number], out.regions[number], out.lists[number] = others + max(regions - 1, 0), regions, lists
 
 
 @inlined
@@ -79,23 +85,42 @@ def area_of(boxes: NDArray[np.float64], box: int) -> float:
 
 @kernel
 def tokens_of(
-    keys: Keys, firsts: NDArray[np.int64], chosen: NDArray[np.int32], starts: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """The tokens of the chosen leaves, ascending within each; below 0 is a leaf without any."""
-    keys = viewed(keys)
-    out = np.empty(starts[-1], np.int32)
-    for number in range(len(chosen)):
-        if chosen[number] < 0:
-            continue
-        at, first = starts[number], keys.starts[chosen[number]]
-        for i in range(starts[number + 1] - at):
-            token = np.int32(firsts[keys.fields[first + i]] + (keys.lows[first + i] >> 1))
-            place = at + i
-            while place > at and out[place - 1] > token:
-                out[place] = out[place - 1]
-                place -= 1
-            out[place] = token
-    return out
+    leaves: Expressions, keys: Keys, firsts: NDArray[np.int64], kinds: NDArray[np.uint8], able: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The tokens of all keywords of each expression that is able to hold, ascending, each once, in CSR form."""
+    leaves, keys = viewed(leaves), viewed(keys)
+    starts = np.zeros(len(able) + 1, np.int64)
+    most = np.int64(0)
+    for place in range(len(leaves.program)):  # what says how far a level spans is taken for a leaf, too: room is left
+        leaf = leaves.program[place] >> 1
+        if 0 <= leaf < len(kinds) and kinds[leaf] > 0:
+            most += keys.starts[leaf + 1] - keys.starts[leaf]
+    out = np.empty(most, np.int32)
+    at = np.int64(0)
+    for number in range(len(able)):
+        place = leaves.program_starts[number]
+        while able[number] and place < leaves.program_starts[number + 1]:
+            code = leaves.program[place]
+            place += 2 + leaves.program[place + 1] if code < 0 else 1
+            if code >= 0 and code & 1 == 0 and kinds[code >> 1] > 0:
+                for k in range(keys.starts[code >> 1], keys.starts[(code >> 1) + 1]):
+                    out[at] = np.int32(firsts[keys.fields[k]] + (keys.lows[k] >> 1))
+                    at += 1
+        at = _each_once(out, starts[number], at)
+        starts[number + 1] = at
+    return starts, out[:at].copy()
+
+
+@inlined
+def _each_once(tokens: NDArray[np.int32], first: int, stop: int) -> int:
+    """Put tokens[first:stop] in order, each once; where they end."""
+    sort_numbers(tokens, first, stop)
+    kept = first
+    for i in range(first, stop):
+        if i == first or tokens[i] != tokens[kept - 1]:
+            tokens[kept] = tokens[i]
+            kept += 1
+    return kept
 
 
 @kernel
@@ -115,20 +140,21 @@ def rarest_tokens(regions: Regions, counts: NDArray[np.int64], chosen: NDArray[n
 
 @kernel
 def without_leaves(
-    leaves: Expressions, numbers: NDArray[np.int32], chosen: Chosen
+    leaves: Expressions, kinds: NDArray[np.uint8], boxes: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The programs of some expressions without the leaves that were chosen of each."""
-    leaves, given = viewed(leaves), viewed(chosen)
-    starts, program = np.zeros(len(numbers) + 1, np.int64), np.empty(len(leaves.program), np.int32)
+    """The programs of expressions without their keywords and the box that was chosen of each."""
+    leaves = viewed(leaves)
+    starts, program = np.zeros(len(boxes) + 1, np.int64), np.empty(len(leaves.program), np.int32)
     at = 0
-    for i in range(len(numbers)):
-        place, stop = leaves.program_starts[numbers[i]], leaves.program_starts[numbers[i] + 1]
+    for number in range(len(boxes)):
+        place, stop = leaves.program_starts[number], leaves.program_starts[number + 1]
         while place < stop:
             code = leaves.program[place]
             length = 2 + leaves.program[place + 1] if code < 0 else 1
-            if code != 2 * given.boxes[numbers[i]] and code != 2 * given.keywords[numbers[i]]:
+            is_asked = code >= 0 and code & 1 == 0 and (code == 2 * boxes[number] or kinds[code >> 1] > 0)
+            if not is_asked:
                 program[at : at + length] = leaves.program[place : place + length]
                 at += length
             place += length
-        starts[i + 1] = at
+        starts[number + 1] = at
     return starts, program[:at].copy()
