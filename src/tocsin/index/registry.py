@@ -62,7 +62,8 @@ def _ranker(name: str, make: Make, source: str, is_baseline: bool = True, **opti
 
 def _regions(name: str, builder: Callable[..., Any], source: str, is_baseline: bool, **options: int) -> Registration:
     """A structure of regions with keywords."""
-    return Registration(name, ALL_MATCHES, REGIONS_WITH_KEYWORDS, source, is_baseline, builder, options)
+    also = {SIMILAR_ENOUGH: lambda **options: builder(**options).alike}
+    return Registration(name, ALL_MATCHES, REGIONS_WITH_KEYWORDS, source, is_baseline, builder, options, also)
 
 
 _CHILDREN = {"least": 25, "most": 50}

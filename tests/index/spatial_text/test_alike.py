@@ -18,7 +18,15 @@ from tocsin.index.alive import everyone
 from tocsin.index.protocols import SIMILAR_ENOUGH
 from tocsin.index.spatial_text.alike import AlikeIndex
 
-STRUCTURES = tuple(one.name for one in registrations() if SIMILAR_ENOUGH in one.also)
+STRUCTURES = (
+    *(one.name for one in registrations() if SIMILAR_ENOUGH in one.also),
+    "rt_tree(least=1, most=2)",
+    "rt_plus_tree(least=1, most=2, selection=0)",
+    "rt_plus_plus_tree(least=1, most=2, selection=1)",
+    "rt_plus_plus_tree(least=2, most=4)",
+    "inverted_r_tree(least=1, most=2)",
+    "spatial_first(least=2, most=3)",
+)
 SHARES = (0.0, 0.25, 0.3, 0.5, 2 / 3, 0.75, 1.0)
 WEIGHTS = (None, {"a": 3.0, "b": 0.5, "é": 0.1}, {"c": 1e308, "d": 1e308})
 
@@ -122,3 +130,16 @@ def test_says_how_many_have_no_answer():
 
     assert index.match(events, tocsin.Similar(0.5, 0.5)).unanswered == 2
     assert index.match(events, tocsin.Similar(0.5, 0.5), alive).unanswered == 1
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_numbers_among_keywords_weigh_nothing(structure):
+    """What else is asked of a list than words is verified, and has no weight."""
+    placed = "S_INTERSECTS(location, BBOX(0, 0, 1, 1)) AND A_CONTAINS(words, ('a')) AND A_CONTAINS(numbers, (1.5))"
+    expressions = [tocsin.parse(placed)]
+    events = [{"location": [0, 0], "words": ["a"], "numbers": numbers} for numbers in ([1.5], [2])]
+
+    assert answers(build(structure, expressions), expressions, events, tocsin.Similar(0.5, 0.5, {"a": 2.0})) == [
+        [(0, 1.0)],
+        [],
+    ]

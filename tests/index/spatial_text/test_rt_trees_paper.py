@@ -38,8 +38,8 @@ from tocsin.index.spatial_text.rt_trees import (
     RTTreeBuilder,
     SpatialFirstBuilder,
 )
-from tocsin.index.spatial_text.rt_trees.index import ALL, list_trees, token_trees
-from tocsin.index.spatial_text.rt_trees.kernels.placing import parents_of
+from tocsin.index.spatial_text.rt_trees.index import list_trees, token_trees
+from tocsin.index.spatial_text.rt_trees.kernels.placing import ALL, parents_of
 from tocsin.index.spatial_text.rt_trees.kernels.trees import Trees
 from tocsin.index.spatial_text.rt_trees.ordering import DF, IDF, SELECTIONS, order_tokens
 from tocsin.index.spatial_text.rt_trees.packing import Level, build_trees, trees_of

@@ -13,14 +13,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tocsin.columns.arrays import frozen
 from tocsin.index.spatial_text.index import OverRegions
-from tocsin.index.spatial_text.inverted_r_tree.kernels import InvertedTrees
+from tocsin.index.spatial_text.inverted_r_tree.kernels.alike import WeighedTrees
+from tocsin.index.spatial_text.inverted_r_tree.kernels.files import InvertedTrees
+from tocsin.index.spatial_text.kernels.resembling import Weighed
 from tocsin.index.spatial_text.regions import Held
-from tocsin.index.spatial_text.rt_trees.index import ALL, SpatialFirstBuilder
-from tocsin.index.spatial_text.rt_trees.kernels.placing import parents_of, place_on_paths
+from tocsin.index.spatial_text.rt_trees.index import SpatialFirstBuilder
+from tocsin.index.spatial_text.rt_trees.kernels.bounds import least_below, shares_of
+from tocsin.index.spatial_text.rt_trees.kernels.placing import ALL, parents_of, place_on_paths
 from tocsin.index.spatial_text.rt_trees.kernels.trees import Trees
-from tocsin.index.spatial_text.rt_trees.tokens import build_lists
+from tocsin.index.spatial_text.rt_trees.packing import build_trees
+from tocsin.index.spatial_text.rt_trees.tokens import build_lists, build_weighed_lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,4 +37,15 @@ class InvertedRTreeBuilder(SpatialFirstBuilder):
         regions = held.regions
         placed = place_on_paths(trees, parents_of(trees), regions.token_starts, regions.tokens, 0, ALL)
         files = build_lists(len(trees.firsts), placed)
-        return OverRegions(held, InvertedTrees(trees, files, frozen([self.most], "int64")), counts=True)
+        return OverRegions(held, InvertedTrees(trees, files, frozen([self.most], np.int64)), counts=True)
+
+    def alike(self, held: Held, weighed: Weighed) -> WeighedTrees:
+        regions, trees = held.regions, build_trees(held, self.least, self.most)
+        placed = place_on_paths(trees, parents_of(trees), regions.token_starts, regions.tokens, 0, ALL)
+        shares = shares_of(regions.token_starts, regions.tokens, weighed)[placed.turns]
+        return WeighedTrees(
+            trees,
+            *build_weighed_lists(len(trees.firsts), placed, shares),
+            least_below(trees, frozen(weighed.areas, np.float64)),
+            frozen([self.most], np.int64),
+        )

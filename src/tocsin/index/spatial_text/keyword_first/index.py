@@ -18,7 +18,10 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored
 from tocsin.index.protocols import Arrays
 from tocsin.index.spatial_text.index import OverRegions
-from tocsin.index.spatial_text.keyword_first.kernels import Inverted
+from tocsin.index.spatial_text.kernels.resembling import Weighed
+from tocsin.index.spatial_text.keyword_first.kernels.alike import WeighedLists
+from tocsin.index.spatial_text.keyword_first.kernels.counting import Inverted
+from tocsin.index.spatial_text.linear import build_everyone
 from tocsin.index.spatial_text.regions import Held
 from tocsin.index.statistics import Statistics
 
@@ -35,6 +38,10 @@ class KeywordFirstBuilder:
     def load(self, arrays: Arrays) -> OverRegions:
         """Built anew."""
         return self.build(restored(arrays))
+
+    def alike(self, held: Held, weighed: Weighed) -> WeighedLists:
+        """What finds whom a message may resemble enough."""
+        return WeighedLists(invert(held), build_everyone(held, weighed))
 
 
 def invert(held: Held) -> Inverted:

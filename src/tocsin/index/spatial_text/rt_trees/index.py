@@ -19,7 +19,7 @@ See docs/papers/location_aware.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,13 @@ from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
 from tocsin.index.protocols import Arrays
 from tocsin.index.spatial_text.index import OverRegions
+from tocsin.index.spatial_text.kernels.resembling import Weighed
 from tocsin.index.spatial_text.regions import Held
+from tocsin.index.spatial_text.rt_trees.alike import bounded_trees, ranked_trees, shared_trees
+from tocsin.index.spatial_text.rt_trees.kernels.alike import BoundedTrees, RankedTrees, SharedTrees
 from tocsin.index.spatial_text.rt_trees.kernels.counting import ListTrees
 from tocsin.index.spatial_text.rt_trees.kernels.filters import BareTrees, TokenTrees
-from tocsin.index.spatial_text.rt_trees.kernels.placing import parents_of, place_by_level, place_on_paths
+from tocsin.index.spatial_text.rt_trees.kernels.placing import ALL, parents_of, place_by_level, place_on_paths
 from tocsin.index.spatial_text.rt_trees.kernels.trees import Trees
 from tocsin.index.spatial_text.rt_trees.ordering import LOCALITY, SELECTIONS, order_tokens
 from tocsin.index.spatial_text.rt_trees.packing import build_trees
@@ -43,9 +46,6 @@ from tocsin.index.statistics import Statistics
 LEAST: Final = 25
 MOST: Final = 50
 """Children of a node."""
-
-ALL: Final = 2**31
-"""More tokens than anybody has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,11 @@ class SpatialFirstBuilder:
 
     def over(self, held: Held, trees: Trees) -> OverRegions:
         """The Matcher over given trees."""
-        return OverRegions(held, BareTrees(trees, frozen(held.regions.boxes[trees.entries], np.float64)))
+        return OverRegions(held, bare_trees(held, trees))
+
+    def alike(self, held: Held, weighed: Weighed) -> Any:
+        """What finds whom a message may resemble enough, a table that `find_alike` has been registered for."""
+        return bare_trees(held, build_trees(held, self.least, self.most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,9 @@ class RTTreeBuilder(SpatialFirstBuilder):
 
     def over(self, held: Held, trees: Trees) -> OverRegions:
         return OverRegions(held, token_trees(held, trees, held.regions.tokens, ALL))
+
+    def alike(self, held: Held, weighed: Weighed) -> BoundedTrees:
+        return bounded_trees(held, weighed, build_trees(held, self.least, self.most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,10 @@ class RTPlusTreeBuilder(SpatialFirstBuilder):
     def over(self, held: Held, trees: Trees) -> OverRegions:
         return OverRegions(held, token_trees(held, trees, order_tokens(held, self.selection), 1))
 
+    def alike(self, held: Held, weighed: Weighed) -> SharedTrees | RankedTrees:
+        trees = build_trees(held, self.least, self.most)
+        return shared_trees(held, weighed, trees, order_tokens(held, self.selection))
+
 
 @dataclass(frozen=True, slots=True)
 class RTPlusPlusTreeBuilder(RTPlusTreeBuilder):
@@ -108,6 +119,15 @@ class RTPlusPlusTreeBuilder(RTPlusTreeBuilder):
 
     def over(self, held: Held, trees: Trees) -> OverRegions:
         return OverRegions(held, list_trees(held, trees, order_tokens(held, self.selection)), counts=True)
+
+    def alike(self, held: Held, weighed: Weighed) -> RankedTrees:
+        trees = build_trees(held, self.least, self.most)
+        return ranked_trees(held, weighed, trees, order_tokens(held, self.selection))
+
+
+def bare_trees(held: Held, trees: Trees) -> BareTrees:
+    """Trees and the boxes of their entries."""
+    return BareTrees(trees, frozen(held.regions.boxes[trees.entries], np.float64))
 
 
 def token_trees(held: Held, trees: Trees, tokens: NDArray[np.int32], most: int) -> TokenTrees:

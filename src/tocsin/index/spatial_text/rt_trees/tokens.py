@@ -18,17 +18,39 @@ def build_sets(nodes: int, placed: Placed) -> TokenSets:
 
 def build_lists(nodes: int, placed: Placed) -> TokenLists:
     """What is below a node by token, each once. Cost: that of sorting it."""
-    order = np.lexsort((placed.below, _keys(placed)))
-    keys, below = _keys(placed)[order], placed.below[order]
-    differs = np.ones(len(keys), bool)
-    differs[1:] = (np.diff(keys) != 0) | (np.diff(below) != 0)
-    keys, lengths = np.unique(keys[differs], return_counts=True)
+    return build_weighed_lists(nodes, placed, np.zeros(len(placed.nodes)))[0]
+
+
+def build_weighed_sets(
+    nodes: int, placed: Placed, values: NDArray[np.float64]
+) -> tuple[TokenSets, NDArray[np.float64]]:
+    """The same as `build_sets`, and for each slot the greatest value of its token at its node."""
+    keys = _keys(placed)
+    order = np.argsort(keys, kind="stable")
+    firsts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    sets, slots = _sets_of(nodes, keys[order[firsts]])
+    greatest = np.zeros(len(sets.tokens))
+    greatest[slots] = np.maximum.reduceat(values[order], firsts) if len(firsts) else 0.0
+    return sets, frozen(greatest, np.float64)
+
+
+def build_weighed_lists(
+    nodes: int, placed: Placed, values: NDArray[np.float64]
+) -> tuple[TokenLists, NDArray[np.float64]]:
+    """The same as `build_lists`, and for each entry its greatest value."""
+    keys = _keys(placed)
+    order = np.lexsort((placed.below, keys))
+    keys, below = keys[order], placed.below[order]
+    firsts = np.flatnonzero((np.diff(keys, prepend=-1) != 0) | (np.diff(below, prepend=-1) != 0))
+    keys, lengths = np.unique(keys[firsts], return_counts=True)
     sets, slots = _sets_of(nodes, keys)
     numbers = np.full(len(sets.tokens), ABSENT, np.int32)
     numbers[slots] = np.arange(len(keys))
-    return TokenLists(
-        sets, frozen(numbers, np.int32), starts_of(lengths, len(lengths)), frozen(below[differs], np.int32)
+    lists = TokenLists(
+        sets, frozen(numbers, np.int32), starts_of(lengths, len(lengths)), frozen(below[firsts], np.int32)
     )
+    greatest = np.maximum.reduceat(values[order], firsts) if len(firsts) else values
+    return lists, frozen(greatest, np.float64)
 
 
 def _keys(placed: Placed) -> NDArray[np.int64]:

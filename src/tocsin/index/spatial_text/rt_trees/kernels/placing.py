@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from tocsin.index.spatial_text.rt_trees.kernels.trees import DEEPEST, Trees
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
+
+ALL: Final = 2**31
+"""More tokens than anybody has."""
 
 
 class Placed(NamedTuple):

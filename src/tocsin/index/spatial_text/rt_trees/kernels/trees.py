@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Message, Regions, Seen
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, LEFT, LOWER, RIGHT, UPPER, Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.matching import has_all_tokens
 from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import inlined, kernel
@@ -67,29 +67,47 @@ def find_in_tree(
     """`find`, by depth first. `boxes` are those of the entries."""
     trees = structure.trees
     at, end = np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64)
-    root = np.int64(trees.roots[place])
+    begin(trees, place, at, end)
     found, depth = np.int64(found), np.int64(0)
-    at[0], end[0] = root, root + 1
-    if not trees.is_leaf[root]:
-        at[0], end[0] = trees.firsts[root], trees.stops[root]
-    while depth >= 0:
-        node = at[depth]
-        if node == end[depth]:
-            depth -= 1
-            continue
-        at[depth] = node + 1
+    while True:
+        node, depth = next_node(at, end, depth)
+        if node == ABSENT:
+            return found
         if not meets(trees.boxes, node, message):
             continue
         goes_on, found = enter(structure, regions, node, message, seen, found)
-        if not goes_on:
-            continue
-        first, stop = np.int64(trees.firsts[node]), np.int64(trees.stops[node])
-        if trees.is_leaf[node]:
+        if goes_on and trees.is_leaf[node]:
+            first, stop = np.int64(trees.firsts[node]), np.int64(trees.stops[node])
             found = verify_entries(trees.entries, boxes, first, stop, regions, message, seen, found)
-        else:
-            depth += 1
-            at[depth], end[depth] = first, stop
-    return found
+        elif goes_on:
+            depth = descend(trees, node, at, end, depth)
+
+
+@inlined
+def begin(trees: Trees, place: int, at: NDArray[np.int64], end: NDArray[np.int64]) -> None:
+    """Wait for the children of a place's root, or for the root where it is a leaf."""
+    root = np.int64(trees.roots[place])
+    at[0], end[0] = root, root + 1
+    if not trees.is_leaf[root]:
+        descend(trees, root, at, end, np.int64(-1))
+
+
+@inlined
+def next_node(at: NDArray[np.int64], end: NDArray[np.int64], depth: int) -> tuple[int, int]:
+    """The next of the nodes that wait, the deepest first, ABSENT where none does; and how deep those are."""
+    while depth >= 0 and at[depth] == end[depth]:
+        depth -= 1
+    if depth < 0:
+        return np.int64(ABSENT), np.int64(depth)
+    at[depth] += 1
+    return np.int64(at[depth] - 1), np.int64(depth)
+
+
+@inlined
+def descend(trees: Trees, node: int, at: NDArray[np.int64], end: NDArray[np.int64], depth: int) -> int:
+    """Let the children of a node wait; how deep they are."""
+    at[depth + 1], end[depth + 1] = trees.firsts[node], trees.stops[node]
+    return np.int64(depth + 1)
 
 
 @inlined
