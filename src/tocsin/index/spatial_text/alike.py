@@ -31,7 +31,7 @@ from tocsin.index.narrowing.index import verified
 from tocsin.index.narrowing.kernels import Coming
 from tocsin.index.spatial_text.index import new_seen
 from tocsin.index.spatial_text.kernels.choosing import without_leaves
-from tocsin.index.spatial_text.kernels.layouts import ABSENT, Seen
+from tocsin.index.spatial_text.kernels.layouts import Seen
 from tocsin.index.spatial_text.kernels.resembling import Asked, Weighed, match_alike, score_found, weigh
 from tocsin.index.spatial_text.regions import Coded, Held
 from tocsin.kernels.answers.ordering import best_first
