@@ -122,6 +122,8 @@ def _bounded(
     sets, least = structure.sets, structure.totals[node]
     bound = asked.alpha * most_in_common(structure.trees, structure.areas, node, message)
     enough, common, at = asked.threshold - SLACK, 0.0, np.int64(0)
+    if bound + (1.0 - asked.alpha) < enough:
+        return False, found
     while bound + (1.0 - asked.alpha) * common / least < enough:
         slot, at = next_common(sets, node, message, seen, at)
         if slot == ABSENT:
