@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, numbered, starts_of
+from tocsin.index.spatial_text.kernels.choosing import rarest_tokens
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, LEFT, LOWER, RIGHT, UPPER
 from tocsin.index.spatial_text.kernels.resembling import Weighed
 from tocsin.index.spatial_text.regions import Held
-from tocsin.index.spatial_text.token_grid.kernels.lists import ACROSS, BLOCK, MOST, UP, Lists, pack_entries
+from tocsin.index.spatial_text.token_grid.kernels.lists import ABOVE, ACROSS, BLOCK, MOST, UP, Grid, Lists, pack_entries
 from tocsin.index.spatial_text.token_grid.kernels.shares import Shared, suffix_shares
 
 _CLASSES: Final = 8
@@ -47,6 +48,17 @@ def build_lists(
     )
     pack_entries(lists, regions, frozen(keys % count, np.int32), frozen(shares, np.float64))
     return frozen_table(lists)
+
+
+def build_grid(held: Held) -> Grid:
+    """The lists of everyone under the rarest token of each, and under none."""
+    able = np.flatnonzero(held.regions.owners != ABSENT).astype(np.int32)
+    rarest = rarest_tokens(held.regions, held.counts, able)
+    everyone = build_lists(held, able, np.full(len(able), len(held.counts), np.int32))
+    of_each = np.empty(len(held.regions.owners), np.uint64)
+    of_each[able] = rarest
+    packed = everyone.packed & (np.uint64(1) << ABOVE) - np.uint64(1) | of_each[everyone.owners] << ABOVE
+    return Grid(build_lists(held, able, rarest), everyone._replace(packed=frozen(packed, np.uint64)))
 
 
 def build_shared(held: Held, weighed: Weighed) -> Shared:

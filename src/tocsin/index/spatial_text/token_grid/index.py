@@ -2,9 +2,10 @@
 blocks of neighbours on the map.
 
 A message looks at the lists of its own keywords, at the blocks that it lies in, and there at boxes and signatures of 4
-bytes each, compared without a branch. A subscription lies in one list, so what is found is found once.
+bytes each, compared without a branch. A subscription lies in one list, so what is found is found once. A long message
+looks at all that lies where it is instead, for their rarest keywords, as long as that is less.
 
-Cost: O(blocks of the message's keywords + entries of those that it lies in), less than a nanosecond an entry; 12 bytes
+Cost: O(blocks of the message's keywords + entries of those that it lies in), less than a nanosecond an entry; 28 bytes
 a subscription beside its box and tokens. Built in O(n log n). `candidates_examined` counts what boxes and
 signatures let through.
 
@@ -16,16 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored
 from tocsin.index.protocols import Arrays
 from tocsin.index.spatial_text.index import OverRegions
-from tocsin.index.spatial_text.kernels.choosing import rarest_tokens
-from tocsin.index.spatial_text.kernels.layouts import ABSENT
 from tocsin.index.spatial_text.regions import Held
-from tocsin.index.spatial_text.token_grid.building import build_lists
+from tocsin.index.spatial_text.token_grid.building import build_grid
 from tocsin.index.statistics import Statistics
 
 
@@ -36,8 +33,7 @@ class TokenGridBuilder:
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> TokenGrid:
         """By what the subscriptions say of keywords; statistics are of no use. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
-        able = np.flatnonzero(held.regions.owners != ABSENT).astype(np.int32)
-        return TokenGrid(held, build_lists(held, able, rarest_tokens(held.regions, held.counts, able)))
+        return TokenGrid(held, build_grid(held))
 
     def load(self, arrays: Arrays) -> TokenGrid:
         """Built anew."""

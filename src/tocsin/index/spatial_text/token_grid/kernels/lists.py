@@ -3,6 +3,7 @@
 A token's list is cut into blocks of neighbours on the map. A block knows the box around it, and its subscriptions' own
 boxes as parts of that, four numbers of 7 bits, so that one subtraction compares all four without a borrow; beside them
 a signature of the tokens that each asks for besides. What both let through is compared with the subscription itself.
+A long message has so many lists that to look at all that lies where it is may take less time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.matching import has_all_tokens, meets_region, register
+from tocsin.index.spatial_text.kernels.reading import has_token
 from tocsin.kernels.compacting import write_flagged
 from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 from tocsin.kernels.packing import viewed
@@ -29,6 +31,14 @@ NONE = np.uint64(0)
 ACROSS, UP, MOST = 4, 5, 6
 """Columns of a block beside LEFT .. UPPER: how many parts it has to a unit of x, and of y; the greatest share."""
 
+LIMITED: Final = -1
+
+_HEADERS: Final = 100
+"""So many boxes of blocks are compared in the time that a token's list takes."""
+
+_BLOCKS: Final = 2
+"""So many blocks are read in that time."""
+
 _AHEAD: Final = 6
 """So many tokens, or candidates, before their turn memory is asked for: a third more long messages a second."""
 
@@ -43,6 +53,13 @@ class Lists(NamedTuple):
     packed: NDArray[np.uint64]  # (E,) left, lower, and how far right and upper are from the last, 7 bits each; above
     # them a signature, a bit for each token that is asked for besides, or a share, as how far it is from the last
     owners: NDArray[np.int32]  # (E,) subscriptions
+
+
+class Grid(NamedTuple):
+    """Lists by the rarest token of each, and everyone once more, in one list a place, with that for a signature."""
+
+    lists: Lists
+    everyone: Lists
 
 
 @inlined
@@ -100,20 +117,55 @@ def _signature(regions: Regions, one: int, key: int) -> int:
 
 
 @inner
-def find_in_lists(lists: Lists, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
-    """`find`: what the blocks let through, then what holds of it."""
-    first_list = np.int64(place) * lists.tokens[0]
-    signature = np.uint64(0)
+def find_in_grid(grid: Grid, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
+    """`find`: what the blocks let through, of everyone or of a message's tokens, then what holds of it."""
+    stop, everyone = np.int64(LIMITED), grid.everyone
+    number = (np.int64(place) + 1) * everyone.tokens[0] - 1
+    blocks = np.int64(everyone.starts[number + 1]) - np.int64(everyone.starts[number])
+    if message.tokens * _HEADERS > blocks:
+        stop = _by_place(grid, number, message, seen, np.int64(found))
+    if stop == LIMITED:
+        stop = _by_tokens(grid.lists, np.int64(place), message, seen, np.int64(found))
+    seen.examined[0] += stop - found
+    return _keep(regions, message, seen, np.int64(found), stop)
+
+
+@inlined
+def _by_place(grid: Grid, number: int, message: Message, seen: Seen, found: int) -> int:
+    """Write those of everyone's list that lie where a message is and whose rarest token it has; LIMITED if too many."""
+    lists, flags, hits = grid.everyone, seen.flags, seen.hits
+    left, at = message.tokens * _BLOCKS, found
+    for block in range(lists.starts[number], lists.starts[number + 1]):
+        if not meets_block(lists.blocks, np.int64(block), message):
+            continue
+        left -= 1
+        if left < 0:
+            return np.int64(LIMITED)
+        asked = question_of(lists, np.int64(block), message)
+        first, stop = np.int64(lists.entry_starts[block]), np.int64(lists.entry_starts[block + 1])
+        packed = lists.packed[first:stop]
+        for i in range(np.uint64(stop - first)):
+            flags[i] = np.uint8(((asked - packed[i]) & HIGH) == HIGH)
+        for i in range(stop - first):
+            hits[at] = lists.owners[first + i]
+            at += np.int64(flags[i] & has_token(seen, np.int64(packed[i] >> ABOVE)))
+    return at
+
+
+@inlined
+def _by_tokens(lists: Lists, place: int, message: Message, seen: Seen, found: int) -> int:
+    """Write what the blocks in the lists of a message's tokens let through."""
+    first_list = place * lists.tokens[0]
+    signature = NONE
     for i in range(message.tokens):
         signature |= bit_of(seen.tokens[i])
-    stop = np.int64(found)
+    stop = found
     for i in range(message.tokens):
         ask_ahead(lists, first_list, message, seen, np.int64(i))
         number = first_list + np.int64(seen.tokens[i])
         first, last = np.int64(lists.starts[number]), np.int64(lists.starts[number + 1])
         stop = _collect(lists, first, last, message, ~(signature | _BELOW), seen, stop)
-    seen.examined[0] += stop - found
-    return _keep(regions, message, seen, np.int64(found), stop)
+    return stop
 
 
 @inlined
@@ -185,4 +237,4 @@ def _keep(regions: Regions, message: Message, seen: Seen, found: int, stop: int)
     return kept
 
 
-register(Lists, find_in_lists)
+register(Grid, find_in_grid)
