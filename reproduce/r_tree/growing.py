@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reproduce.r_tree.kernels import NONE, USED, Growing, find, free, insert, remove, shorten
 
@@ -14,17 +15,17 @@ _HIGHEST = 64
 
 
 class GrowingRTree:
-    """Rectangles by number; nodes have `branching` children at most, two fifths of that at least.
+    """Rectangles by number; nodes have `branching` children at most, `fewest` at least, or two fifths.
 
     `insert` and `delete` cost O(log n) nodes where little overlaps; `find` O(nodes whose box has the point). Source:
     Guttman 1984, with the quadratic split.
     """
 
-    def __init__(self, branching: int = 16) -> None:
+    def __init__(self, branching: int = 16, fewest: int | None = None) -> None:
         if branching < 4:
             raise ValueError(f"branching is {branching}; it is 4 at least, or a split leaves a node with one child")
         self._places = branching + 1
-        self._fewest = max(2, branching * 2 // 5)
+        self._fewest = max(2, branching * 2 // 5) if fewest is None else fewest
         self._boxes: dict[int, Box] = {}
         self._tree = Growing(
             np.array([0, 1, NONE]),
@@ -49,23 +50,30 @@ class GrowingRTree:
         """Raises `ValueError` for one that is there."""
         if number in self._boxes:
             raise ValueError(f"rectangle {number} is there already")
-        self._make_room()
-        insert(self._tree, np.array(box, np.float64), number, 0, self._fewest)
+        self._put(np.array(box, np.float64), number, 0)
         self._boxes[number] = box
 
     def delete(self, number: int) -> None:
         """Raises `KeyError` for one that is not there."""
-        box = np.array(self._boxes.pop(number), np.float64)
-        orphans = np.empty(_HIGHEST, np.int32)
-        cut = remove(self._tree, box, number, self._fewest, orphans)
-        for node in orphans[:cut].tolist():
+        path = self._take(np.array(self._boxes.pop(number), np.float64), number)
+        for node in path[path[:, 1] == 1, 0].tolist():
             first = node * self._places
             for place in range(first, first + int(self._tree.counts[node])):
-                self._make_room()
                 tree = self._tree
-                insert(tree, tree.boxes[place].copy(), int(tree.children[place]), int(tree.heights[node]), self._fewest)
+                self._put(tree.boxes[place].copy(), int(tree.children[place]), int(tree.heights[node]))
             free(self._tree, node)
         shorten(self._tree)
+
+    def _put(self, box: NDArray[np.float64], child: int, height: int) -> NDArray[np.int32]:
+        """Put a rectangle or a node below one of some height: (n, 2) the nodes from there up, and their splits."""
+        self._make_room()
+        path = np.empty((_HIGHEST, 2), np.int32)
+        return path[: insert(self._tree, box, child, height, self._fewest, path)]
+
+    def _take(self, box: NDArray[np.float64], number: int) -> NDArray[np.int32]:
+        """Take a rectangle out: (n, 2) the nodes from its leaf up, and whether each was cut off."""
+        path = np.empty((_HIGHEST, 2), np.int32)
+        return path[: remove(self._tree, box, number, self._fewest, path)]
 
     def find(self, x: float, y: float) -> list[int]:
         """Those that cover a point, ascending."""

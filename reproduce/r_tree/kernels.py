@@ -31,8 +31,13 @@ class Growing(NamedTuple):
 
 
 @kernel
-def insert(growing: Growing, box: NDArray[np.float64], child: int, height: int, fewest: int) -> None:
-    """Put a rectangle (height 0) or a node below one of some height. There is room for the nodes that splits make."""
+def insert(
+    growing: Growing, box: NDArray[np.float64], child: int, height: int, fewest: int, path: NDArray[np.int32]
+) -> int:
+    """Put a rectangle (height 0) or a node below one of some height. There is room for the nodes that splits make.
+
+    Writes the nodes from there up, up to the root as it was, and beside each what was split off, or NONE; how many.
+    """
     tree = viewed(growing)
     children, boxes, counts, heights = tree.children, tree.boxes, tree.counts, tree.heights
     places = len(children) // len(counts)
@@ -40,15 +45,18 @@ def insert(growing: Growing, box: NDArray[np.float64], child: int, height: int, 
     while heights[node] > height:
         node = np.int64(children[_least_enlarged(tree, node, places, box)])
     _put(tree, node, places, box, child)
+    length = 0
     while True:
         other = np.int64(NONE)
         if counts[node] == places:
             other = _split(tree, node, places, fewest)
+        path[length, 0], path[length, 1] = node, other
+        length += 1
         parent = np.int64(tree.parents[node])
         if parent < 0:
             if other >= 0:
                 _new_root(tree, node, other, places)
-            return
+            return np.int64(length)
         _bound(tree, node, places, boxes[_place_in(tree, parent, places, node)])
         if other >= 0:
             around = np.empty(4)
@@ -58,10 +66,10 @@ def insert(growing: Growing, box: NDArray[np.float64], child: int, height: int, 
 
 
 @kernel
-def remove(growing: Growing, box: NDArray[np.float64], child: int, fewest: int, orphans: NDArray[np.int32]) -> int:
-    """Take a rectangle out; NONE where it is not there. Writes the nodes that were cut off with too few children.
+def remove(growing: Growing, box: NDArray[np.float64], child: int, fewest: int, path: NDArray[np.int32]) -> int:
+    """Take a rectangle out. Writes the nodes from its leaf up to the root, and beside each whether it was cut off.
 
-    How many these are; their children are to be inserted again.
+    How many there are, NONE where it is not there. The children of what was cut off are to be inserted again.
     """
     tree = viewed(growing)
     boxes, counts, parents = tree.boxes, tree.counts, tree.parents
@@ -71,18 +79,20 @@ def remove(growing: Growing, box: NDArray[np.float64], child: int, fewest: int, 
         return np.int64(NONE)
     node = place // places
     _drop(tree, node, places, place)
-    cut = 0
+    length = 0
     while parents[node] >= 0:
         parent = np.int64(parents[node])
         place = _place_in(tree, parent, places, node)
-        if counts[node] < fewest:
+        is_cut = counts[node] < fewest
+        path[length, 0], path[length, 1] = node, is_cut
+        length += 1
+        if is_cut:
             _drop(tree, parent, places, place)
-            orphans[cut] = node
-            cut += 1
         else:
             _bound(tree, node, places, boxes[place])
         node = parent
-    return np.int64(cut)
+    path[length, 0], path[length, 1] = node, 0
+    return np.int64(length + 1)
 
 
 @kernel
