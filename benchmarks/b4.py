@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from reproduce.messages import GROUPS, MOST_KEYWORDS, UNIFORM, ZIPF, Floats, Subscriptions
 
 import tocsin
 from benchmarks.calibration import median_seconds, seconds
 from benchmarks.gazetteer_workload import Gazetteer
-from benchmarks.messages_workload import GROUPS, MOST_KEYWORDS, UNIFORM, ZIPF, Floats, Load, Subscriptions
+from benchmarks.messages_workload import Load
 from benchmarks.rows import Row
 from tocsin.columns.events.batch import EventBatch
 from tocsin.engine.matching import encode_chunk

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-
-from benchmarks.messages_workload import (
+from reproduce.messages import (
     GROUPS,
     MOST_KEYWORDS,
     Floats,

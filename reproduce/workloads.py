@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 import tocsin
 from reproduce.intervals import short_intervals, zipfian_intervals
 from reproduce.loads import Expressions, Load, ranges
+from reproduce.located import messages, similar_messages
 from reproduce.rectangles import rectangles
-from reproduce.zipfian import draw_places, zipfian
+from reproduce.zipfian import attribute_sets, weighted_sets, zipfian
 from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.columns.expressions.writer import compile_expressions
@@ -45,6 +46,8 @@ def load_of(given: dict[str, Any], of_index: set[str]) -> Load:
         "zipfian_intervals": zipfian_intervals,
         "short_intervals": short_intervals,
         "rectangles": rectangles,
+        "messages": messages,
+        "similar_messages": similar_messages,
     }
     kind = kinds[given["kind"]]
     dropped = (of_index - set(signature(kind).parameters)) | {"kind"}
@@ -114,10 +117,10 @@ def _products(
     random = np.random.default_rng(seed)
     frequency = 1e5 / np.arange(1, attributes + 1)
     weights = np.log1p(frequency)
-    starts, chosen = _weighted_sets(random, random.integers(1, predicates + 1, subscriptions), weights)
+    starts, chosen = weighted_sets(random, random.integers(1, predicates + 1, subscriptions), weights)
     lows = random.integers(1, 51, len(chosen)).astype(float)
     highs = lows + np.where(random.random(len(chosen)) < 0.5, 0, random.integers(1, 10, len(chosen)))
-    event_starts, had = _weighted_sets(random, random.integers(3, event_size + 1, events), frequency)
+    event_starts, had = weighted_sets(random, random.integers(3, event_size + 1, events), frequency)
     rows = _dicts(event_starts, had, random.integers(1, 61, len(had)))
     return Expressions(ranges(names_of(attributes), starts, chosen, lows, highs), rows)
 
@@ -194,30 +197,6 @@ def _prefixes(
 def names_of(attributes: int) -> list[str]:
     """What the attributes are called."""
     return pa.array([f"a{number}" for number in range(attributes)]).to_pylist()
-
-
-def attribute_sets(
-    random: Random, sizes: NDArray[np.int64], attributes: int, exponent: float
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Sets of distinct attributes of given sizes in CSR form."""
-    return _weighted_sets(random, sizes, np.arange(1, attributes + 1, dtype=float) ** -exponent)
-
-
-def _weighted_sets(
-    random: Random, sizes: NDArray[np.int64], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Drawn with replacement, doubles drawn again."""
-    sizes = np.minimum(sizes, len(weights))
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    chosen = np.zeros(len(owners), np.int64)
-    again = np.ones(len(owners), bool)
-    while again.any():
-        chosen[again] = draw_places(random, int(again.sum()), weights)
-        order = np.lexsort([chosen, owners])
-        again[:] = False
-        again[order[1:]] = (owners[order[1:]] == owners[order[:-1]]) & (chosen[order[1:]] == chosen[order[:-1]])
-    return starts, chosen.astype(np.int32)
 
 
 def _dicts(starts: NDArray[np.int64], attributes: NDArray[np.int32], values: NDArray[np.int64]) -> list[dict[str, Any]]:

@@ -181,3 +181,27 @@ def _mass(ranks: Floats, skew: float) -> Floats:
     begin, end = _SUMMED + 0.5, np.maximum(ranks, _SUMMED) + 0.5
     beyond = np.log(end / begin) if skew == 1 else (end ** (1 - skew) - begin ** (1 - skew)) / (1 - skew)
     return np.interp(ranks, np.arange(_SUMMED + 1), summed) + beyond
+
+
+def attribute_sets(
+    random: Random, sizes: NDArray[np.int64], attributes: int, exponent: float
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Sets of distinct attributes of given sizes in CSR form."""
+    return weighted_sets(random, sizes, np.arange(1, attributes + 1, dtype=float) ** -exponent)
+
+
+def weighted_sets(
+    random: Random, sizes: NDArray[np.int64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Drawn with replacement, doubles drawn again."""
+    sizes = np.minimum(sizes, len(weights))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    chosen = np.zeros(len(owners), np.int64)
+    again = np.ones(len(owners), bool)
+    while again.any():
+        chosen[again] = draw_places(random, int(again.sum()), weights)
+        order = np.lexsort([chosen, owners])
+        again[:] = False
+        again[order[1:]] = (owners[order[1:]] == owners[order[:-1]]) & (chosen[order[1:]] == chosen[order[:-1]])
+    return starts, chosen.astype(np.int32)
