@@ -41,6 +41,9 @@ class GrowingRTree:
     def __len__(self) -> int:
         return len(self._boxes)
 
+    def __contains__(self, number: int) -> bool:
+        return number in self._boxes
+
     @property
     def tree(self) -> Growing:
         """What it is made of."""
@@ -62,7 +65,7 @@ class GrowingRTree:
                 tree = self._tree
                 self._put(tree.boxes[place].copy(), int(tree.children[place]), int(tree.heights[node]))
             free(self._tree, node)
-        shorten(self._tree)
+        self._shorten()
 
     def _put(self, box: NDArray[np.float64], child: int, height: int) -> NDArray[np.int32]:
         """Put a rectangle or a node below one of some height: (n, 2) the nodes from there up, and their splits."""
@@ -74,6 +77,10 @@ class GrowingRTree:
         """Take a rectangle out: (n, 2) the nodes from its leaf up, and whether each was cut off."""
         path = np.empty((_HIGHEST, 2), np.int32)
         return path[: remove(self._tree, box, number, self._fewest, path)]
+
+    def _shorten(self) -> None:
+        """Where the root has one child that is a node, let that be the root."""
+        shorten(self._tree)
 
     def find(self, x: float, y: float) -> list[int]:
         """Those that cover a point, ascending."""

@@ -1,0 +1,110 @@
+"""The paper's own trees: subscriptions are inserted and deleted one at a time, in place.
+
+An engine's are packed of what there is, and what comes and goes meanwhile is its delta's. Those that may come are
+compiled beforehand, so each has a region and tokens; which of them is when is chosen as each comes.
+
+Cost: `insert` and `delete` O(H |s|) for H levels, splits included, on average: see `tracking`. `match` is that of the
+packed tree, where the same lies together.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from reproduce.rt_tree.choosing import Frequencies
+from reproduce.rt_tree.kernels import finding as finding  # registers how trees are matched
+from reproduce.rt_tree.kernels.layouts import CountedTree, ListedTree, Turns
+from reproduce.rt_tree.tracking import CountedRTree, ListedRTree, TrackedRTree
+from tocsin.columns.arrays import frozen
+from tocsin.columns.binding import Binder
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.errors import DuplicateSubscription, UnknownSubscription, UnsuitableIndex
+from tocsin.index.alive import everyone
+from tocsin.index.found import Found, collect
+from tocsin.index.narrowing.index import verified
+from tocsin.index.narrowing.kernels import Coming
+from tocsin.index.spatial_text.index import new_seen
+from tocsin.index.spatial_text.kernels.layouts import ABSENT
+from tocsin.index.spatial_text.kernels.matching import match_messages
+from tocsin.index.spatial_text.regions import Held
+from tocsin.index.spatial_text.rt_trees.ordering import IDF, LOCALITY
+
+TREES: Final = ("rt_tree", "rt_plus_tree", "rt_plus_plus_tree")
+LEAST: Final = 25
+MOST: Final = 50
+
+
+class ChangingTree:
+    """One of `TREES`, which holds none of some compiled expressions at first. For one thread at a time."""
+
+    def __init__(
+        self,
+        compiled: CompiledExpressions,
+        name: str = TREES[-1],
+        *,
+        least: int = LEAST,
+        most: int = MOST,
+        selection: int = LOCALITY,
+    ) -> None:
+        """Raises `UnsuitableIndex` where any has no region with keywords, or it is another attribute's."""
+        held = self._held = Held.of(compiled)
+        others = np.flatnonzero(held.regions.owners > 0)
+        if len(others):
+            raise UnsuitableIndex("regions are of several attributes, and this is one tree", int(others[0]))
+        self._binder = Binder(held.expressions)
+        self._seen = new_seen(held, counts=True)
+        self._frequencies = Frequencies(held.regions, len(held.counts), selection if name != TREES[0] else IDF)
+        starts = held.regions.token_starts
+        stops = np.minimum(starts[:-1] + 1, starts[1:]) if name == TREES[1] else starts[1:].copy()
+        self._turns = Turns(starts[:-1].copy(), stops, held.regions.tokens.copy())
+        tree = ListedRTree if name == TREES[2] else CountedRTree
+        self._tree: TrackedRTree = tree(self._turns, least, most)
+
+    def __len__(self) -> int:
+        """How many subscriptions it holds; those that are never satisfied it does not."""
+        return len(self._tree)
+
+    @property
+    def structure(self) -> CountedTree | ListedTree:
+        """What it is made of."""
+        return self._tree.structure
+
+    def insert(self, number: int) -> None:
+        """Take in one of the expressions, by its number; raises `DuplicateSubscription` where it is there."""
+        regions = self._held.regions
+        if regions.owners[number] == ABSENT:
+            return
+        if number in self._tree:
+            raise DuplicateSubscription(f"subscription {number} is there already; delete it first")
+        own = slice(regions.token_starts[number], regions.token_starts[number + 1])
+        self._turns.tokens[own] = self._frequencies.ordered(number, regions.tokens[own])
+        left, lower, right, upper = regions.boxes[number].tolist()
+        self._tree.insert(number, (left, lower, right, upper))
+        self._frequencies.add(number, regions.tokens[own], 1)
+
+    def delete(self, number: int) -> None:
+        """Take out one that was inserted; raises `UnknownSubscription` where it was not."""
+        regions = self._held.regions
+        if regions.owners[number] == ABSENT:
+            return
+        if number not in self._tree:
+            raise UnknownSubscription(f"no subscription {number} is here; {len(self):,} are")
+        self._tree.delete(number)
+        own = slice(regions.token_starts[number], regions.token_starts[number + 1])
+        self._frequencies.add(number, regions.tokens[own], -1)
+
+    def match(self, batch: EventBatch) -> Found:
+        """All matches of a batch among those it holds."""
+        held, structure, counts = self._held, self.structure, np.zeros(1, np.int64)
+        bound = self._binder.bind_to_walk(batch)
+        coming = Coming(batch.arrays, bound, frozen(everyone(len(held.expressions)), np.uint64), False)
+        starts, found = collect(
+            len(batch),
+            lambda first, ends, out: match_messages(
+                structure, held.keywords, held.regions, coming, self._seen, first, ends, out, counts
+            ),
+        )
+        return verified(held.expressions, held.asks_more, coming, Found(starts, found, int(counts[0]), 0))

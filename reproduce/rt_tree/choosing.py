@@ -1,0 +1,56 @@
+"""Which token of a subscription that comes goes first? By how frequent tokens are among those that are there.
+
+Source: Yu et al. 2015, section 4.2, Updates: those that were there before keep their order. Departs: df is the
+frequency of now, without the greedy cover.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Regions
+from tocsin.index.spatial_text.rt_trees.ordering import CELLS, DF, LOCALITY, RANDOM
+
+
+class Frequencies:
+    """How often tokens are asked for, in all and in each cell of a grid over all regions that may come."""
+
+    def __init__(self, regions: Regions, tokens: int, selection: int) -> None:
+        self._selection = selection
+        self._counts = np.zeros(tokens, np.int64)
+        self._near: Counter[tuple[int, int]] = Counter()
+        self._cells = _cells_of(regions.boxes)
+        self._random = np.random.default_rng(1)
+
+    def ordered(self, number: int, tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The tokens of a subscription, by what there is now; ties are for the lower token."""
+        if self._selection == RANDOM:
+            return self._random.permutation(tokens)
+        counts = self._counts[tokens]
+        if self._selection == LOCALITY:
+            cell = int(self._cells[number])
+            near = np.array([self._near[cell, token] for token in tokens.tolist()])
+            return tokens[np.lexsort((counts, near))]
+        return tokens[np.argsort(-counts if self._selection == DF else counts, kind="stable")]
+
+    def add(self, number: int, tokens: NDArray[np.int32], by: int) -> None:
+        """Let one come (1) or go (-1)."""
+        self._counts[tokens] += by
+        cell = int(self._cells[number])
+        for token in tokens.tolist():
+            self._near[cell, token] += by
+            if not self._near[cell, token]:
+                del self._near[cell, token]
+
+
+def _cells_of(boxes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(S,) where the middle of each box lies."""
+    middles = np.stack([boxes[:, LEFT] / 2 + boxes[:, RIGHT] / 2, boxes[:, LOWER] / 2 + boxes[:, UPPER] / 2], axis=1)
+    lows, highs = middles.min(axis=0, initial=0), middles.max(axis=0, initial=0)
+    parts = (middles / 2 - lows / 2) / np.maximum(highs / 2 - lows / 2, 1e-300)
+    columns, rows = np.minimum((parts * CELLS).astype(np.int64), CELLS - 1).T
+    found: NDArray[np.int64] = rows * CELLS + columns
+    return found

@@ -1,0 +1,122 @@
+"""Which subscriptions of a tree that changes does a message satisfy? From the root down, as in the packed ones.
+
+Source: Yu et al. 2015, section 3.2, Algorithm 1, and section 5.2. Departs: boxes are compared by their sides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from reproduce.r_tree.kernels import ROOT
+from reproduce.rt_tree.kernels.layouts import CountedTree, ListedTree
+from reproduce.rt_tree.kernels.tables import value_of
+from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Message, Regions, Seen
+from tocsin.index.spatial_text.kernels.matching import has_all_tokens, meets_region, register
+from tocsin.kernels.choosing import choose
+from tocsin.kernels.jit import inlined, inner
+
+_HIGHEST: Final = 64
+
+
+def enter(structure: Any, regions: Regions, node: int, message: Message, seen: Seen, found: int) -> tuple[bool, int]:
+    """Whether anything below a node may be satisfied; writes to `seen.hits` what is."""
+    raise NotImplementedError("for kernels")
+
+
+@inlined
+def _enter_where_counted(
+    structure: CountedTree, regions: Regions, node: int, message: Message, seen: Seen, found: int
+) -> tuple[bool, int]:
+    """Into a node below which anybody has a token of the message."""
+    for i in range(message.tokens):
+        if value_of(structure.table, node, np.int64(seen.tokens[i])) > 0:
+            return True, found
+    return False, found
+
+
+@inlined
+def _enter_where_listed(
+    structure: ListedTree, regions: Regions, node: int, message: Message, seen: Seen, found: int
+) -> tuple[bool, int]:
+    """Into a node where anybody was in as many lists as the level says, and has more tokens (Lemma 5)."""
+    tree, chains, waits = structure.tree, structure.chains, False
+    level = max(np.int64(tree.heights[tree.state[ROOT]]) - np.int64(tree.heights[node]), np.int64(1))
+    for i in range(message.tokens):
+        turn = value_of(structure.table, node, np.int64(seen.tokens[i]))
+        while turn > 0:
+            one = np.int64(chains.owners[turn - 1])
+            count = np.int64(seen.counts[one]) + 1 if seen.stamps[one] == message.stamp else np.int64(1)
+            seen.stamps[one], seen.counts[one] = message.stamp, count
+            if count == regions.token_starts[one + 1] - regions.token_starts[one]:
+                seen.examined[0] += 1
+                seen.hits[found] = one
+                found = np.int64(found + meets_region(regions, one, message))
+            elif count == level:
+                waits = True
+            turn = np.int64(chains.nexts[turn - 1])
+    return waits & (tree.heights[node] > 0), np.int64(found)
+
+
+@inlined
+def _walk(structure: Any, regions: Regions, message: Message, seen: Seen, found: int) -> int:
+    """`find`, by depth first. A root that is a leaf is entered like others."""
+    tree = structure.tree
+    places = len(tree.children) // len(tree.counts)
+    at, end = np.empty(_HIGHEST, np.int64), np.empty(_HIGHEST, np.int64)
+    root, found, depth = np.int64(tree.state[ROOT]), np.int64(found), np.int64(0)
+    at[0], end[0] = root * places, root * places + tree.counts[root]
+    if tree.heights[root] == 0:
+        goes_on, found = enter(structure, regions, root, message, seen, found)
+        end[0] = end[0] if goes_on else at[0]
+    while depth >= 0:
+        place = at[depth]
+        if place == end[depth]:
+            depth -= 1
+            continue
+        at[depth] = place + 1
+        if not _meets(tree, place, message):
+            continue
+        child = np.int64(tree.children[place])
+        if depth == tree.heights[root]:
+            seen.examined[0] += 1
+            if has_all_tokens(regions, child, seen):
+                seen.hits[found] = child
+                found += 1
+            continue
+        goes_on, found = enter(structure, regions, child, message, seen, found)
+        if goes_on:
+            depth += 1
+            at[depth], end[depth] = child * places, child * places + tree.counts[child]
+    return np.int64(found)
+
+
+@inlined
+def _meets(tree: Any, place: int, message: Message) -> bool:
+    """Whether the box of a place and that of a message share a point."""
+    boxes = tree.boxes
+    return (
+        (boxes[place, LEFT] <= message.right)
+        & (message.left <= boxes[place, RIGHT])
+        & (boxes[place, LOWER] <= message.upper)
+        & (message.lower <= boxes[place, UPPER])
+    )
+
+
+@inner
+def find_counted(structure: CountedTree, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
+    """`find`: leaves are verified."""
+    return _walk(structure, regions, message, seen, found)
+
+
+@inner
+def find_listed(structure: ListedTree, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
+    """`find`: nobody is verified, but for the region of who has all tokens."""
+    return _walk(structure, regions, message, seen, found)
+
+
+choose(enter, CountedTree, _enter_where_counted)
+choose(enter, ListedTree, _enter_where_listed)
+register(CountedTree, find_counted)
+register(ListedTree, find_listed)
