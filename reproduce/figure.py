@@ -14,7 +14,7 @@ from reproduce.shapes import Claim, claim_of
 Value = int | float | str
 _PANEL = {"name", "title", "sweep", "measure", "series", "expect", "workload", "log", "beside"}
 _FIGURE = {"paper", "figure", "title", "note", "workload", "scaled", "series", "panel"}
-MEASURES = {"match": "us an event", "build": "seconds", "memory": "MB"}
+MEASURES = {"match": "us an event", "build": "seconds", "memory": "MB", "candidates": "candidates an event"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,9 @@ from tocsin.columns.events.batch import Wanted
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, leaf_arrays
 from tocsin.columns.expressions.payloads import string_payload
 from tocsin.columns.expressions.sizes import expression_sizes
-from tocsin.index import Chosen, Matcher, Registration, index_builder, question_of
+from tocsin.index import Chosen, Registration, index_builder, question_of
 from tocsin.index.spatial_text.alike import AlikeIndex
+from tocsin.index.spatial_text.index import OverRegions
 from tocsin.kernels import codes
 from tocsin.model.ranking import Similar
 
@@ -32,9 +33,10 @@ LOADS = {load.name: load for load in (ZIPF, UNIFORM)}
 class Messages(Expressions):
     """Regions with keywords, and messages."""
 
-    def nbytes(self, index: Matcher) -> int:
-        """Of regions, tokens and what finds them, without the expressions that they were compiled of."""
-        return index.sizes()["structure"] - expression_sizes(index.expressions())["structure"]
+    def nbytes(self, index: OverRegions) -> int:  # type: ignore[override]
+        """Of what finds them: without expressions, and their regions and tokens, which all have alike."""
+        alike = expression_sizes(index.expressions())["structure"] + index.held.nbytes()
+        return index.sizes()["structure"] - alike
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ class Point:
 
 
 def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
-    """One point of one line: `what` is "build", "memory" or "match"."""
+    """One point of one line: `what` is "build", "memory", "candidates" (of a load that is answered by a `Found`) or
+    "match"."""
     for name, most in series.most.items():
         if given[name] > most:
             return Point(None, f"not asked beyond {most:,} {name}")
@@ -44,6 +45,8 @@ def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
         return Point(built)
     if what == "memory":
         return Point(load.nbytes(index) / 1e6)
+    if what == "candidates":
+        return Point(load.ask(index, load.events)().candidates_examined / len(load.events))
     return Point(_matching(index, load) * 1e6)
 
 

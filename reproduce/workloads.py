@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import tocsin
+from reproduce.changing_messages import changing_messages
 from reproduce.intervals import short_intervals, zipfian_intervals
 from reproduce.loads import Expressions, Load, ranges
 from reproduce.located import messages, similar_messages
@@ -47,6 +48,7 @@ def load_of(given: dict[str, Any], of_index: set[str]) -> Load:
         "short_intervals": short_intervals,
         "rectangles": rectangles,
         "messages": messages,
+        "changing_messages": changing_messages,
         "similar_messages": similar_messages,
     }
     kind = kinds[given["kind"]]

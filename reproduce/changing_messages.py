@@ -1,0 +1,122 @@
+"""What do changes among messages cost? Ten operations are an insertion, a deletion and eight messages, one at a time.
+
+Source: Yu et al. 2015, section 7.5. Who comes has never been there, or not for long; who goes is who came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+import tocsin
+from reproduce.loads import Ask, Expressions
+from reproduce.located import LOADS, compile_regions, drawn_messages, drawn_subscriptions
+from reproduce.rt_tree.changing import TREES, ChangingTree
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.errors import UnsuitableIndex
+from tocsin.index import Registration
+
+_TURNS = 10
+_COMES, _GOES = 4, 9
+"""Which of them are no messages."""
+
+
+_SPARE = 64
+"""At least so many may come and not go yet: operations that are asked again may end before one goes."""
+
+
+class Changing(Protocol):
+    """What changes and is asked."""
+
+    def insert(self, number: int) -> None: ...
+
+    def delete(self, number: int) -> None: ...
+
+    def match(self, batch: EventBatch) -> Any: ...
+
+
+class InEngine:
+    """An engine with the first so many rows of a table; others come as texts."""
+
+    def __init__(self, index: str, table: pa.Table, size: int) -> None:
+        self._engine = tocsin.Engine(index)
+        self._engine.subscribe_many(table.slice(0, size))
+        self._engine.merge()
+        self._texts = table["where"].to_pylist()
+
+    def insert(self, number: int) -> None:
+        self._engine.subscribe(number, self._texts[number])
+
+    def delete(self, number: int) -> None:
+        self._engine.unsubscribe(number)
+
+    def match(self, batch: EventBatch) -> Any:
+        with self._engine._store.reading() as snapshots:
+            return snapshots.find(batch)
+
+
+@dataclass(slots=True)
+class Window:
+    """What changes holds `size` neighbours of a ring of subscriptions, from the `first` on."""
+
+    held: Changing
+    first: int
+    size: int
+    ring: int
+
+    def come(self) -> None:
+        self.held.insert((self.first + self.size) % self.ring)
+        self.size += 1
+
+    def go(self) -> None:
+        self.held.delete(self.first)
+        self.first = (self.first + 1) % self.ring
+        self.size -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChangingMessages(Expressions):
+    """Operations by number; `table` has all that may come as texts, or nothing where trees change in place."""
+
+    held: int
+    table: pa.Table | None
+
+    def build(self, registration: Registration, options: Mapping[str, int]) -> Window:
+        """With as many as are held. Raises `UnsuitableIndex` for what cannot change in place."""
+        if self.table is not None:
+            given = ", ".join(f"{name}={value}" for name, value in options.items())
+            engine = InEngine(f"{registration.name}({given})", self.table, self.held)
+            return Window(engine, 0, self.held, len(self.subscriptions))
+        if registration.name not in TREES:
+            raise UnsuitableIndex(f"only {', '.join(TREES)} change in place", 0)
+        tree = ChangingTree(self.subscriptions, registration.name, **options)
+        for number in range(self.held):
+            tree.insert(number)
+        return Window(tree, 0, self.held, len(self.subscriptions))
+
+    def ask(self, index: Window, events: range) -> Ask:  # type: ignore[override]
+        """Messages are encoded by now; again asked it goes on with others that come and go."""
+        wanted = Wanted(self.subscriptions.attributes)
+        steps = [partial(index.held.match, self.batch(wanted, events[i : i + 1])) for i in range(len(events))]
+        steps[_COMES::_TURNS] = [partial(index.come) for _ in steps[_COMES::_TURNS]]
+        steps[_GOES::_TURNS] = [partial(index.go) for _ in steps[_GOES::_TURNS]]
+        return lambda: [step() for step in steps]
+
+
+def changing_messages(
+    *,
+    subscriptions: int,
+    group: str,
+    words: str = "zipf",
+    in_place: bool = True,
+    events: int = 1000,
+    seed: int = 1,
+) -> ChangingMessages:
+    """So many subscriptions are there at once, of a ring of a quarter more."""
+    held = drawn_subscriptions(words, subscriptions + subscriptions // 4 + _SPARE, seed)
+    rows = drawn_messages(LOADS[words], group, 0, events, seed)
+    return ChangingMessages(compile_regions(held), rows, subscriptions, None if in_place else held.table())
