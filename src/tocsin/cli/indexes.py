@@ -16,7 +16,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(given: argparse.Namespace) -> int:
     rows = [("name", "question", "accepts", "role", "source")]
     rows += [
-        (r.name, r.question, r.shapes, "baseline" if r.is_baseline else "index", r.source) for r in registrations()
+        (r.name, ", ".join([r.question, *r.also]), r.shapes, "baseline" if r.is_baseline else "index", r.source)
+        for r in registrations()
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     for row in rows:
