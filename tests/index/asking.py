@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 import tocsin
 from tests.encoding import encoded
+from tests.naive import match as naive
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.index import Found, Matcher
+from tocsin.index import Found, Matcher, parse_index
+from tocsin.index.alive import everyone
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.statistics import Statistics
+from tocsin.model.expression import Expression
 
 Event = Mapping[str, Any]
 
@@ -60,3 +63,22 @@ def assert_access_is_scan(
     found = Access.build(expressions).match(given, alive)
     assert_alike(found, Scan.build(expressions).match(given, alive))
     return found
+
+
+def assert_index_is_the_oracle(
+    index: str, expressions: Sequence[Expression], events: Sequence[Event], gone: Collection[int]
+) -> None:
+    """An index by name finds what the oracle does, and of that, without those that are gone, the rest."""
+    registration, options = parse_index(index)
+    expected = naive.match(list(enumerate(expressions)), events)
+    alive = everyone(len(expressions))
+    for number in gone:
+        alive[0] &= ~(np.uint64(1) << np.uint64(number))
+
+    matcher = registration.builder(**options).build(compile_expressions(expressions))
+    given = batch(matcher, events)
+    every, living = matcher.match(given), matcher.match(given, alive)
+
+    assert pairs(every) == expected
+    assert pairs(living) == [(event, one) for event, one in expected if one not in gone]
+    assert every.candidates_examined >= len(every.subscriptions)

@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
-from tests.index.asking import assert_alike, batch, compiled, pairs
-from tests.naive import match as naive
-from tocsin.columns.expressions.writer import compile_expressions
+from tests.index.asking import assert_alike, assert_index_is_the_oracle, batch, compiled, pairs
 from tocsin.index import Matcher, parse_index
-from tocsin.index.alive import everyone
 from tocsin.index.boolean.scan import Scan
 
 STRUCTURES = (
@@ -47,19 +44,7 @@ def build(structure: str, texts: list[str]) -> Matcher:
 )
 def test_answers_like_the_oracle(structure, expressions, events, gone):
     """Regions with keywords of any kind, alone and beside other conditions; messages of points, boxes and neither."""
-    registration, options = parse_index(structure)
-    expected = naive.match(list(enumerate(expressions)), events)
-    alive = everyone(len(expressions))
-    for number in gone:
-        alive[0] &= ~(np.uint64(1) << np.uint64(number))
-
-    matcher = registration.builder(**options).build(compile_expressions(expressions))
-    events_in_columns = batch(matcher, events)
-    every, living = matcher.match(events_in_columns), matcher.match(events_in_columns, alive)
-
-    assert pairs(every) == expected
-    assert pairs(living) == [(event, one) for event, one in expected if one not in gone]
-    assert every.candidates_examined >= len(every.subscriptions)
+    assert_index_is_the_oracle(structure, expressions, events, gone)
 
 
 def random_texts(count: int, random: np.random.Generator) -> list[str]:
