@@ -23,7 +23,7 @@ def engine() -> Any:
 def test_the_parameters_are_a_contract() -> None:
     """Names and kinds of parameters: what is optional goes by keyword."""
     expected = {
-        "__init__": "index * statistics delta_limit",
+        "__init__": "index * statistics delta_limit texts",
         "subscribe": "id where * score payload weights replace",
         "subscribe_many": "source * replace strict progress",
         "unsubscribe": "id",

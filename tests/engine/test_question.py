@@ -121,5 +121,7 @@ def test_a_new_question_is_asked_of_segments_a_delta_and_what_is_left_of_them(
 
 def test_what_no_question_answers_is_refused() -> None:
     """In words that tell what there is."""
-    with pytest.raises(tocsin.InvalidInput, match=r"give tocsin.Top\(k\), tocsin.Relaxed\(k\), or nothing"):
+    with pytest.raises(
+        tocsin.InvalidInput, match=r"give tocsin.Top\(k\), tocsin.Relaxed\(k\), .*, or nothing for every match"
+    ):
         tocsin.match([], [], ranking=Latest(1))  # type: ignore[arg-type]
