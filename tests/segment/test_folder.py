@@ -15,7 +15,7 @@ import tocsin
 from tests.segment.samples import asked, build
 from tocsin.errors import SegmentError
 from tocsin.segment import IndexFolder, open_index, write_index
-from tocsin.segment.folder import part_name, version_folder
+from tocsin.segment.folder import PartPlace, part_name, version_folder
 from tocsin.segment.publishing import Publication, write_part
 
 EVENT = [{"n": 1}]
@@ -101,9 +101,9 @@ def test_a_part_written_twice_is_there_once(tmp_path: Path) -> None:
         for _ in range(3):
             new.write(4, segment)
 
-        new.publish([part_name(4)], 1, "string")
+        new.publish([new.place(4)], 1, "string")
 
-    assert [path.name for path in new.folder.iterdir()] == [part_name(4)]
+    assert sorted(path.name for path in new.folder.iterdir()) == [part_name(4), "version.json"]
     assert asked(open_index(tmp_path), EVENT) == [(0, "a", 1.0)]
 
 
@@ -111,7 +111,7 @@ def test_a_folder_says_what_it_holds(tmp_path: Path) -> None:
     """The manifest tells the version, the parts, the count and the kind of ids."""
     strings, integers = written(tmp_path / "s", "a", "b"), written(tmp_path / "i", 1)
 
-    assert (strings.subscriptions, strings.ids, strings.parts) == (2, "string", (part_name(0),))
+    assert (strings.subscriptions, strings.ids, strings.parts) == (2, "string", (PartPlace(f"version-{strings.version}/part-00000"),))
     assert (integers.subscriptions, integers.ids) == (1, "int64")
     assert IndexFolder.read(tmp_path / "s") == strings
 

@@ -89,6 +89,6 @@ def test_a_publication_keeps_the_parts_of_a_compile_that_is_still_writing(tmp_pa
     with Publication(tmp_path) as slow:
         slow.write(0, build([GOOD]))
         write_index(tmp_path, build([GOOD]))
-        slow.publish([part_name(0)], 1, "string")
+        slow.publish([slow.place(0)], 1, "string")
 
     assert asked(open_index(tmp_path), [{"n": 1}]) == [(0, "good", 1.0)]

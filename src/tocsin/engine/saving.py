@@ -13,7 +13,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import Plan
 from tocsin.model.texts import Text
 from tocsin.segment import Publication, current_segments
-from tocsin.segment.folder import IndexFolder, part_name
+from tocsin.segment.folder import IndexFolder
 
 
 def save_sources(folder: str | Path, store: Store, plan: Plan, texts: Mapping[str, Text]) -> None:
@@ -21,11 +21,10 @@ def save_sources(folder: str | Path, store: Store, plan: Plan, texts: Mapping[st
     with Publication(folder) as new:
         with store.reading() as snapshots:
             segments = [segment for one in snapshots if len(one) and len(segment := one.as_segment(plan))]
-            for number, segment in enumerate(segments):
-                new.write(number, segment)
+            parts = [new.write(number, segment) for number, segment in enumerate(segments)]
             ids = "int64" if pa.types.is_integer(snapshots.id_type) else "string"
         living = sum(segment.living() for segment in segments)
-        new.publish([part_name(number) for number in range(len(segments))], living, ids, texts)
+        new.publish(parts, living, ids, texts)
 
 
 def open_sources(folder: str | Path) -> list[SegmentSource]:

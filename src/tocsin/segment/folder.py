@@ -1,68 +1,147 @@
-"""How do the segments of one index lie in a folder? One subfolder a partition, in a subfolder a version.
+"""How do the segments of one index lie in a folder? Each is a part, in the subfolder of the version that brought it.
 
     index/
-      manifest.json                    names the version; replaced last, at once
-      version-<name>/part-00000/       a segment
+      manifest.json                      names the current version and says what it is; replaced last, at once
+      pins/                              which versions streams of events are at
+      version-<name>/version.json        says the same of each version, for as long as somebody may need it
+      version-<name>/part-00000/         a segment
+      version-<name>/changes-00000.npz   what changed of a segment, of this version or one before
 
-A reader sees the version that the manifest names when it opens it. The version before is kept, for readers that are
-still on it; the one before that is removed. `publishing` writes them.
+A reader sees the version that the manifest names when it opens it. Versions share parts. `publishing` writes them,
+`retention` removes them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
 from tocsin.errors import SegmentError
 from tocsin.model.texts import Text
+from tocsin.segment.graves import Graves, read_graves
+from tocsin.segment.part_changes import OLDEST, PartChanges, read_changes
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
 from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_number
 
 FORMAT: Final = "tocsin index"
-VERSION: Final = 1
+VERSION: Final = 2
+VERSION_MANIFEST: Final = "version.json"
+VERSIONS_FILE: Final = "versions.npy"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PLACE: Final = re.compile(r"version-[A-Za-z0-9_-]{1,64}/[A-Za-z0-9_-]{1,64}(\.npz|\.parquet)?")
+
+
+class PartPlace(NamedTuple):
+    """Where a part lies, below the index folder, and where what changed of it since does, if anything has."""
+
+    path: str
+    changes: str | None = None
+
+
+class MappedPart(NamedTuple):
+    """A part of a version: a segment as it was written, and what changed of it since."""
+
+    place: PartPlace | None  # None before it is written
+    segment: Segment
+    versions: NDArray[np.int64] | None  # (S,) of the changes that brought its subscriptions; None: they have none
+    changes: PartChanges
+
+    def now(self) -> Segment:
+        """The segment as it is in this version; what was made of it once serves all versions."""
+        if not self.changes:
+            return self.segment
+        alive = self.changes.alive(self.segment.alive, len(self.segment))
+        return replace(self.segment, alive=alive, scores=self.changes.scores_over(self.segment.scores))
+
+    def last_versions(self) -> NDArray[np.int64]:
+        """(S,) the version of the last change of each subscription, deletions among them."""
+        given = np.full(len(self.segment), OLDEST) if self.versions is None else self.versions
+        return self.changes.versions_over(given)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFolder:
-    """What an index folder's manifest says: its version and the segments of that version."""
+    """What a manifest of an index folder says: a version and its parts."""
 
     path: Path
     version: str
-    parts: tuple[str, ...]
+    parts: tuple[PartPlace, ...]
     subscriptions: int
     ids: str  # "string" or "int64"
     texts: Mapping[str, Text] = field(default_factory=dict, compare=False)  # attributes of events that are texts
+    graves: str | None = None  # where deletions that no part knows of lie
 
     @classmethod
-    def read(cls, path: str | Path) -> IndexFolder:
-        """Read the manifest; raises `SegmentError`."""
+    def read(cls, path: str | Path, version: str | None = None) -> IndexFolder:
+        """Read the manifest of the current version, or of one by name; raises `SegmentError`."""
         path = Path(path)
-        manifest = read_manifest(path / MANIFEST, FORMAT, VERSION)
+        place = path / MANIFEST if version is None else path / version_folder(version) / VERSION_MANIFEST
+        manifest = read_manifest(place, FORMAT, VERSION)
         try:
-            version, parts, ids = manifest["current"], manifest["parts"], manifest["ids"]
-            count = whole_number(manifest["subscriptions"])
-            texts = {str(name): Text.of(how) for name, how in manifest.get("texts", {}).items()}
+            return cls._of(path, manifest)
         except KeyError as error:
             raise SegmentError(f"{path} is damaged: its manifest lacks {error}. Compile the index again.") from None
-        except (AttributeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError) as error:
             raise SegmentError(f"{path} is damaged: its manifest says {error}. Compile the index again.") from None
-        names = [version, *(parts if isinstance(parts, list) else [None])]
-        named = all(isinstance(name, str) and _NAME.fullmatch(name) for name in names)
-        if not named or len(set(parts)) < len(parts) or ids not in ("string", "int64"):
+
+    @classmethod
+    def _of(cls, path: Path, manifest: Mapping[str, Any]) -> IndexFolder:
+        version, ids, graves = manifest["current"], manifest["ids"], manifest.get("graves")
+        count = whole_number(manifest["subscriptions"])
+        texts = {str(name): Text.of(how) for name, how in manifest.get("texts", {}).items()}
+        given = manifest["parts"] if isinstance(manifest["parts"], list) else [None]
+        pairs = [one if isinstance(one, list) and len(one) == 2 else [None, None] for one in given]
+        names = [path for path, _ in pairs] + [name for name in (*(own for _, own in pairs), graves) if name is not None]
+        named = all(isinstance(name, str) and _PLACE.fullmatch(name) for name in names)
+        versioned = isinstance(version, str) and _NAME.fullmatch(version)
+        if not versioned or not named or len(set(names)) < len(names) or ids not in ("string", "int64"):
             what = "its manifest names no version, odd parts or an odd kind of ids"
             raise SegmentError(f"{path} is damaged: {what}. Compile the index again.")
-        return cls(path, version, tuple(parts), count, ids, texts)
+        return cls(path, version, tuple(PartPlace(*pair) for pair in pairs), count, ids, texts, graves)
 
-    def segments(self) -> list[Segment]:
-        """Map the segments of this version; raises `SegmentError` where they are not what the manifest says."""
+    @property
+    def id_type(self) -> pa.DataType:
+        """The type of the ids in Arrow."""
+        return pa.int64() if self.ids == "int64" else pa.large_string()
+
+    def held(self, known: Mapping[str, MappedPart] | None = None) -> list[MappedPart]:
+        """Map the parts of this version, but for the segments of those that are `known` by their paths.
+
+        Raises `SegmentError` where they are not what the manifest says.
+        """
+        parts = [self._mapped(place, (known or {}).get(place.path)) for place in self.parts]
+        segments = [part.now() for part in parts]
+        kinds = {"string" if isinstance(one.ids, Texts) else "int64" for one in segments if len(one)}
+        count = sum(one.living() for one in segments)
+        if count != self.subscriptions or kinds - {self.ids}:
+            what = f"it holds {count:,} subscriptions with ids of {' and '.join(sorted(kinds)) or 'no kind'}"
+            said = f"its manifest says {self.subscriptions:,} with ids of {self.ids!r:.20}"
+            raise SegmentError(f"{self.path} is damaged: {what}, {said}. Compile the index again.")
+        return parts
+
+    def _mapped(self, place: PartPlace, known: MappedPart | None) -> MappedPart:
+        if known is None:
+            segment = open_segment(self.path / place.path)
+            versions = _versions(self.path / place.path / VERSIONS_FILE, len(segment))
+        else:
+            segment, versions = known.segment, known.versions
+        none = PartChanges.none()
+        changes = none if place.changes is None else read_changes(self.path / place.changes, len(segment))
+        return MappedPart(place, segment, versions, changes)
+
+    def segments(self, known: Mapping[str, MappedPart] | None = None) -> list[Segment]:
+        """The segments of this version as they are in it; raises `SegmentError`."""
         try:
-            return self._mapped()
+            return [part.now() for part in self.held(known)]
         except SegmentError:
             now = IndexFolder.read(self.path)
             if now.version == self.version or (self.path / version_folder(self.version)).exists():
@@ -70,19 +149,26 @@ class IndexFolder:
         what = f"its version {self.version} was replaced by {now.version}, and is gone"
         raise SegmentError(f"{self.path} changed while it was opened: {what}. Open it again.")
 
-    def _mapped(self) -> list[Segment]:
-        segments = [open_segment(self.path / version_folder(self.version) / part) for part in self.parts]
-        kinds = {"string" if isinstance(one.ids, Texts) else "int64" for one in segments if len(one)}
-        count = sum(one.living() for one in segments)
-        if count != self.subscriptions or kinds - {self.ids}:
-            what = f"it holds {count:,} subscriptions with ids of {' and '.join(sorted(kinds)) or 'no kind'}"
-            said = f"its manifest says {self.subscriptions:,} with ids of {self.ids!r:.20}"
-            raise SegmentError(f"{self.path} is damaged: {what}, {said}. Compile the index again.")
-        return segments
-
     def open(self) -> Snapshots:
         """Map the segments of this version, to be matched as one."""
         return Snapshots.of(self.segments())
+
+    def buried(self) -> Graves:
+        """The deletions that no part knows of."""
+        return Graves.none(self.id_type) if self.graves is None else read_graves(self.path / self.graves)
+
+
+def _versions(path: Path, count: int) -> NDArray[np.int64] | None:
+    """The versions that a part was written with, if any."""
+    try:
+        versions: NDArray[np.int64] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, EOFError) as error:
+        raise SegmentError(f"{path} is damaged: {error}. Compile the index again.") from None
+    if versions.dtype != np.int64 or versions.shape != (count,):
+        raise SegmentError(f"{path} is damaged: it is of {versions.dtype} and shape {versions.shape}.")
+    return versions
 
 
 def open_index(path: str | Path) -> Snapshots:

@@ -8,7 +8,6 @@ what was killed leaves a folder that nobody holds, and goes with the next public
 from __future__ import annotations
 
 import shutil
-import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,15 +15,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tocsin.columns.arrays import Texts
 from tocsin.errors import SegmentError
 from tocsin.locks import Lock
 from tocsin.model.texts import Text
-from tocsin.segment.folder import FORMAT, VERSION, IndexFolder, part_name, version_folder
+from tocsin.segment.folder import (
+    FORMAT,
+    VERSION,
+    VERSION_MANIFEST,
+    VERSIONS_FILE,
+    IndexFolder,
+    PartPlace,
+    part_name,
+    version_folder,
+)
+from tocsin.segment.graves import Graves, write_graves
+from tocsin.segment.part_changes import PartChanges, write_changes
+from tocsin.segment.retention import manifest_of, remove_unneeded
 from tocsin.segment.segment import Segment
-from tocsin.segment.storage import MANIFEST, read_manifest, write_manifest, write_segment
+from tocsin.segment.storage import MANIFEST, write_manifest, write_segment
 
-_ABANDONED_S: Final = 86_400
+GRAVES: Final = "graves.parquet"
 _PATIENCE_S: Final = 60.0
 
 
@@ -67,7 +81,7 @@ class Publication:
 
     def _may_be_published(self) -> bool:
         """Whether an interrupted `publish` came as far as the manifest, or nobody can tell."""
-        published = _manifest(self.path)
+        published = manifest_of(self.path / MANIFEST)
         if not published:
             return (self.path / MANIFEST).exists()
         return self.version in (published.get("current"), published.get("previous"))
@@ -79,46 +93,92 @@ class Publication:
             with suppress(OSError):  # it was not made, or somebody else writes there by now
                 folder.rmdir()
 
-    def write(self, number: int, segment: Segment) -> None:
-        """Write a segment as a part."""
-        write_part(self.path, self.version, number, segment)
+    def write(self, number: int, segment: Segment, versions: NDArray[np.int64] | None = None) -> PartPlace:
+        """Write a segment as a part, with the versions of the changes that brought its subscriptions, if any did."""
+        write_part(self.path, self.version, number, segment, versions)
+        return self.place(number)
+
+    def write_changes(self, number: int, place: PartPlace, changes: PartChanges) -> PartPlace:
+        """Write what changed of a part that is there already."""
+        name = f"changes-{number:05d}.npz"
+        with refused(self.path):
+            write_changes(self.folder / name, changes)
+        return place._replace(changes=f"{self.folder.name}/{name}")
+
+    def write_graves(self, graves: Graves) -> str:
+        """Write the deletions that no part knows of."""
+        with refused(self.path):
+            write_graves(self.folder / GRAVES, graves)
+        return f"{self.folder.name}/{GRAVES}"
+
+    def place(self, number: int) -> PartPlace:
+        """Where a part of this version lies."""
+        return PartPlace(f"{self.folder.name}/{part_name(number)}")
 
     def publish(
-        self, parts: Sequence[str], subscriptions: int, ids: str, texts: Mapping[str, Text] | None = None
+        self,
+        parts: Sequence[PartPlace],
+        subscriptions: int,
+        ids: str,
+        texts: Mapping[str, Text] | None = None,
+        *,
+        graves: str | None = None,
+        over: str | None = None,
+        keep_s: float = 0.0,
     ) -> IndexFolder:
-        """Make this version the current one and remove the one before the last; all its parts must be there.
+        """Make this version the current one, and remove those that nobody needs; all its parts must be there.
 
-        `texts` are the attributes of events that are texts, to whoever opens it to take more subscriptions.
+        `texts` are the attributes of events that are texts, to whoever opens it to take more subscriptions. With `over`
+        it must be made of the current version: raises `Overtaken` where that is another one by now. Versions younger
+        than `keep_s` stay for readers, beside the one before.
         """
         for part in parts:
-            if not (self.folder / part / MANIFEST).exists():
-                raise SegmentError(f"{self.path} cannot take version {self.version}: its part {part} is not there")
+            if not (self.path / part.path / MANIFEST).exists():
+                raise SegmentError(f"{self.path} cannot take version {self.version}: its part {part.path} is not there")
+        new = IndexFolder(self.path, self.version, tuple(parts), subscriptions, ids, dict(texts or {}), graves)
         with refused(self.path), Lock(self.path, _PATIENCE_S):
-            before = _manifest(self.path).get("current")
-            manifest = {
-                "format": FORMAT,
-                "version": VERSION,
-                "current": self.version,
-                "previous": before,
-                "parts": list(parts),
-                "subscriptions": subscriptions,
-                "ids": ids,
-                "texts": {name: str(how) for name, how in (texts or {}).items()},
-            }
+            before = manifest_of(self.path / MANIFEST).get("current")
+            if over is not None and before not in (over, None):
+                raise Overtaken(f"{self.path} is at version {before} by now, not at {over}; read it again")
+            manifest = _manifest_for(new, before)
+            write_manifest(self.folder / VERSION_MANIFEST, manifest)
             write_manifest(self.path / MANIFEST, manifest)
             self._is_published = True
             self._lock.release()
-            _remove_old(self.path, keep={self.version, before})
-        return IndexFolder(self.path, self.version, tuple(parts), subscriptions, ids, dict(texts or {}))
+            remove_unneeded(self.path, {self.version, before}, keep_s)
+        return new
 
 
-def write_part(path: Path, version: str, number: int, segment: Segment) -> None:
+class Overtaken(SegmentError):
+    """A version was to be published over one that is no longer the current one."""
+
+
+def _manifest_for(folder: IndexFolder, before: str | None) -> dict[str, Any]:
+    """What a manifest says of a version."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "current": folder.version,
+        "previous": before,
+        "parts": [list(part) for part in folder.parts],
+        "subscriptions": folder.subscriptions,
+        "ids": folder.ids,
+        "texts": {name: str(how) for name, how in folder.texts.items()},
+        "graves": folder.graves,
+    }
+
+
+def write_part(
+    path: Path, version: str, number: int, segment: Segment, versions: NDArray[np.int64] | None = None
+) -> None:
     """Write one segment aside and rename it. A second attempt at the same part finds it there, and is done."""
     folder = path / version_folder(version)
     aside = folder / f".{part_name(number)}.{uuid.uuid4().hex[:8]}"
     with refused(path):
         try:
             write_segment(segment, aside)
+            if versions is not None:
+                np.save(aside / VERSIONS_FILE, versions)
             aside.rename(folder / part_name(number))
         except OSError:
             if not (folder / part_name(number) / MANIFEST).exists():
@@ -130,9 +190,9 @@ def write_part(path: Path, version: str, number: int, segment: Segment) -> None:
 def write_index(path: str | Path, segment: Segment) -> IndexFolder:
     """Write a single segment as an index folder."""
     with Publication(path) as new:
-        new.write(0, segment)
+        part = new.write(0, segment)
         ids = "string" if isinstance(segment.ids, Texts) else "int64"
-        return new.publish([part_name(0)], len(segment), ids)
+        return new.publish([part], len(segment), ids)
 
 
 @contextmanager
@@ -145,27 +205,3 @@ def refused(path: Path) -> Iterator[None]:
         raise SegmentError(
             f"{path} cannot be written ({what}). What it held before stands; make room, or name another folder."
         ) from None
-
-
-def _remove_old(path: Path, keep: set[str | None]) -> None:
-    """Remove what is not current, nor the version before, nor still being written.
-
-    Without locks on the file system, what is a day old.
-    """
-    kept = {version_folder(version) for version in keep if version}
-    for folder in path.glob(version_folder("*")):
-        if folder.name not in kept:
-            with Lock(folder, patience_s=0) as lock, suppress(OSError):
-                is_old = time.time() - folder.stat().st_mtime > _ABANDONED_S
-                if lock.is_held or (is_old and not lock.waited):
-                    shutil.rmtree(folder, ignore_errors=True)
-    for beside in path.glob(f"{MANIFEST}.*.part"):  # of one that was killed; nobody else writes one now
-        beside.unlink(missing_ok=True)
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    """What is published, empty for nothing."""
-    try:
-        return read_manifest(path / MANIFEST, FORMAT, VERSION)
-    except SegmentError:
-        return {}

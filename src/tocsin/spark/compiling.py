@@ -67,7 +67,7 @@ def compile(
     folder = Path(path).absolute()
     with Publication(folder) as new:
         written = compiled(place(read(subscriptions), partitions), folder, new.version, plan).collect()
-        parts = [part_name(row.part) for row in written if row.accepted]
+        parts = [new.place(row.part) for row in written if row.accepted]
         accepted, rejected = sum(row.accepted for row in written), sum(row.rejected for row in written)
         ids = {row.ids for row in written if row.accepted} or {"string"}
         new.publish(sorted(parts), accepted, ids.pop())

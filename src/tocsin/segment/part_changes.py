@@ -1,0 +1,146 @@
+"""What changed of a segment's subscriptions since it was written? Some are gone, others have new scores.
+
+A segment's files never change; what changed lies beside them, in a file of the version of the index that knows of it.
+Changes come with versions, which tell of two changes of one id which is the later one.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.errors import SegmentError
+from tocsin.index.alive import Alive, are_alive, bitmap, everyone
+from tocsin.writing import aside
+
+OLDEST: Final = int(np.iinfo(np.int64).min)
+"""The version of what came with none: any change is later."""
+
+
+class PartChanges(NamedTuple):
+    """What changed of a segment. G subscriptions are gone, R have new scores."""
+
+    gone: NDArray[np.int32]  # (G,) their numbers, ascending
+    gone_versions: NDArray[np.int64]  # (G,) of their deletions; OLDEST where another one took the place
+    rescored: NDArray[np.int32]  # (R,) numbers, ascending
+    scores: NDArray[np.float64]  # (R,)
+    score_versions: NDArray[np.int64]  # (R,)
+
+    @classmethod
+    def none(cls) -> PartChanges:
+        """Nothing has changed."""
+        numbers, versions = np.empty(0, np.int32), np.empty(0, np.int64)
+        return cls(numbers, versions, numbers, np.empty(0), versions)
+
+    def __bool__(self) -> bool:
+        return bool(len(self.gone) or len(self.rescored))
+
+    def without(self, numbers: NDArray[np.integer], versions: NDArray[np.int64]) -> PartChanges:
+        """And these are gone, too; of one that was gone already the version is the new one."""
+        gone, own = _put(self.gone, numbers, [(self.gone_versions, versions)])
+        return self._replace(gone=gone, gone_versions=own[0])
+
+    def scored(
+        self, numbers: NDArray[np.integer], scores: NDArray[np.float64], versions: NDArray[np.int64]
+    ) -> PartChanges:
+        """And these have new scores."""
+        pairs = [(self.scores, scores), (self.score_versions, versions)]
+        rescored, (values, own) = _put(self.rescored, numbers, pairs)
+        return self._replace(rescored=rescored, scores=values, score_versions=own)
+
+    def alive(self, before: Alive, count: int) -> Alive:
+        """Who is still there, of those who were."""
+        if not len(self.gone):
+            return before
+        gone = np.zeros(count, bool)
+        gone[self.gone] = True
+        return (everyone(count) if before is None else before) & ~bitmap(gone)
+
+    def scores_over(self, before: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores as they are, over those that were written."""
+        if not len(self.rescored):
+            return before
+        scores = before.copy()
+        scores[self.rescored] = self.scores
+        scores.flags.writeable = False
+        return scores
+
+    def versions_over(self, before: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(S,) the versions of the last changes, over those that subscriptions were written with."""
+        versions = before.copy()
+        versions[self.rescored] = self.score_versions
+        versions[self.gone] = self.gone_versions
+        return versions
+
+    def moved(self, origins: NDArray[np.int64], since: PartChanges) -> PartChanges:
+        """What changed beyond an earlier moment, told of a merged segment.
+
+        `origins` has the number there of each subscription here, or -1.
+        """
+        is_new = ~np.isin(self.gone, since.gone)
+        gone, gone_versions = origins[self.gone[is_new]], self.gone_versions[is_new]
+        same = np.isin(self.rescored, since.rescored)
+        same[same] = since.score_versions[np.searchsorted(since.rescored, self.rescored[same])] == (
+            self.score_versions[same]
+        )
+        rescored = origins[self.rescored[~same]]
+        is_there = rescored >= 0
+        return (
+            PartChanges.none()
+            .without(gone[gone >= 0], gone_versions[gone >= 0])
+            .scored(rescored[is_there], self.scores[~same][is_there], self.score_versions[~same][is_there])
+        )
+
+
+def _put(
+    keys: NDArray[np.int32], others: NDArray[np.integer], values: list[tuple[NDArray[Any], NDArray[Any]]]
+) -> tuple[NDArray[np.int32], list[NDArray[Any]]]:
+    """Keys and further ones, ascending, with their values; of a key that was there already the value is the new one."""
+    both = np.concatenate([keys, others.astype(np.int32)])
+    order = np.argsort(both, kind="stable")
+    is_last = np.ones(len(both), bool)
+    is_last[:-1] = both[order][1:] != both[order][:-1]
+    chosen = order[is_last]
+    return both[chosen], [np.concatenate(pair)[chosen] for pair in values]
+
+
+def write_changes(path: Path, changes: PartChanges) -> None:
+    """Write what changed, whole or not at all. Its members have checksums, as any zip file's have."""
+    with aside(path) as beside, beside.open("wb") as file:
+        np.savez(file, **changes._asdict())
+
+
+def read_changes(path: Path, count: int) -> PartChanges:
+    """What changed of a segment of so many; raises `SegmentError` for what is damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            changes = PartChanges(*(stored[name] for name in PartChanges._fields))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise SegmentError(f"{path} is damaged or missing: {error}. Compile the index again.") from None
+    for field, (name, like) in zip(changes, PartChanges.none()._asdict().items(), strict=True):
+        if field.dtype != like.dtype or field.ndim != 1:
+            raise SegmentError(f"{path} is damaged: {name} is of {field.dtype} and shape {field.shape}.")
+    for numbers, values in ((changes.gone, changes[1:2]), (changes.rescored, changes[3:])):
+        if any(len(one) != len(numbers) for one in values) or not _are_numbers(numbers, count):
+            raise SegmentError(f"{path} is damaged: its numbers are not those of {count:,} subscriptions.")
+    if not np.isfinite(changes.scores).all():
+        raise SegmentError(f"{path} is damaged: a score is not finite.")
+    return changes
+
+
+def _are_numbers(numbers: NDArray[np.int32], count: int) -> bool:
+    """Whether they are ascending, and of so many."""
+    return not len(numbers) or bool(numbers[0] >= 0 and numbers[-1] < count and (np.diff(numbers) > 0).all())
+
+
+def still_there(changes: PartChanges, before: Alive, count: int, numbers: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether each of some subscriptions is alive."""
+    mask = np.ones(len(numbers), bool) if before is None else are_alive(before, numbers)
+    if len(changes.gone):
+        places = np.minimum(np.searchsorted(changes.gone, numbers), len(changes.gone) - 1)
+        mask &= changes.gone[places] != numbers
+    return mask

@@ -1,0 +1,79 @@
+"""Which version of an index does a micro-batch of a stream use? The one that was current when it was first asked for.
+
+A micro-batch may run again after a failure, and its tasks run in many processes. So the first that asks records the
+version, and all others find it. A stream's pin on the batch before goes with the next one but one: then it is committed.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Final
+
+from tocsin.errors import InvalidInput, SegmentError
+from tocsin.locks import Lock
+from tocsin.segment.folder import IndexFolder
+from tocsin.segment.retention import PINS
+from tocsin.writing import aside
+
+_STREAM: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def pinned(path: Path, stream: str, batch: int) -> IndexFolder:
+    """The version that a batch of a stream uses; raises `SegmentError` where it is not there any more.
+
+    `stream` is a name of letters, digits, `-` and `_` that the stream keeps when it is started again.
+    """
+    if not _STREAM.fullmatch(stream):
+        raise InvalidInput(f"a stream's name has 1 to 64 letters, digits, - and _; this is {stream!r}")
+    own = path / PINS / stream
+    pin = own / str(batch)
+    recorded = _recorded(pin)
+    if recorded is None:
+        own.mkdir(parents=True, exist_ok=True)
+        with Lock(own, patience_s=60.0):
+            recorded = _recorded(pin) or _record(path, pin)
+            _forget(own, batch - 1)
+    try:
+        return IndexFolder.read(path, recorded)
+    except SegmentError as error:
+        raise SegmentError(
+            f"{path}: batch {batch} of stream {stream} began with version {recorded}, which is gone or damaged ({error}). "
+            f"Remove {pin} to let the batch begin again with the current version; its answers may differ from those "
+            "that it wrote before."
+        ) from None
+
+
+def _recorded(pin: Path) -> str | None:
+    try:
+        return pin.read_text(encoding="utf-8").strip() or None
+    except FileNotFoundError:
+        return None
+
+
+def _record(path: Path, pin: Path) -> str:
+    """Record the current version, while it is sure to stay: no publication comes between."""
+    with Lock(path, patience_s=60.0):
+        version = IndexFolder.read(path).version
+        with aside(pin) as beside:
+            beside.write_text(version + "\n", encoding="utf-8")
+    return version
+
+
+def _forget(own: Path, before: int) -> None:
+    """Drop the pins on batches before one."""
+    for pin in own.iterdir():
+        if pin.name.isdecimal() and int(pin.name) < before:
+            pin.unlink(missing_ok=True)
+
+
+def streams(path: Path) -> dict[str, tuple[int, str, float]]:
+    """The streams that have pins: the batch that each is at, its version, and how many seconds ago it began."""
+    found = {}
+    for own in sorted((path / PINS).glob("*")):
+        batches = [pin for pin in own.iterdir() if pin.name.isdecimal()]
+        if batches:
+            last = max(batches, key=lambda pin: int(pin.name))
+            found[own.name] = (int(last.name), _recorded(last) or "", time.time() - last.stat().st_mtime)
+    return found

@@ -1,0 +1,104 @@
+"""Which versions of an index are still needed? The current one, the one before, young ones, and those that are pinned.
+
+Versions share parts, so what is removed is what no version that is needed refers to.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+from typing import Any, Final
+
+from tocsin.errors import SegmentError
+from tocsin.locks import Lock
+from tocsin.segment.folder import FORMAT, VERSION, VERSION_MANIFEST, version_folder
+from tocsin.segment.storage import MANIFEST, read_manifest
+
+PINS: Final = "pins"
+KEEP_PINS_S: Final = 7 * 86_400.0
+"""A stream that has not moved for so long has no claim any more."""
+
+SHARED: Final = "shared"
+"""A file that says of a version's folder: it is kept for parts that later versions have."""
+
+_ABANDONED_S: Final = 86_400.0
+_AT_ONCE: Final = 16
+
+
+def manifest_of(place: Path) -> dict[str, Any]:
+    """What the manifest of an index folder or of a version says; empty for nothing."""
+    try:
+        return read_manifest(place, FORMAT, VERSION)
+    except SegmentError:
+        return {}
+
+
+def remove_unneeded(path: Path, keep: Collection[str | None], keep_s: float) -> None:
+    """Remove what is of no version to be kept, none younger than `keep_s`, none pinned, and none being written.
+
+    Where versions come often, as `keep_s` says, some are removed at once. Without locks on the file system, what was
+    never published is removed when it is a day old.
+    """
+    now = time.time()
+    names = {version_folder(version) for version in {*keep, *_pinned(path, now)} if version}
+    folders = set(path.glob(version_folder("*")))
+    kept = {folder for folder in folders if folder.name in names or _age(folder / VERSION_MANIFEST, now) < keep_s}
+    old = {folder for folder in folders - kept if not (folder / SHARED).exists()}
+    if len(old) >= (_AT_ONCE if keep_s else 1):
+        needed = {place for folder in kept for place in _places(manifest_of(folder / VERSION_MANIFEST))}
+        for folder in folders - kept:
+            if (folder / VERSION_MANIFEST).exists() or (folder / SHARED).exists():
+                _thin_out(folder, needed)
+            else:
+                _remove_abandoned(folder, now)
+    for beside in path.glob(f"{MANIFEST}.*.part"):  # of one that was killed; nobody else writes one now
+        beside.unlink(missing_ok=True)
+
+
+def _places(manifest: dict[str, Any]) -> list[str]:
+    """What a version refers to."""
+    parts = [place for part in manifest.get("parts", ()) for place in part]
+    return [place for place in (*parts, manifest.get("graves")) if place]
+
+
+def _pinned(path: Path, now: float) -> set[str]:
+    """The versions that streams are at."""
+    found = set()
+    for pin in (path / PINS).glob("*/*"):
+        with suppress(OSError):
+            if now - pin.stat().st_mtime < KEEP_PINS_S:
+                found.add(pin.read_text(encoding="utf-8").strip())
+    return found
+
+
+def _thin_out(folder: Path, needed: Collection[str]) -> None:
+    """Remove what nobody refers to from the folder of a version that nobody needs, and the folder with its last part."""
+    still = [entry for entry in folder.iterdir() if f"{folder.name}/{entry.name}" in needed]
+    if not still:
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    (folder / SHARED).touch()
+    (folder / VERSION_MANIFEST).unlink(missing_ok=True)  # before the rest, so that nobody opens half of it
+    for entry in folder.iterdir():
+        if entry not in still and entry.name != SHARED:
+            shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
+
+
+def _remove_abandoned(folder: Path, now: float) -> None:
+    """Remove what was never published, unless somebody is writing it."""
+    with Lock(folder, patience_s=0) as lock, suppress(OSError):
+        is_old = _age(folder, now) > _ABANDONED_S
+        if lock.is_held or (is_old and not lock.waited):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _age(path: Path, now: float) -> float:
+    """How many seconds ago something was written; of what is not there, for ever."""
+    try:
+        return now - path.stat().st_mtime
+    except OSError:
+        return inf
