@@ -111,7 +111,11 @@ def test_a_folder_says_what_it_holds(tmp_path: Path) -> None:
     """The manifest tells the version, the parts, the count and the kind of ids."""
     strings, integers = written(tmp_path / "s", "a", "b"), written(tmp_path / "i", 1)
 
-    assert (strings.subscriptions, strings.ids, strings.parts) == (2, "string", (PartPlace(f"version-{strings.version}/part-00000"),))
+    assert (strings.subscriptions, strings.ids, strings.parts) == (
+        2,
+        "string",
+        (PartPlace(f"version-{strings.version}/part-00000"),),
+    )
     assert (integers.subscriptions, integers.ids) == (1, "int64")
     assert IndexFolder.read(tmp_path / "s") == strings
 

@@ -11,7 +11,6 @@ import pytest
 import tocsin
 from tests.segment.samples import Damaged, asked, build
 from tocsin.segment import open_index, open_segment, write_index
-from tocsin.segment.folder import part_name
 from tocsin.segment.publishing import Publication
 
 GOOD = {"id": "good", "where": "n = 1"}

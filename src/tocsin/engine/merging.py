@@ -11,16 +11,14 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
-from tocsin.engine.sources import SegmentSource, Source
+from tocsin.engine.sources import Source
 from tocsin.engine.store import Store
 from tocsin.forking import renewed
 from tocsin.index import Plan
 from tocsin.segment import merged
+from tocsin.segment.compacting import Size, next_to_merge
 
 _FANOUT: Final = 2
-_GONE_SHARE: Final = 0.25
 
 
 class Merger:
@@ -91,15 +89,9 @@ class Merger:
         """The sources to merge next: a full delta; else some of one size, the smallest first; else a thin one."""
         if self._store.sealed:
             return self._store.sealed[:1]
-        tiers: dict[int, list[SegmentSource]] = {}
-        for source in self._store.segments:
-            tier = int(np.log(max(len(source) / self._limit, 1.0)) / np.log(_FANOUT))
-            tiers.setdefault(tier, []).append(source)
-        for tier in sorted(tiers):
-            if len(tiers[tier]) >= _FANOUT:
-                return tiers[tier]
-        thin = [s for s in self._store.segments if s.gone > _GONE_SHARE * s.numbered]
-        return thin[:1]
+        segments = self._store.segments
+        sizes = [Size(source.numbered, source.gone) for source in segments]
+        return [segments[place] for place in next_to_merge(sizes, self._limit, _FANOUT)]
 
     def _merge(self, chosen: Sequence[Source]) -> None:
         snapshots = self._store.begin_merge(chosen)

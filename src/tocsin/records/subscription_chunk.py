@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +45,24 @@ class SubscriptionChunk:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def some(self, places: NDArray[np.int64]) -> SubscriptionChunk:
+        """Those at some places of a chunk of lists; what was rejected stays behind."""
+
+        def chosen(values: Any) -> Any:
+            return None if values is None else [values[place] for place in places.tolist()]
+
+        return replace(
+            self,
+            rows=self.rows[places],
+            ids=chosen(self.ids),
+            where=chosen(self.where),
+            sources=chosen(self.sources),
+            scores=self.scores[places],
+            payloads=chosen(self.payloads),
+            weights=chosen(self.weights),
+            rejects=[],
+        )
 
 
 def payload_text(payload: Any) -> str | None:

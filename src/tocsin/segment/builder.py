@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -46,7 +45,7 @@ class SegmentBuilder:
         for kind, places in _kinds(chunk.ids):
             if len(places):
                 whole = len(places) == len(chunk)
-                taken = chunk if whole else _some(chunk, places)
+                taken = chunk if whole else chunk.some(places)
                 self._parts.append((taken.rows, _part(taken, kind, self._book)))
 
     def kind(self) -> pa.DataType:
@@ -121,24 +120,6 @@ def _kinds(ids: pa.Array | list[Any]) -> list[tuple[pa.DataType, NDArray[np.int6
         return [(ids.type, np.arange(len(ids)))]
     strings = np.fromiter((isinstance(name, str) for name in ids), bool, len(ids))
     return [(_STRING, np.flatnonzero(strings)), (_INTEGER, np.flatnonzero(~strings))]
-
-
-def _some(chunk: SubscriptionChunk, places: NDArray[np.int64]) -> SubscriptionChunk:
-    """Some subscriptions of a chunk of lists."""
-
-    def chosen(values: Any) -> Any:
-        return [values[place] for place in places.tolist()]
-
-    return replace(
-        chunk,
-        rows=chunk.rows[places],
-        ids=chosen(chunk.ids),
-        where=chosen(chunk.where),
-        sources=chosen(chunk.sources),
-        scores=chunk.scores[places],
-        payloads=None if chunk.payloads is None else chosen(chunk.payloads),
-        weights=None if chunk.weights is None else chosen(chunk.weights),
-    )
 
 
 def _part(chunk: SubscriptionChunk, kind: pa.DataType, book: RecipeBook) -> Part:

@@ -62,10 +62,10 @@ class MappedPart(NamedTuple):
         alive = self.changes.alive(self.segment.alive, len(self.segment))
         return replace(self.segment, alive=alive, scores=self.changes.scores_over(self.segment.scores))
 
-    def last_versions(self) -> NDArray[np.int64]:
-        """(S,) the version of the last change of each subscription, deletions among them."""
-        given = np.full(len(self.segment), OLDEST) if self.versions is None else self.versions
-        return self.changes.versions_over(given)
+    def last_versions(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The versions of the last changes of some subscriptions, deletions among them."""
+        given = np.full(len(numbers), OLDEST) if self.versions is None else self.versions[numbers]
+        return self.changes.versions_over(given, numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,8 @@ class IndexFolder:
         texts = {str(name): Text.of(how) for name, how in manifest.get("texts", {}).items()}
         given = manifest["parts"] if isinstance(manifest["parts"], list) else [None]
         pairs = [one if isinstance(one, list) and len(one) == 2 else [None, None] for one in given]
-        names = [path for path, _ in pairs] + [name for name in (*(own for _, own in pairs), graves) if name is not None]
+        beside = [changes for _, changes in pairs] + [graves]
+        names = [path for path, _ in pairs] + [name for name in beside if name is not None]
         named = all(isinstance(name, str) and _PLACE.fullmatch(name) for name in names)
         versioned = isinstance(version, str) and _NAME.fullmatch(version)
         if not versioned or not named or len(set(names)) < len(names) or ids not in ("string", "int64"):

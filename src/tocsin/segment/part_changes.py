@@ -69,11 +69,14 @@ class PartChanges(NamedTuple):
         scores.flags.writeable = False
         return scores
 
-    def versions_over(self, before: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(S,) the versions of the last changes, over those that subscriptions were written with."""
+    def versions_over(self, before: NDArray[np.int64], numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The versions of the last changes of some subscriptions, over those that they were written with."""
         versions = before.copy()
-        versions[self.rescored] = self.score_versions
-        versions[self.gone] = self.gone_versions
+        for changed, theirs in ((self.rescored, self.score_versions), (self.gone, self.gone_versions)):
+            if len(changed):
+                places = np.minimum(np.searchsorted(changed, numbers), len(changed) - 1)
+                is_changed = changed[places] == numbers
+                versions[is_changed] = theirs[places[is_changed]]
         return versions
 
     def moved(self, origins: NDArray[np.int64], since: PartChanges) -> PartChanges:
@@ -84,8 +87,8 @@ class PartChanges(NamedTuple):
         is_new = ~np.isin(self.gone, since.gone)
         gone, gone_versions = origins[self.gone[is_new]], self.gone_versions[is_new]
         same = np.isin(self.rescored, since.rescored)
-        same[same] = since.score_versions[np.searchsorted(since.rescored, self.rescored[same])] == (
-            self.score_versions[same]
+        same[same] = (
+            since.score_versions[np.searchsorted(since.rescored, self.rescored[same])] == (self.score_versions[same])
         )
         rescored = origins[self.rescored[~same]]
         is_there = rescored >= 0
@@ -121,8 +124,9 @@ def read_changes(path: Path, count: int) -> PartChanges:
             changes = PartChanges(*(stored[name] for name in PartChanges._fields))
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise SegmentError(f"{path} is damaged or missing: {error}. Compile the index again.") from None
-    for field, (name, like) in zip(changes, PartChanges.none()._asdict().items(), strict=True):
-        if field.dtype != like.dtype or field.ndim != 1:
+    expected: dict[str, NDArray[Any]] = PartChanges.none()._asdict()
+    for name, field in changes._asdict().items():
+        if field.dtype != expected[name].dtype or field.ndim != 1:
             raise SegmentError(f"{path} is damaged: {name} is of {field.dtype} and shape {field.shape}.")
     for numbers, values in ((changes.gone, changes[1:2]), (changes.rescored, changes[3:])):
         if any(len(one) != len(numbers) for one in values) or not _are_numbers(numbers, count):

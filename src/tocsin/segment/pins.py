@@ -1,7 +1,7 @@
 """Which version of an index does a micro-batch of a stream use? The one that was current when it was first asked for.
 
 A micro-batch may run again after a failure, and its tasks run in many processes. So the first that asks records the
-version, and all others find it. A stream's pin on the batch before goes with the next one but one: then it is committed.
+version, and all others find it. A stream has pins on two batches: the one that runs, and the one before.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def pinned(path: Path, stream: str, batch: int) -> IndexFolder:
         return IndexFolder.read(path, recorded)
     except SegmentError as error:
         raise SegmentError(
-            f"{path}: batch {batch} of stream {stream} began with version {recorded}, which is gone or damaged ({error}). "
-            f"Remove {pin} to let the batch begin again with the current version; its answers may differ from those "
-            "that it wrote before."
+            f"{path}: batch {batch} of stream {stream} began with version {recorded}, which is gone or damaged "
+            f"({error}). Remove {pin} to let the batch begin again with the current version; its answers may differ "
+            "from those that it wrote before."
         ) from None
 
 

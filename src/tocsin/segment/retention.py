@@ -76,7 +76,7 @@ def _pinned(path: Path, now: float) -> set[str]:
 
 
 def _thin_out(folder: Path, needed: Collection[str]) -> None:
-    """Remove what nobody refers to from the folder of a version that nobody needs, and the folder with its last part."""
+    """Remove from the folder of a version that nobody needs what nobody refers to; with its last part the folder."""
     still = [entry for entry in folder.iterdir() if f"{folder.name}/{entry.name}" in needed]
     if not still:
         shutil.rmtree(folder, ignore_errors=True)

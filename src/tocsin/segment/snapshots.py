@@ -16,9 +16,9 @@ from tocsin.errors import SegmentError
 from tocsin.index import Found, Question, question_of
 from tocsin.index.elements import with_conditions
 from tocsin.model.ranking import Ranking
-from tocsin.segment.ordering import by_source, id_keys, in_order, places_of, ranks_of
+from tocsin.segment.ordering import ONE_ALONE, by_source, id_keys, in_order, places_of, ranks_of
 from tocsin.segment.scores import Version
-from tocsin.segment.segment import Segment, SegmentSnapshot, Snapshot
+from tocsin.segment.segment import Ranks, Segment, SegmentSnapshot, Snapshot
 
 
 class Snapshots:
@@ -36,10 +36,7 @@ class Snapshots:
         if len(kinds) > 1:
             raise SegmentError("segments of one index mix string and integer ids; compile the index again")
         ranks = ranks_of([segment.ids for segment in segments])
-        snapshots = [
-            SegmentSnapshot(one.alive, Version.fixed(one.scores), one.living(), own, one, one.arrow_ids())
-            for one, own in zip(segments, ranks, strict=True)
-        ]
+        snapshots = [snapshot_of(one, own) for one, own in zip(segments, ranks, strict=True)]
         return cls(
             snapshots,
             kinds.pop() if kinds else pa.large_string(),
@@ -143,6 +140,12 @@ class Snapshots:
         """So many more users of these versions of the scores; -1 for one less."""
         for one in self._snapshots:
             one.version.users += users
+
+
+def snapshot_of(segment: Segment, ranks: Ranks = ONE_ALONE) -> SegmentSnapshot:
+    """A segment as it is, that nobody changes."""
+    scores, count = Version.fixed(segment.scores), segment.living()
+    return SegmentSnapshot(segment.alive, scores, count, ranks, segment, segment.arrow_ids())
 
 
 _FEW: Final = 8

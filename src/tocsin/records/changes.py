@@ -1,0 +1,167 @@
+"""In which form do changes of subscriptions come? Rows of an id, what becomes of it, and a version.
+
+Of one id the change of the highest version is the last, in whatever order they come; the same one twice is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.errors import InvalidInput, RecordError
+from tocsin.language import Templates
+from tocsin.model.subscription import Reject, checked_score
+from tocsin.records.subscription_chunk import SubscriptionChunk
+from tocsin.records.subscription_record import FIELDS
+from tocsin.records.subscriptions import chunk_of
+
+INSERT, UPDATE, DELETE, RESCORE = "insert", "update", "delete", "rescore"
+CHANGES: Final = (INSERT, UPDATE, DELETE, RESCORE)
+REQUIRED: Final = ("id", "change", "version")
+
+
+class Rows(NamedTuple):
+    """Changes that could be read, by id, then version. C of them."""
+
+    rows: NDArray[np.int64]  # (C,) of the source
+    ids: pa.Array  # (C,) int64 or large_string
+    versions: NDArray[np.int64]  # (C,)
+    is_put: NDArray[np.bool_]  # (C,) an insert or an update: the subscription is what the row says
+    is_rescore: NDArray[np.bool_]  # (C,) only the score is; what is neither is a deletion
+    scores: NDArray[np.float64]  # (C,) NaN for deletions
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def some(self, chosen: NDArray[Any]) -> Rows:
+        """Those of a mask, or at some places."""
+        return Rows(*(one.filter(pa.array(chosen)) if isinstance(one, pa.Array) else one[chosen] for one in self))
+
+
+class Outcome(NamedTuple):
+    """What becomes of each id that some changes name. N ids, in order."""
+
+    ids: pa.Array  # (N,)
+    base: NDArray[np.int64]  # (N,) the place of the last change that is an insert, an update or a deletion; -1 for none
+    rescore: NDArray[np.int64]  # (N,) the place of the last new score, where it is later; -1 for none
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeBatch:
+    """Changes, with the subscriptions that they bring, and what could not be taken."""
+
+    kind: pa.DataType
+    rows: Rows
+    brought: SubscriptionChunk  # by row of the source, ascending
+    rejects: list[Reject]
+
+    def outcome(self, rows: Rows) -> Outcome:
+        """What some of its rows, in their order, come to."""
+        first = np.ones(len(rows), bool)
+        if len(rows) > 1:
+            first[1:] = pc.not_equal(rows.ids[1:], rows.ids[:-1]).to_numpy(zero_copy_only=False)
+        starts, places = np.flatnonzero(first), np.arange(len(rows))
+        if not len(starts):
+            return Outcome(rows.ids, starts, starts)
+        base = np.maximum.reduceat(np.where(rows.is_rescore, -1, places), starts)
+        rescore = np.maximum.reduceat(np.where(rows.is_rescore, places, -1), starts)
+        return Outcome(rows.ids.filter(pa.array(first)), base, np.where(rescore > base, rescore, -1))
+
+
+def read_changes(table: pa.Table, templates: Templates | None = None) -> ChangeBatch:
+    """Changes from a table of `id`, `change` (insert, update, delete, rescore), `version` (integer), and what an insert
+    or update brings: `where` or `predicates`, `score`, `weights`, `payload`, as subscriptions have them.
+
+    Equal versions of one id: the last by change, text and score counts. Other columns are ignored. What a row lacks is
+    a reject. Raises `InvalidInput` where columns are missing, or of types that no row could be right in.
+    """
+    kind = _checked(table)
+    given = table.select([name for name in (*REQUIRED, *FIELDS[1:]) if name in table.column_names])
+    ordered, rows = _in_order(given)
+    records = ordered.to_pylist()
+    rejects: list[Reject] = []
+    chunk = chunk_of(_puts(rows, records), templates or Templates(), rejects)
+    refused = {reject.row for reject in rejects}
+    taken, scores = np.zeros(len(records), bool), np.full(len(records), np.nan)
+    brought = dict(zip(chunk.rows.tolist(), chunk.scores.tolist(), strict=True))
+    for place, (row, record) in enumerate(zip(rows.tolist(), records, strict=True)):
+        if row in refused:
+            continue
+        try:
+            scores[place] = brought[row] if row in brought else _score(record)
+            taken[place] = True
+        except RecordError as error:
+            rejects.append(Reject(row, record["id"], error.field, error.reason))
+    return ChangeBatch(kind, _rows(ordered, rows, kind, scores).some(taken), _by_row(chunk), rejects)
+
+
+def _checked(table: pa.Table) -> pa.DataType:
+    """The kind of the ids; raises `InvalidInput` for columns that will not do."""
+    missing = [name for name in REQUIRED if name not in table.column_names]
+    if missing:
+        raise InvalidInput(
+            f"changes need the columns {', '.join(REQUIRED)}; {missing[0]} is missing of {table.column_names}"
+        )
+    types = {name: table.schema.field(name).type for name in REQUIRED}
+    if not pa.types.is_integer(types["version"]):
+        raise InvalidInput(f"the column version is {types['version']}; versions are integers, the higher the later")
+    if pa.types.is_integer(types["id"]):
+        return pa.int64()
+    if not (pa.types.is_string(types["id"]) or pa.types.is_large_string(types["id"])):
+        raise InvalidInput(f"the column id is {types['id']}; ids are strings or integers")
+    return pa.large_string()
+
+
+def _in_order(table: pa.Table) -> tuple[pa.Table, NDArray[np.int64]]:
+    """The rows by id, version, then what they say, so that no answer depends on how they came; and their numbers."""
+    keys = [name for name in (*REQUIRED[:1], "version", "change", "where", "score") if name in table.column_names]
+    plain = [name for name in keys if not pa.types.is_nested(table.schema.field(name).type)]
+    order = pc.sort_indices(table.select(plain), [(name, "ascending") for name in plain])
+    return table.take(order), order.to_numpy().astype(np.int64)
+
+
+def _puts(rows: NDArray[np.int64], records: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
+    """The records of subscriptions that inserts and updates bring."""
+    chosen = []
+    for row, record in zip(rows.tolist(), records, strict=True):
+        if record["change"] in (INSERT, UPDATE) and record["version"] is not None:
+            chosen.append((row, {name: record[name] for name in FIELDS if record.get(name) is not None}))
+    return chosen
+
+
+def _score(record: dict[str, Any]) -> float:
+    """The score that a row gives, NaN for a deletion; raises `RecordError` for what is no change."""
+    change = record["change"]
+    if record["id"] is None:
+        raise RecordError("the id is missing; it must be a string or an integer", "id")
+    if record["version"] is None:
+        raise RecordError("the version is missing; it must be an integer, the higher the later", "version")
+    if change not in CHANGES:
+        raise RecordError(f"the change is {change!r:.40}; it must be one of {', '.join(CHANGES)}", "change")
+    if change == RESCORE and record.get("score") is None:
+        raise RecordError("the score is missing; a rescore gives one", "score")
+    return checked_score(record["score"]) if change == RESCORE else np.nan
+
+
+def _rows(ordered: pa.Table, rows: NDArray[np.int64], kind: pa.DataType, scores: NDArray[np.float64]) -> Rows:
+    changes = ordered["change"].combine_chunks()
+    puts = pc.fill_null(pc.is_in(changes, pa.array([INSERT, UPDATE], changes.type)), False)
+    rescores = pc.fill_null(pc.equal(changes, RESCORE), False)
+    return Rows(
+        rows,
+        ordered["id"].combine_chunks().cast(kind),
+        pc.fill_null(ordered["version"].combine_chunks().cast(pa.int64()), 0).to_numpy(zero_copy_only=False),
+        puts.to_numpy(zero_copy_only=False),
+        rescores.to_numpy(zero_copy_only=False),
+        scores,
+    )
+
+
+def _by_row(chunk: SubscriptionChunk) -> SubscriptionChunk:
+    """A chunk of lists, its rows ascending."""
+    return chunk.some(np.argsort(chunk.rows))

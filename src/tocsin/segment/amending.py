@@ -1,0 +1,242 @@
+"""How do changes of subscriptions become a new version of an index? What is new is a small part; what is gone, a note.
+
+All changes of a batch are in the next version, or none is. A change counts where no later one of its id was taken
+before: so the same batch taken twice, or late, changes nothing more. `compacting` keeps the parts few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.errors import InvalidInput, UnsuitableIndex
+from tocsin.index import Plan
+from tocsin.model.subscription import Reject
+from tocsin.records.changes import ChangeBatch, Rows
+from tocsin.segment.assembling import assemble
+from tocsin.segment.builder import SegmentBuilder
+from tocsin.segment.folder import IndexFolder, MappedPart
+from tocsin.segment.graves import Graves
+from tocsin.segment.ids import Ids, as_ids, find_ids
+from tocsin.segment.part_changes import OLDEST, PartChanges, still_there
+from tocsin.segment.publishing import Overtaken, Publication
+from tocsin.segment.segment import Segment
+from tocsin.segment.storage import MANIFEST
+
+KEEP_S = 600.0
+
+
+@dataclass(slots=True)
+class Amendment:
+    """What became of some changes. `version` is the index's with all of them in it.
+
+    `superseded` are those that a later change of their id made idle, in this batch or before it.
+    """
+
+    version: str
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    rescored: int = 0
+    superseded: int = 0
+    rejects: list[Reject] = field(default_factory=list)
+
+
+def amend(
+    path: str | Path,
+    changes: ChangeBatch,
+    plan: Plan,
+    *,
+    keep_s: float = KEEP_S,
+    known: Mapping[str, MappedPart] | None = None,
+) -> Amendment:
+    """Publish a version of an index with some changes in it; a folder that holds no index becomes one.
+
+    `plan` is for the part that they make. Versions younger than `keep_s` stay for readers. `known` are parts that this
+    process has mapped before. Raises `InvalidInput` for ids of another kind than the index has, `SegmentError` for an
+    index that is damaged. Cost: that of reading what changed before, and of compiling what is new.
+    """
+    path = Path(path)
+    while True:
+        now = IndexFolder.read(path) if (path / MANIFEST).exists() else None
+        draft = _Draft(now, changes.kind, known or {})
+        done = draft.amend(changes, plan)
+        if now is not None and not draft.is_changed:
+            return done
+        try:
+            done.version = draft.publish(path, keep_s).version
+        except Overtaken:
+            continue
+        return done
+
+
+class _Known(NamedTuple):
+    """What an index knows of some ids. N ids."""
+
+    last: NDArray[np.int64]  # (N,) the version of the last change; OLDEST for none
+    part: NDArray[np.int64]  # (N,) the part that has it alive; -1 for none
+    number: NDArray[np.int64]  # (N,) its number there
+
+
+class _Draft:
+    """The parts of a version as they will be in the next one."""
+
+    def __init__(self, folder: IndexFolder | None, kind: pa.DataType, known: Mapping[str, MappedPart]) -> None:
+        if folder is not None and folder.subscriptions and folder.id_type != kind:
+            mine, others = ("integers", "strings") if pa.types.is_integer(folder.id_type) else ("strings", "integers")
+            raise InvalidInput(f"{folder.path} has ids that are {mine}, and the changes' are {others}; use one kind")
+        self._folder = folder
+        self._kind = kind
+        self._parts = [] if folder is None else folder.held(known)
+        is_same = folder is not None and folder.id_type == kind
+        self._graves = folder.buried() if folder is not None and is_same else Graves.none(kind)
+        self._had_graves = self._graves
+        self._living = 0 if folder is None else folder.subscriptions
+        self._amended: set[int] = set()
+        self._fresh: tuple[Segment, NDArray[np.int64]] | None = None
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self._amended) or self._fresh is not None or self._graves is not self._had_graves
+
+    def amend(self, changes: ChangeBatch, plan: Plan) -> Amendment:
+        """Take all changes that no later one was taken before."""
+        done = Amendment("" if self._folder is None else self._folder.version, rejects=list(changes.rejects))
+        rows = changes.rows
+        rows = rows.some(rows.versions > self._known(as_ids(rows.ids)).last) if len(rows) else rows
+        outcome = changes.outcome(rows)
+        known = self._known(as_ids(outcome.ids))
+        base, rescore = outcome.base, outcome.rescore
+        is_put = (base >= 0) & rows.is_put[base] if len(rows) else base >= 0
+        is_deletion = (base >= 0) & ~is_put
+        is_rescore = (rescore >= 0) & ~is_put
+        is_missing = is_rescore & (is_deletion | (known.part < 0))
+        self._refuse(rows, rescore[is_missing], done)
+        final = np.where(is_put & (rescore >= 0), rescore, base)
+        taken = self._bring(changes, rows, base[is_put], final[is_put], plan, done)
+        is_put[is_put] = taken
+        is_known = known.part >= 0
+        self._bury(known, is_put & is_known, np.full(len(is_put), OLDEST))
+        self._bury(known, is_deletion & is_known, rows.versions[base])
+        is_grave = is_deletion & ~is_known
+        self._graves = self._graves.with_more(outcome.ids.filter(pa.array(is_grave)), rows.versions[base[is_grave]])
+        self._score(known, is_rescore & ~is_missing, rows, rescore)
+        done.inserted, done.updated = int((is_put & ~is_known).sum()), int((is_put & is_known).sum())
+        done.deleted, done.rescored = int(is_deletion.sum()), int((is_rescore & ~is_missing).sum())
+        counted = done.inserted + done.updated + done.deleted + done.rescored
+        done.superseded = len(changes.rows) + len(changes.rejects) - len(done.rejects) - counted
+        done.rejects.sort(key=lambda reject: reject.row)
+        return done
+
+    def _known(self, ids: Ids) -> _Known:
+        """What all parts, and the graves, know of some ids; they may come more than once, in order."""
+        last = self._graves.of(ids)
+        part, number = np.full(len(last), -1), np.zeros(len(last), np.int64)
+        for place, held in enumerate(self._parts):
+            below, is_there = find_ids(held.segment.ids, ids)
+            if not is_there.any():
+                continue
+            numbers = below[is_there]
+            last[is_there] = np.maximum(last[is_there], held.last_versions(numbers))
+            alive = np.flatnonzero(is_there)[still_there(held.changes, held.segment.alive, len(held.segment), numbers)]
+            part[alive], number[alive] = place, below[alive]
+        return _Known(last, part, number)
+
+    def _refuse(self, rows: Rows, places: NDArray[np.int64], done: Amendment) -> None:
+        """Say of new scores that nobody is there to have them."""
+        for row, name in zip(rows.rows[places].tolist(), rows.ids.take(pa.array(places)).to_pylist(), strict=True):
+            done.rejects.append(Reject(row, name, "id", "there is no subscription of this id to have a new score"))
+
+    def _bring(
+        self,
+        changes: ChangeBatch,
+        rows: Rows,
+        places: NDArray[np.int64],
+        final: NDArray[np.int64],
+        plan: Plan,
+        done: Amendment,
+    ) -> NDArray[np.bool_]:
+        """Make a part of what comes new, with the scores that came later; which of it an index by name could hold.
+
+        `places` are by id.
+        """
+        chosen = np.searchsorted(changes.brought.rows, rows.rows[places])
+        taken = np.ones(len(places), bool)
+        while taken.any():
+            builder = SegmentBuilder()
+            builder.add(changes.brought.some(chosen[taken]))
+            part = builder.part(kind=changes.kind)
+            part = replace(part, scores=rows.scores[final[taken]])
+            try:
+                self._fresh = assemble(part, plan), rows.versions[final[taken]]
+                return taken
+            except UnsuitableIndex as error:
+                place = np.flatnonzero(taken)[error.number]
+                row = int(rows.rows[places[place]])
+                done.rejects.append(Reject(row, error.subscription, "where", error.reason))
+                taken[place] = False
+        return taken
+
+    def _bury(self, known: _Known, chosen: NDArray[np.bool_], versions: NDArray[np.int64]) -> None:
+        """Take subscriptions out of the parts that have them."""
+        self._living -= int(chosen.sum())
+        for place in np.unique(known.part[chosen]).tolist():
+            own = chosen & (known.part == place)
+            order = np.argsort(known.number[own])
+            numbers, theirs = known.number[own][order], versions[own][order]
+            self._put(place, self._parts[place].changes.without(numbers, theirs))
+
+    def _score(self, known: _Known, chosen: NDArray[np.bool_], rows: Rows, rescore: NDArray[np.int64]) -> None:
+        """Give subscriptions the scores of some rows."""
+        for place in np.unique(known.part[chosen]).tolist():
+            own = chosen & (known.part == place)
+            theirs = rescore[own]
+            changes = self._parts[place].changes
+            self._put(place, changes.scored(known.number[own], rows.scores[theirs], rows.versions[theirs]))
+
+    def _put(self, place: int, changes: PartChanges) -> None:
+        self._parts[place] = self._parts[place]._replace(changes=changes)
+        self._amended.add(place)
+
+    def _drop_empty(self, number: int) -> bool:
+        """Whether a part has nobody left; its deletions are remembered elsewhere."""
+        held = self._parts[number]
+        if len(held.changes.gone) < len(held.segment):
+            return False
+        self._graves = with_lost(self._graves, held, np.ones(len(held.segment), bool))
+        return True
+
+    def publish(self, path: Path, keep_s: float) -> IndexFolder:
+        """Write and publish the next version."""
+        with Publication(path) as new:
+            places = []
+            for number, held in enumerate(self._parts):
+                assert held.place is not None
+                if number not in self._amended:
+                    places.append(held.place)
+                elif not self._drop_empty(number):
+                    places.append(new.write_changes(number, held.place, held.changes))
+            count = self._living
+            if self._fresh is not None:
+                segment, versions = self._fresh
+                places.append(new.write(0, segment, versions))
+                count += len(segment)
+            graves = None if self._folder is None else self._folder.graves
+            if self._graves is not self._had_graves:
+                graves = new.write_graves(self._graves)
+            kind = "int64" if pa.types.is_integer(self._kind) else "string"
+            over, texts = (None, None) if self._folder is None else (self._folder.version, self._folder.texts)
+            return new.publish(places, count, kind, texts, graves=graves, over=over, keep_s=keep_s)
+
+
+def with_lost(graves: Graves, part: MappedPart, is_lost: NDArray[np.bool_]) -> Graves:
+    """And the deletions that only a part knew of, of those subscriptions of it that go."""
+    gone, versions = part.changes.gone, part.changes.gone_versions
+    told = is_lost[gone] & (versions > OLDEST)
+    return graves.with_more(part.segment.arrow_ids().take(pa.array(gone[told])), versions[told])

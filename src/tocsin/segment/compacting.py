@@ -1,0 +1,122 @@
+"""When do parts of an index become fewer? By the logarithmic method, while the index goes on changing.
+
+Parts of about one size (within a factor of `fanout`) become one when there are so many of them, and a part that has
+lost a quarter is written anew; so every subscription is merged O(log n) times, and a match asks O(log n) parts
+(Bentley and Saxe 1980). An engine's segments in memory follow the same rule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index import Plan
+from tocsin.segment.amending import KEEP_S, with_lost
+from tocsin.segment.assembling import merged
+from tocsin.segment.folder import IndexFolder, MappedPart, PartPlace
+from tocsin.segment.part_changes import OLDEST, PartChanges
+from tocsin.segment.publishing import Overtaken, Publication
+from tocsin.segment.segment import Segment
+from tocsin.segment.snapshots import snapshot_of
+
+GONE_SHARE: Final = 0.25
+FANOUT: Final = 4
+SMALLEST: Final = 4096
+
+
+class Size(NamedTuple):
+    """How many subscriptions a part has numbers for, and how many of them are gone."""
+
+    numbered: int
+    gone: int
+
+
+def next_to_merge(sizes: Sequence[Size], smallest: int, fanout: int) -> list[int]:
+    """The places of the parts to merge next: those of one size, the smallest first; else a thin one; else none.
+
+    Parts of up to `smallest` subscriptions are of one size, as are those of up to `fanout` times as many, and so on.
+    """
+    tiers: dict[int, list[int]] = {}
+    for place, size in enumerate(sizes):
+        living = size.numbered - size.gone
+        tier = int(math.log(max(living / smallest, 1.0)) / math.log(fanout))
+        tiers.setdefault(tier, []).append(place)
+    for tier in sorted(tiers):
+        if len(tiers[tier]) >= fanout:
+            return tiers[tier]
+    thin = [place for place, size in enumerate(sizes) if size.gone > GONE_SHARE * size.numbered]
+    return thin[:1]
+
+
+def due(folder: IndexFolder, parts: Sequence[MappedPart]) -> list[PartPlace]:
+    """The parts of a version to merge next."""
+    sizes = [Size(len(part.segment), len(part.changes.gone)) for part in parts]
+    return [folder.parts[place] for place in next_to_merge(sizes, SMALLEST, FANOUT)]
+
+
+def compact(path: str | Path, plan: Plan, *, keep_s: float = KEEP_S, steps: int | None = None) -> int:
+    """Merge parts of an index until there are none to merge, or so many times; how often it was.
+
+    Others may change the index meanwhile: what they change is in the merged part, too. Raises `SegmentError` for an
+    index that is damaged.
+    """
+    path, done = Path(path), 0
+    while steps is None or done < steps:
+        folder = IndexFolder.read(path)
+        parts = folder.held()
+        chosen = due(folder, parts)
+        if not chosen or not _merge(path, [part for part in parts if part.place in chosen], plan, keep_s):
+            break
+        done += 1
+    return done
+
+
+def _merge(path: Path, chosen: Sequence[MappedPart], plan: Plan, keep_s: float) -> bool:
+    """Put one part in the place of some; False where somebody else did meanwhile."""
+    segment, origins = merged([snapshot_of(part.now()) for part in chosen], plan)
+    versions = np.full(len(segment), OLDEST)
+    for part, origin in zip(chosen, origins, strict=True):
+        own = np.flatnonzero(origin >= 0)
+        versions[origin[own]] = part.last_versions(own)
+    with Publication(path) as new:
+        place = new.write(0, segment, versions) if len(segment) else None
+        while True:
+            now = IndexFolder.read(path)
+            by_path = {part.path: part for part in now.parts}
+            if any(part.place is None or part.place.path not in by_path for part in chosen):
+                return False
+            try:
+                _install(new, now, chosen, place, origins, segment, keep_s)
+                return True
+            except Overtaken:
+                continue
+
+
+def _install(
+    new: Publication,
+    now: IndexFolder,
+    chosen: Sequence[MappedPart],
+    place: PartPlace | None,
+    origins: Sequence[NDArray[np.int64]],
+    segment: Segment,
+    keep_s: float,
+) -> None:
+    """Publish a version with the merged part, and with what changed while it was made."""
+    known = {part.place.path: part for part in chosen if part.place is not None}
+    current = {part.path: held for part, held in zip(now.parts, now.held(known), strict=True) if part.path in known}
+    changes, graves = PartChanges.none(), now.buried()
+    for (path, before), origin in zip(known.items(), origins, strict=True):
+        since = current[path].changes.moved(origin, before.changes)
+        changes = changes.without(since.gone, since.gone_versions)
+        changes = changes.scored(since.rescored, since.scores, since.score_versions)
+        graves = with_lost(graves, current[path], origin < 0)
+    if place is not None and changes:
+        place = new.write_changes(0, place, changes)
+    parts = [part for part in now.parts if part.path not in known] + ([] if place is None else [place])
+    kept = new.write_graves(graves) if graves else now.graves
+    new.publish(parts, now.subscriptions, now.ids, now.texts, graves=kept, over=now.version, keep_s=keep_s)
