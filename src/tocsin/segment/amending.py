@@ -6,7 +6,6 @@ before: so the same batch taken twice, or late, changes nothing more. `compactin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from tocsin.segment.builder import SegmentBuilder
 from tocsin.segment.folder import IndexFolder, MappedPart
 from tocsin.segment.graves import Graves
 from tocsin.segment.ids import Ids, as_ids, find_ids
+from tocsin.segment.mapping import mapped
 from tocsin.segment.part_changes import OLDEST, PartChanges, still_there
 from tocsin.segment.publishing import Overtaken, Publication
 from tocsin.segment.segment import Segment
@@ -54,18 +54,17 @@ def amend(
     plan: Plan,
     *,
     keep_s: float = KEEP_S,
-    known: Mapping[str, MappedPart] | None = None,
 ) -> Amendment:
     """Publish a version of an index with some changes in it; a folder that holds no index becomes one.
 
-    `plan` is for the part that they make. Versions younger than `keep_s` stay for readers. `known` are parts that this
-    process has mapped before. Raises `InvalidInput` for ids of another kind than the index has, `SegmentError` for an
-    index that is damaged. Cost: that of reading what changed before, and of compiling what is new.
+    `plan` is for the part that they make. Versions younger than `keep_s` seconds stay for readers. Raises
+    `InvalidInput` for ids of another kind than the index has, `SegmentError` for an index that is damaged. Cost: that
+    of reading what changed before, and of compiling what is new.
     """
     path = Path(path)
     while True:
         now = IndexFolder.read(path) if (path / MANIFEST).exists() else None
-        draft = _Draft(now, changes.kind, known or {})
+        draft = _Draft(now, changes.kind)
         done = draft.amend(changes, plan)
         if now is not None and not draft.is_changed:
             return done
@@ -87,13 +86,13 @@ class _Known(NamedTuple):
 class _Draft:
     """The parts of a version as they will be in the next one."""
 
-    def __init__(self, folder: IndexFolder | None, kind: pa.DataType, known: Mapping[str, MappedPart]) -> None:
+    def __init__(self, folder: IndexFolder | None, kind: pa.DataType) -> None:
         if folder is not None and folder.subscriptions and folder.id_type != kind:
             mine, others = ("integers", "strings") if pa.types.is_integer(folder.id_type) else ("strings", "integers")
             raise InvalidInput(f"{folder.path} has ids that are {mine}, and the changes' are {others}; use one kind")
         self._folder = folder
         self._kind = kind
-        self._parts = [] if folder is None else folder.held(known)
+        self._parts = [] if folder is None else mapped(folder)
         is_same = folder is not None and folder.id_type == kind
         self._graves = folder.buried() if folder is not None and is_same else Graves.none(kind)
         self._had_graves = self._graves

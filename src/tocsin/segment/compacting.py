@@ -19,6 +19,7 @@ from tocsin.index import Plan
 from tocsin.segment.amending import KEEP_S, with_lost
 from tocsin.segment.assembling import merged
 from tocsin.segment.folder import IndexFolder, MappedPart, PartPlace
+from tocsin.segment.mapping import mapped
 from tocsin.segment.part_changes import OLDEST, PartChanges
 from tocsin.segment.publishing import Overtaken, Publication
 from tocsin.segment.segment import Segment
@@ -59,6 +60,12 @@ def due(folder: IndexFolder, parts: Sequence[MappedPart]) -> list[PartPlace]:
     return [folder.parts[place] for place in next_to_merge(sizes, SMALLEST, FANOUT)]
 
 
+def is_due(path: str | Path) -> bool:
+    """Whether there is anything to merge."""
+    folder = IndexFolder.read(path)
+    return bool(due(folder, mapped(folder)))
+
+
 def compact(path: str | Path, plan: Plan, *, keep_s: float = KEEP_S, steps: int | None = None) -> int:
     """Merge parts of an index until there are none to merge, or so many times; how often it was.
 
@@ -68,7 +75,7 @@ def compact(path: str | Path, plan: Plan, *, keep_s: float = KEEP_S, steps: int 
     path, done = Path(path), 0
     while steps is None or done < steps:
         folder = IndexFolder.read(path)
-        parts = folder.held()
+        parts = mapped(folder)
         chosen = due(folder, parts)
         if not chosen or not _merge(path, [part for part in parts if part.place in chosen], plan, keep_s):
             break

@@ -5,8 +5,9 @@ spark.compile(subscriptions_df, "index/", partitions=8)
 matched_df = spark.match(events_df, "index/")
 """
 
+from tocsin.spark.changing import UpdateReport, follow, merge, update
 from tocsin.spark.compiling import CompileReport, compile
 from tocsin.spark.matching import match
 from tocsin.spark.session import local_session
 
-__all__ = ["CompileReport", "compile", "local_session", "match"]
+__all__ = ["CompileReport", "UpdateReport", "compile", "follow", "local_session", "match", "merge", "update"]

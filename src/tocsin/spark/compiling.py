@@ -30,7 +30,7 @@ from tocsin.spark.schemas import COMPILED, PARTITION, SUBSCRIPTION_FIELDS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_REJECTS = "rejects"
+REJECTS = "rejects"
 _PIECE_ROWS = 8192
 _REJECT_SCHEMA = pa.schema([("id", pa.string()), ("field", pa.string()), ("reason", pa.string())])
 
@@ -71,7 +71,7 @@ def compile(
         accepted, rejected = sum(row.accepted for row in written), sum(row.rejected for row in written)
         ids = {row.ids for row in written if row.accepted} or {"string"}
         new.publish(sorted(parts), accepted, ids.pop())
-    rejects = str(new.folder / _REJECTS) if rejected else None
+    rejects = str(new.folder / REJECTS) if rejected else None
     return CompileReport(accepted, rejected, new.version, rejects)
 
 
@@ -127,7 +127,7 @@ def compile_partition(table: pa.Table, folder: Path, version: str, plan: Plan) -
     if len(segment):
         write_part(folder, version, number, segment)
     if builder.rejects:
-        _write_rejects(builder.rejects, folder / version_folder(version) / _REJECTS, number)
+        write_rejects(builder.rejects, folder / version_folder(version) / REJECTS, part_name(number))
     kind = "string" if isinstance(segment.ids, Texts) else "int64"
     counts = (len(segment), len(builder.rejects))
     columns = [pa.array([number], pa.int32()), *(pa.array([count]) for count in counts), pa.array([kind])]
@@ -140,13 +140,14 @@ def in_order(table: pa.Table) -> pa.Table:
     return table.sort_by(keys)
 
 
-def _write_rejects(rejects: list[Reject], folder: Path, number: int) -> None:
-    folder.mkdir(exist_ok=True)
+def write_rejects(rejects: list[Reject], folder: Path, name: str) -> None:
+    """Write rejects as a Parquet file of a name: again, where a task is tried again."""
+    folder.mkdir(parents=True, exist_ok=True)
     columns = [
         pa.array([None if r.id is None else str(r.id) for r in rejects], pa.string()),
         pa.array([r.field for r in rejects], pa.string()),
         pa.array([r.reason for r in rejects], pa.string()),
     ]
-    aside = folder / f".{part_name(number)}.{uuid.uuid4().hex[:8]}"
-    pq.write_table(pa.Table.from_arrays(columns, schema=_REJECT_SCHEMA), aside)
-    aside.replace(folder / f"{part_name(number)}.parquet")
+    beside = folder / f".{name}.{uuid.uuid4().hex[:8]}"
+    pq.write_table(pa.Table.from_arrays(columns, schema=_REJECT_SCHEMA), beside)
+    beside.replace(folder / f"{name}.parquet")

@@ -1,11 +1,13 @@
 """How are events on Spark matched? Each worker maps the index and answers its own events: no shuffle, no broadcast.
 
-Workers keep what they mapped by (path, version); the pages are shared by all of a machine's processes.
+Workers keep what they mapped; the pages are shared by all of a machine's processes. Of a stream, the first task of a
+micro-batch records which version the micro-batch uses (`segment/pins.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.tables import encode_table
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, SegmentError
 from tocsin.index import Found, question_of
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
 from tocsin.segment import IndexFolder, Snapshots
-from tocsin.spark.schemas import ERROR, MATCHES, exploded_schema, matched_schema
+from tocsin.segment.mapping import mapped
+from tocsin.segment.pins import pinned
+from tocsin.spark.observing import observed, with_work, work_column
+from tocsin.spark.schemas import ERROR, MATCHES, WORK, exploded_schema, matched_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,8 +41,9 @@ def match(
     ranking: Ranking | None = None,
     explode: bool = False,
     event_id: str | None = None,
+    observe: str | None = None,
 ) -> DataFrame:
-    """Match a DataFrame of events against a compiled index.
+    """Match a DataFrame of events against a compiled index; batch, or Structured Streaming.
 
     Every input column is kept, and `matches: array<struct<subscription, score>>` (by id or, ranked, best first) and
     `error: string` are added: `error` says what could not be taken; `matches` is null where that was the whole event.
@@ -44,18 +51,40 @@ def match(
     string keys. With `explode=True` the result is one row a match, `event_id`, `subscription`, `score`, where
     `event_id` names the column that tells events apart; rejected events and fields do not show in that form.
 
-    The version that is current when this is called is the one that all tasks use. Lazy, like any transformation.
+    Of a batch, all tasks use the version that is current when this is called. Of a stream, each micro-batch uses the
+    one that is current when it begins, which the index folder records: a replay uses the same again. `observe` names
+    an observation (a `StreamingQueryListener` gets it, or `pyspark.sql.Observation`) of `events`, `matches`,
+    `rejected`, `candidates`, `verified` and `index_version`.
+
+    Lazy, like any transformation. Raises `InvalidInput` for options that do not fit the columns, `SegmentError` for
+    what is no index.
     """
     folder = IndexFolder.read(Path(index).absolute())
     question_of(ranking)  # which refuses what is none
     names = _checked_columns(events.columns, attributes, event_id, explode=explode)
+    asked = Asked(tuple(events.columns), tuple(names), ranking, event_id, observe is not None)
     if explode:
         assert event_id is not None
-        chosen = list(dict.fromkeys([event_id, *names]))
-        task = _matcher(folder, chosen, names, ranking, event_id)
-        return plain(events, chosen).mapInArrow(task, exploded_schema(events.schema[event_id], folder.ids))
-    task = _matcher(folder, events.columns, names, ranking, None)
-    return plain(events, events.columns).mapInArrow(task, matched_schema(events.schema, folder.ids))
+        asked = replace(asked, columns=tuple(dict.fromkeys([event_id, *names])))
+        schema = exploded_schema(events.schema[event_id], folder.ids)
+    else:
+        schema = matched_schema(events.schema, folder.ids)
+    task = _matcher(folder, asked, follows=events.isStreaming)
+    given = plain(events, list(asked.columns))
+    if observe is None:
+        return given.mapInArrow(task, schema)
+    return observed(given.mapInArrow(task, with_work(schema)), observe, explode=explode)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a task is asked: the columns of its batches, which of them are attributes, and in which form to answer."""
+
+    columns: tuple[str, ...]
+    attributes: tuple[str, ...]
+    ranking: Ranking | None = None
+    event_id: str | None = None  # a row a match, with this column
+    tells_work: bool = False  # a column more, of what was done
 
 
 def plain(events: DataFrame, columns: list[str]) -> DataFrame:
@@ -84,54 +113,82 @@ def _checked_columns(
     return columns if attributes is None else list(dict.fromkeys(attributes))
 
 
-def _matcher(
-    folder: IndexFolder, columns: list[str], attributes: list[str], ranking: Ranking | None, event_id: str | None
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What a task runs: `matched_batch` or `exploded_batch` on each of its batches."""
+def _matcher(folder: IndexFolder, asked: Asked, *, follows: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """What a task runs: `answer` on each of its batches."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        snapshots = opened(folder)
+        version = of_this_batch(folder) if follows else folder
+        snapshots = opened(version)
         for numbered in batches:
-            batch = numbered.rename_columns(columns)
-            if event_id is None:
-                yield matched_batch(batch, attributes, snapshots, ranking)
-            else:
-                yield exploded_batch(batch, attributes, snapshots, ranking, event_id)
+            yield answer(numbered.rename_columns(list(asked.columns)), asked, snapshots, version.version)
 
     return run
 
 
-@lru_cache(maxsize=2)
+def of_this_batch(folder: IndexFolder) -> IndexFolder:
+    """The version that the micro-batch of this task uses; the one given, where the task is of none."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    batch = None if task is None else task.getLocalProperty("streaming.sql.batchId")
+    if task is None or batch is None:
+        return folder
+    version = pinned(folder.path, task.getLocalProperty("sql.streaming.queryId"), int(batch))
+    if version.subscriptions and version.ids != folder.ids:
+        raise SegmentError(
+            f"{folder.path} has {version.ids} ids in version {version.version}, and had {folder.ids} ids when the "
+            "query began; start the query again"
+        )
+    return version
+
+
+@lru_cache(maxsize=4)
 def opened(folder: IndexFolder) -> Snapshots:
-    """A version's segments, mapped once a worker."""
-    return folder.open()
+    """A version's segments, mapped once a worker; versions share the parts that they have in common."""
+    return Snapshots.of([part.now() for part in mapped(folder)])
 
 
-def matched_batch(
-    batch: pa.RecordBatch, attributes: list[str], snapshots: Snapshots, ranking: Ranking | None
-) -> pa.RecordBatch:
+def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
+    """A batch of events with its matches and errors, or a row for each match."""
+    encoded = encode_table(batch.select(list(asked.attributes)), snapshots.wanted)
+    found = snapshots.find(encoded, asked.ranking)
+    answered = _matched if asked.event_id is None else _exploded
+    columns = answered(batch, asked, snapshots, encoded, found)
+    if asked.tells_work:
+        refused = batch.num_rows - len(encoded.rows)
+        matches = len(found.subscriptions)
+        work = (batch.num_rows, matches, refused, found.candidates_examined, found.verified, version)
+        columns = with_row(columns) if asked.event_id is not None else columns
+        columns[WORK] = work_column(work, len(next(iter(columns.values()))))
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def with_row(columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """The columns with a row of nulls before all others, which is there where there is no other, too."""
+    return {name: pa.concat_arrays([pa.nulls(1, one.type), one]) for name, one in columns.items()}
+
+
+def _matched(
+    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, encoded: EventBatch, found: Found
+) -> dict[str, pa.Array]:
     """The batch with its matches and errors."""
-    encoded = encode_table(batch.select(attributes), snapshots.wanted)
-    found = snapshots.find(encoded, ranking)
     served = np.zeros(batch.num_rows, bool)
     served[encoded.rows] = True
     owners = encoded.rows[found.events]
     offsets = np.searchsorted(owners, np.arange(batch.num_rows + 1))
     values = pa.StructArray.from_arrays(_ids_and_scores(snapshots, found), names=["subscription", "score"])
     matches = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~served))
-    columns = [*batch.columns, matches, _errors(encoded.rejects, batch.num_rows)]
-    return pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, MATCHES, ERROR])
+    given = dict(zip(batch.schema.names, batch.columns, strict=True))
+    return {**given, MATCHES: matches, ERROR: _errors(encoded.rejects, batch.num_rows)}
 
 
-def exploded_batch(
-    batch: pa.RecordBatch, attributes: list[str], snapshots: Snapshots, ranking: Ranking | None, event_id: str
-) -> pa.RecordBatch:
+def _exploded(
+    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, encoded: EventBatch, found: Found
+) -> dict[str, pa.Array]:
     """A row for each match of the batch."""
-    encoded = encode_table(batch.select(attributes), snapshots.wanted)
-    found = snapshots.find(encoded, ranking)
-    rows = batch.column(event_id).take(pa.array(encoded.rows[found.events]))
-    columns = [rows, *_ids_and_scores(snapshots, found)]
-    return pa.RecordBatch.from_arrays(columns, names=["event_id", "subscription", "score"])
+    rows = batch.column(asked.event_id).take(pa.array(encoded.rows[found.events]))
+    ids, scores = _ids_and_scores(snapshots, found)
+    return {"event_id": rows, "subscription": ids, "score": scores}
 
 
 def _ids_and_scores(snapshots: Snapshots, found: Found) -> list[pa.Array]:

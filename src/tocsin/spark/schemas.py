@@ -6,6 +6,7 @@ from typing import Final
 
 from pyspark.sql.types import (
     ArrayType,
+    BooleanType,
     DataType,
     DoubleType,
     IntegerType,
@@ -20,12 +21,31 @@ PARTITION: Final = "tocsin_partition"
 MATCHES: Final = "matches"
 ERROR: Final = "error"
 
+WORK: Final = "tocsin_work"
+
+WORK_FIELDS: Final = ("events", "matches", "rejected", "candidates", "verified")
+
 COMPILED: Final = StructType(
     [
         StructField("part", IntegerType()),
         StructField("accepted", LongType()),
         StructField("rejected", LongType()),
         StructField("ids", StringType()),
+    ]
+)
+
+
+CHANGE_FIELDS: Final = ("id", "change", "version", *SUBSCRIPTION_FIELDS[1:])
+
+AMENDED: Final = StructType(
+    [
+        StructField("version", StringType()),
+        *(
+            StructField(name, LongType())
+            for name in ("inserted", "updated", "deleted", "rescored", "superseded", "rejected")
+        ),
+        StructField("rejects", StringType()),
+        StructField("merge_due", BooleanType()),
     ]
 )
 
