@@ -7,28 +7,25 @@ micro-batch records which version the micro-batch uses (`segment/pins.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
-from tocsin.columns.events.batch import EventBatch
-from tocsin.columns.events.tables import encode_table
 from tocsin.errors import InvalidInput, SegmentError
-from tocsin.index import Found, question_of
+from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
-from tocsin.model.subscription import Reject
 from tocsin.segment import IndexFolder, Snapshots
 from tocsin.segment.mapping import mapped
 from tocsin.segment.pins import pinned
-from tocsin.spark.observing import observed, with_work, work_column
-from tocsin.spark.schemas import ERROR, MATCHES, WORK, exploded_schema, matched_schema
+from tocsin.spark.answering import Asked, answer
+from tocsin.spark.observing import observed, with_work
+from tocsin.spark.schemas import ERROR, MATCHES, exploded_schema, matched_schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Observation
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -41,7 +38,9 @@ def match(
     ranking: Ranking | None = None,
     explode: bool = False,
     event_id: str | None = None,
-    observe: str | None = None,
+    json: str | None = None,
+    corrupt: str | None = None,
+    observe: str | Observation | None = None,
 ) -> DataFrame:
     """Match a DataFrame of events against a compiled index; batch, or Structured Streaming.
 
@@ -49,7 +48,10 @@ def match(
     `error: string` are added: `error` says what could not be taken; `matches` is null where that was the whole event.
     All columns are attributes unless `attributes` names some; structs flatten to dotted names, and so do maps with
     string keys. With `explode=True` the result is one row a match, `event_id`, `subscription`, `score`, where
-    `event_id` names the column that tells events apart; rejected events and fields do not show in that form.
+    `event_id` names the column that tells events apart; rejected events and fields do not show in that form. `json`
+    names a column of strings that are JSON objects: they are the events then, read as JSON lines are. `corrupt` names
+    the column in which a reader puts the text of a record that it could not read (`columnNameOfCorruptRecord`): such a
+    row is an event that was refused.
 
     Of a batch, all tasks use the version that is current when this is called. Of a stream, each micro-batch uses the
     one that is current when it begins, which the index folder records: a replay uses the same again. `observe` names
@@ -59,32 +61,39 @@ def match(
     Lazy, like any transformation. Raises `InvalidInput` for options that do not fit the columns, `SegmentError` for
     what is no index.
     """
+    asked = _asked(events, attributes, ranking, event_id, json, corrupt, explode=explode)
+    answered = answers(events, index, replace(asked, tells_work=observe is not None))
+    return answered if observe is None else observed(answered, observe, explode=explode)
+
+
+def answers(events: DataFrame, index: str | Path, asked: Asked) -> DataFrame:
+    """What tasks answer to what is asked of each batch, the column of their work included where that is asked for."""
     folder = IndexFolder.read(Path(index).absolute())
-    question_of(ranking)  # which refuses what is none
-    names = _checked_columns(events.columns, attributes, event_id, explode=explode)
-    asked = Asked(tuple(events.columns), tuple(names), ranking, event_id, observe is not None)
-    if explode:
-        assert event_id is not None
-        asked = replace(asked, columns=tuple(dict.fromkeys([event_id, *names])))
-        schema = exploded_schema(events.schema[event_id], folder.ids)
-    else:
+    question_of(asked.ranking)  # which refuses what is none
+    if asked.event_id is None:
         schema = matched_schema(events.schema, folder.ids)
-    task = _matcher(folder, asked, follows=events.isStreaming)
-    given = plain(events, list(asked.columns))
-    if observe is None:
-        return given.mapInArrow(task, schema)
-    return observed(given.mapInArrow(task, with_work(schema)), observe, explode=explode)
+    else:
+        schema = exploded_schema(events.schema[asked.event_id], folder.ids)
+    schema = with_work(schema) if asked.tells_work else schema
+    return plain(events, list(asked.columns)).mapInArrow(_matcher(folder, asked), schema)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a task is asked: the columns of its batches, which of them are attributes, and in which form to answer."""
-
-    columns: tuple[str, ...]
-    attributes: tuple[str, ...]
-    ranking: Ranking | None = None
-    event_id: str | None = None  # a row a match, with this column
-    tells_work: bool = False  # a column more, of what was done
+def _asked(
+    events: DataFrame,
+    attributes: list[str] | None,
+    ranking: Ranking | None,
+    event_id: str | None,
+    json: str | None,
+    corrupt: str | None,
+    *,
+    explode: bool,
+) -> Asked:
+    """The options as what is asked of each batch; raises `InvalidInput` when they do not fit the columns."""
+    names = _checked_columns(events.columns, attributes, event_id, explode=explode)
+    extra = _checked_extra(events, json, corrupt, attributes)
+    names = [] if json is not None else [name for name in names if name not in extra]
+    columns = events.columns if event_id is None else list(dict.fromkeys([event_id, *names, *extra]))
+    return Asked(tuple(columns), tuple(names), ranking, event_id, json, corrupt)
 
 
 def plain(events: DataFrame, columns: list[str]) -> DataFrame:
@@ -113,11 +122,26 @@ def _checked_columns(
     return columns if attributes is None else list(dict.fromkeys(attributes))
 
 
-def _matcher(folder: IndexFolder, asked: Asked, *, follows: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _checked_extra(events: DataFrame, json: str | None, corrupt: str | None, attributes: list[str] | None) -> list[str]:
+    """The columns that are no attributes themselves; raises `InvalidInput` where they cannot be what they are for."""
+    from pyspark.sql.types import StringType
+
+    if json is not None and attributes is not None:
+        raise InvalidInput("json names the column that holds whole events; attributes name columns: give one of them")
+    for option, name in (("json", json), ("corrupt", corrupt)):
+        if name is not None and name not in events.columns:
+            raise InvalidInput(f"{option} names {name!r}, which is no column; there are {events.columns}")
+        if name is not None and not isinstance(events.schema[name].dataType, StringType):
+            kind = events.schema[name].dataType.simpleString()
+            raise InvalidInput(f"{option} names {name!r}, a column of {kind}; it must be one of strings")
+    return [name for name in (json, corrupt) if name is not None]
+
+
+def _matcher(folder: IndexFolder, asked: Asked) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """What a task runs: `answer` on each of its batches."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        version = of_this_batch(folder) if follows else folder
+        version = of_this_batch(folder)
         snapshots = opened(version)
         for numbered in batches:
             yield answer(numbered.rename_columns(list(asked.columns)), asked, snapshots, version.version)
@@ -126,7 +150,7 @@ def _matcher(folder: IndexFolder, asked: Asked, *, follows: bool) -> Callable[[B
 
 
 def of_this_batch(folder: IndexFolder) -> IndexFolder:
-    """The version that the micro-batch of this task uses; the one given, where the task is of none."""
+    """The version that the micro-batch of this task uses; the one given, where the task is of no stream."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
@@ -146,61 +170,3 @@ def of_this_batch(folder: IndexFolder) -> IndexFolder:
 def opened(folder: IndexFolder) -> Snapshots:
     """A version's segments, mapped once a worker; versions share the parts that they have in common."""
     return Snapshots.of([part.now() for part in mapped(folder)])
-
-
-def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
-    """A batch of events with its matches and errors, or a row for each match."""
-    encoded = encode_table(batch.select(list(asked.attributes)), snapshots.wanted)
-    found = snapshots.find(encoded, asked.ranking)
-    answered = _matched if asked.event_id is None else _exploded
-    columns = answered(batch, asked, snapshots, encoded, found)
-    if asked.tells_work:
-        refused = batch.num_rows - len(encoded.rows)
-        matches = len(found.subscriptions)
-        work = (batch.num_rows, matches, refused, found.candidates_examined, found.verified, version)
-        columns = with_row(columns) if asked.event_id is not None else columns
-        columns[WORK] = work_column(work, len(next(iter(columns.values()))))
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-
-
-def with_row(columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    """The columns with a row of nulls before all others, which is there where there is no other, too."""
-    return {name: pa.concat_arrays([pa.nulls(1, one.type), one]) for name, one in columns.items()}
-
-
-def _matched(
-    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, encoded: EventBatch, found: Found
-) -> dict[str, pa.Array]:
-    """The batch with its matches and errors."""
-    served = np.zeros(batch.num_rows, bool)
-    served[encoded.rows] = True
-    owners = encoded.rows[found.events]
-    offsets = np.searchsorted(owners, np.arange(batch.num_rows + 1))
-    values = pa.StructArray.from_arrays(_ids_and_scores(snapshots, found), names=["subscription", "score"])
-    matches = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~served))
-    given = dict(zip(batch.schema.names, batch.columns, strict=True))
-    return {**given, MATCHES: matches, ERROR: _errors(encoded.rejects, batch.num_rows)}
-
-
-def _exploded(
-    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, encoded: EventBatch, found: Found
-) -> dict[str, pa.Array]:
-    """A row for each match of the batch."""
-    rows = batch.column(asked.event_id).take(pa.array(encoded.rows[found.events]))
-    ids, scores = _ids_and_scores(snapshots, found)
-    return {"event_id": rows, "subscription": ids, "score": scores}
-
-
-def _ids_and_scores(snapshots: Snapshots, found: Found) -> list[pa.Array]:
-    """What was found, in the types that Spark wants."""
-    kind = pa.int64() if pa.types.is_integer(snapshots.id_type) else pa.string()
-    scores = snapshots.scores_of(found.subscriptions) if found.scores is None else found.scores
-    return [snapshots.ids_of(found.subscriptions).cast(kind), pa.array(scores)]
-
-
-def _errors(rejects: list[Reject], count: int) -> pa.Array:
-    """What was wrong with each event, null where nothing was."""
-    reasons: dict[int, list[str]] = {}
-    for reject in rejects:
-        reasons.setdefault(reject.row, []).append(f"{reject.field}: {reject.reason}" if reject.field else reject.reason)
-    return pa.array(["; ".join(reasons[row]) if row in reasons else None for row in range(count)], pa.string())

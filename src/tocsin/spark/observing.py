@@ -12,7 +12,7 @@ import pyarrow as pa
 from tocsin.spark.schemas import WORK, WORK_FIELDS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Observation
     from pyspark.sql.types import StructType
 
 Work = tuple[int, int, int, int, int, str]
@@ -36,7 +36,7 @@ def work_column(work: Work, rows: int) -> pa.Array:
     return pa.concat_arrays([pa.array(first, _TYPE), pa.nulls(max(rows - 1, 0), _TYPE)])
 
 
-def observed(matched: DataFrame, name: str, *, explode: bool) -> DataFrame:
+def observed(matched: DataFrame, name: str | Observation, *, explode: bool) -> DataFrame:
     """The answer without its counts, which an observation of this name adds up."""
     from pyspark.sql import functions
 

@@ -1,0 +1,151 @@
+"""What does a task make of a batch of rows? Events in columns, or as JSON in one, matched; nothing here knows Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.json_lines import encode_lines
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.tables import encode_table
+from tocsin.model.ranking import Ranking
+from tocsin.model.subscription import Reject
+from tocsin.records import LinesChunk, parse_lines
+from tocsin.segment import Snapshots
+from tocsin.spark.observing import work_column
+from tocsin.spark.schemas import ERROR, MATCHES, WORK
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of each batch: the columns that it has, which of them are attributes, the form of the answer."""
+
+    columns: tuple[str, ...]
+    attributes: tuple[str, ...]
+    ranking: Ranking | None = None
+    event_id: str | None = None  # a row a match, with this column
+    json: str | None = None  # the column that holds events as JSON objects, in the place of attributes
+    corrupt: str | None = None  # the column in which a reader puts what it could not read
+    tells_work: bool = False  # a column more, of what was done
+
+
+class _Found(NamedTuple):
+    """What was found for a batch of rows. M matches, by row."""
+
+    owners: NDArray[np.int64]  # (M,) the row of each
+    places: NDArray[Any]  # (M,)
+    scores: NDArray[np.float64]  # (M,)
+    is_served: NDArray[np.bool_]  # (rows,) whether a row could be read as an event
+    rejects: list[Reject]
+    candidates: int
+    verified: int
+
+
+def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
+    """A batch of events with its matches and errors, or a row for each match."""
+    found = _find(batch, asked, snapshots)
+    columns = _matched(batch, snapshots, found) if asked.event_id is None else _exploded(batch, asked, snapshots, found)
+    if asked.tells_work:
+        refused = int((~found.is_served).sum())
+        work = (batch.num_rows, len(found.places), refused, found.candidates, found.verified, version)
+        columns = _with_row(columns) if asked.event_id is not None else columns
+        columns[WORK] = work_column(work, len(next(iter(columns.values()))))
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _find(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> _Found:
+    """Match the events of a batch, but for those that a reader could not read."""
+    rows = np.arange(batch.num_rows)
+    rejects = []
+    if asked.corrupt is not None:
+        texts = batch.column(asked.corrupt)
+        is_sound = texts.is_null().to_numpy(zero_copy_only=False)
+        rejects = [
+            Reject(row, None, "", f"the record cannot be read: {texts[row].as_py():.200}")
+            for row in np.flatnonzero(~is_sound).tolist()
+        ]
+        rows = rows[is_sound]
+        batch = batch if len(rows) == batch.num_rows else batch.filter(pa.array(is_sound))
+    encoded, refused = _encoded(batch, asked, snapshots.wanted)
+    found = [snapshots.find(one, asked.ranking) for one in encoded]
+    owners = np.concatenate([one.rows[own.events] for one, own in zip(encoded, found, strict=True)])
+    order = np.argsort(owners, kind="stable") if len(encoded) > 1 else slice(None)
+    places = np.concatenate([own.subscriptions for own in found])[order]
+    scores = [snapshots.scores_of(own.subscriptions) if own.scores is None else own.scores for own in found]
+    served = np.zeros(len(rows) + len(rejects), bool)
+    for one in encoded:
+        served[rows[one.rows]] = True
+    refused += [reject for one in encoded for reject in one.rejects]
+    return _Found(
+        rows[owners[order]],
+        places,
+        np.concatenate(scores)[order],
+        served,
+        rejects + [reject._replace(row=int(rows[reject.row])) for reject in refused],
+        sum(own.candidates_examined for own in found),
+        sum(own.verified for own in found),
+    )
+
+
+def _encoded(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
+    """The events of a batch, each in one of the batches that come out, and those that are none."""
+    if asked.json is None:
+        return [encode_table(batch.select(list(asked.attributes)), wanted)], []
+    lines = _lines(batch.column(asked.json))
+    plain, left = encode_lines(lines.text, lines.starts, lines.stops, lines.rows, wanted)
+    parsed = parse_lines(lines, left.tolist())
+    rejects = [reject._replace(reason=reject.reason.partition(": ")[2]) for reject in parsed.rejects]
+    return ([plain, encode_objects(parsed.records, wanted)] if parsed.records else [plain]), rejects
+
+
+def _lines(column: pa.Array) -> LinesChunk:
+    """JSON objects as lines: over the same memory, whatever line breaks they have within. None and null are empty."""
+    texts = pc.fill_null(column.cast(pa.large_binary()), b"")
+    offsets, data = (
+        np.frombuffer(buffer, kind) for buffer, kind in zip(texts.buffers()[1:], ("i8", "u1"), strict=True)
+    )
+    offsets = offsets[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    text = data[offsets[0] : offsets[-1]].tobytes() if len(offsets) else b""
+    rows = np.arange(len(texts))
+    starts = offsets - (offsets[0] if len(offsets) else 0)
+    return LinesChunk(text, starts[:-1], starts[1:], rows, rows)
+
+
+def _matched(batch: pa.RecordBatch, snapshots: Snapshots, found: _Found) -> dict[str, pa.Array]:
+    """The batch with its matches and errors."""
+    offsets = np.searchsorted(found.owners, np.arange(batch.num_rows + 1))
+    values = pa.StructArray.from_arrays(_ids_and_scores(snapshots, found), names=["subscription", "score"])
+    matches = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~found.is_served))
+    given = dict(zip(batch.schema.names, batch.columns, strict=True))
+    return {**given, MATCHES: matches, ERROR: _errors(found.rejects, batch.num_rows)}
+
+
+def _exploded(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, found: _Found) -> dict[str, pa.Array]:
+    """A row for each match of the batch."""
+    ids, scores = _ids_and_scores(snapshots, found)
+    return {"event_id": batch.column(asked.event_id).take(pa.array(found.owners)), "subscription": ids, "score": scores}
+
+
+def _with_row(columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """The columns with a row of nulls before all others, which is there where there is no other, too."""
+    return {name: pa.concat_arrays([pa.nulls(1, one.type), one]) for name, one in columns.items()}
+
+
+def _ids_and_scores(snapshots: Snapshots, found: _Found) -> list[pa.Array]:
+    """What was found, in the types that Spark wants."""
+    kind = pa.int64() if pa.types.is_integer(snapshots.id_type) else pa.string()
+    return [snapshots.ids_of(found.places).cast(kind), pa.array(found.scores)]
+
+
+def _errors(rejects: list[Reject], count: int) -> pa.Array:
+    """What was wrong with each event, null where nothing was."""
+    reasons: dict[int, list[str]] = {}
+    for reject in rejects:
+        reasons.setdefault(reject.row, []).append(f"{reject.field}: {reject.reason}" if reject.field else reject.reason)
+    return pa.array(["; ".join(reasons[row]) if row in reasons else None for row in range(count)], pa.string())
