@@ -23,6 +23,8 @@ from tocsin.records.subscriptions import chunk_of
 INSERT, UPDATE, DELETE, RESCORE = "insert", "update", "delete", "rescore"
 CHANGES: Final = (INSERT, UPDATE, DELETE, RESCORE)
 REQUIRED: Final = ("id", "change", "version")
+CORRUPT: Final = "corrupt_record"
+"""The column in which a reader puts the text of a change that it could not read."""
 
 
 class Rows(NamedTuple):
@@ -78,10 +80,11 @@ def read_changes(table: pa.Table, templates: Templates | None = None) -> ChangeB
     or update brings: `where` or `predicates`, `score`, `weights`, `payload`, as subscriptions have them.
 
     Equal versions of one id: the last by change, text and score counts. Other columns are ignored. What a row lacks is
-    a reject. Raises `InvalidInput` where columns are missing, or of types that no row could be right in.
+    a reject, and so is the text of a `corrupt_record`. Raises `InvalidInput` where columns are missing, or of types
+    that no row could be right in.
     """
     kind = _checked(table)
-    given = table.select([name for name in (*REQUIRED, *FIELDS[1:]) if name in table.column_names])
+    given = table.select([name for name in (*REQUIRED, *FIELDS[1:], CORRUPT) if name in table.column_names])
     ordered, rows = _in_order(given)
     records = ordered.to_pylist()
     rejects: list[Reject] = []
@@ -129,7 +132,8 @@ def _puts(rows: NDArray[np.int64], records: list[dict[str, Any]]) -> list[tuple[
     """The records of subscriptions that inserts and updates bring."""
     chosen = []
     for row, record in zip(rows.tolist(), records, strict=True):
-        if record["change"] in (INSERT, UPDATE) and record["version"] is not None:
+        is_read = record.get(CORRUPT) is None and record["version"] is not None
+        if record["change"] in (INSERT, UPDATE) and is_read:
             chosen.append((row, {name: record[name] for name in FIELDS if record.get(name) is not None}))
     return chosen
 
@@ -137,6 +141,8 @@ def _puts(rows: NDArray[np.int64], records: list[dict[str, Any]]) -> list[tuple[
 def _score(record: dict[str, Any]) -> float:
     """The score that a row gives, NaN for a deletion; raises `RecordError` for what is no change."""
     change = record["change"]
+    if record.get(CORRUPT) is not None:
+        raise RecordError(f"the record cannot be read: {record[CORRUPT]:.200}")
     if record["id"] is None:
         raise RecordError("the id is missing; it must be a string or an integer", "id")
     if record["version"] is None:

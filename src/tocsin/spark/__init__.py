@@ -7,7 +7,20 @@ matched_df = spark.match(events_df, "index/")
 
 from tocsin.spark.changing import UpdateReport, follow, merge, update
 from tocsin.spark.compiling import CompileReport, compile
+from tocsin.spark.listening import Metrics
 from tocsin.spark.matching import match
 from tocsin.spark.session import local_session
+from tocsin.spark.warming import warm
 
-__all__ = ["CompileReport", "UpdateReport", "compile", "follow", "local_session", "match", "merge", "update"]
+__all__ = [
+    "CompileReport",
+    "Metrics",
+    "UpdateReport",
+    "compile",
+    "follow",
+    "local_session",
+    "match",
+    "merge",
+    "update",
+    "warm",
+]

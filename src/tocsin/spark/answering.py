@@ -53,7 +53,8 @@ def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: s
     columns = _matched(batch, snapshots, found) if asked.event_id is None else _exploded(batch, asked, snapshots, found)
     if asked.tells_work:
         refused = int((~found.is_served).sum())
-        work = (batch.num_rows, len(found.places), refused, found.candidates, found.verified, version)
+        reported = len({reject.row for reject in found.rejects})
+        work = (batch.num_rows, len(found.places), refused, reported, found.candidates, found.verified, version)
         columns = _with_row(columns) if asked.event_id is not None else columns
         columns[WORK] = work_column(work, len(next(iter(columns.values()))))
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

@@ -88,12 +88,13 @@ def follow(
     rejects: str | Path | None = None,
     keep_s: float = KEEP_S,
     trigger: Mapping[str, Any] | None = None,
+    name: str | None = None,
 ) -> StreamingQuery:
     """Take a stream of changes into an index folder, each micro-batch as `update` does, while others match against it.
 
     Started again with its checkpoint, it goes on where it was; what it takes twice changes nothing. Small parts are
-    merged in the background, by jobs of one task. `trigger` is as `DataStreamWriter.trigger` has it. The index is there
-    when this returns.
+    merged in the background, by jobs of one task. `trigger` is as `DataStreamWriter.trigger` has it, `name` is the
+    query's. The index is there when this returns.
     """
     amender = Amender(Path(path).absolute(), choose(index, statistics), _rejects(path, rejects), keep_s)
     _checked(changes)
@@ -106,6 +107,7 @@ def follow(
             merging.wake(batch.sparkSession)
 
     writer = changes.writeStream.foreachBatch(take).option("checkpointLocation", str(checkpoint))
+    writer = writer if name is None else writer.queryName(name)
     return (writer.trigger(**trigger) if trigger else writer).start()
 
 

@@ -56,12 +56,12 @@ def match(
     Of a batch, all tasks use the version that is current when this is called. Of a stream, each micro-batch uses the
     one that is current when it begins, which the index folder records: a replay uses the same again. `observe` names
     an observation (a `StreamingQueryListener` gets it, or `pyspark.sql.Observation`) of `events`, `matches`,
-    `rejected`, `candidates`, `verified` and `index_version`.
+    `rejected` (whole events), `reported` (with any error), `candidates`, `verified` and `index_version`.
 
     Lazy, like any transformation. Raises `InvalidInput` for options that do not fit the columns, `SegmentError` for
     what is no index.
     """
-    asked = _asked(events, attributes, ranking, event_id, json, corrupt, explode=explode)
+    asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, corrupt=corrupt, explode=explode)
     answered = answers(events, index, replace(asked, tells_work=observe is not None))
     return answered if observe is None else observed(answered, observe, explode=explode)
 
@@ -78,15 +78,15 @@ def answers(events: DataFrame, index: str | Path, asked: Asked) -> DataFrame:
     return plain(events, list(asked.columns)).mapInArrow(_matcher(folder, asked), schema)
 
 
-def _asked(
+def asked_of(
     events: DataFrame,
-    attributes: list[str] | None,
-    ranking: Ranking | None,
-    event_id: str | None,
-    json: str | None,
-    corrupt: str | None,
+    attributes: list[str] | None = None,
+    ranking: Ranking | None = None,
     *,
-    explode: bool,
+    event_id: str | None = None,
+    json: str | None = None,
+    corrupt: str | None = None,
+    explode: bool = False,
 ) -> Asked:
     """The options as what is asked of each batch; raises `InvalidInput` when they do not fit the columns."""
     names = _checked_columns(events.columns, attributes, event_id, explode=explode)

@@ -16,6 +16,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from tocsin.records.changes import CORRUPT
+
 SUBSCRIPTION_FIELDS: Final = ("id", "where", "predicates", "score", "weights")
 PARTITION: Final = "tocsin_partition"
 MATCHES: Final = "matches"
@@ -23,7 +25,8 @@ ERROR: Final = "error"
 
 WORK: Final = "tocsin_work"
 
-WORK_FIELDS: Final = ("events", "matches", "rejected", "candidates", "verified")
+WORK_FIELDS: Final = ("events", "matches", "rejected", "reported", "candidates", "verified")
+"""`rejected` are events that were refused whole, `reported` those with an error, whole or of a field."""
 
 COMPILED: Final = StructType(
     [
@@ -35,7 +38,12 @@ COMPILED: Final = StructType(
 )
 
 
-CHANGE_FIELDS: Final = ("id", "change", "version", *SUBSCRIPTION_FIELDS[1:])
+CHANGE_FIELDS: Final = ("id", "change", "version", *SUBSCRIPTION_FIELDS[1:], CORRUPT)
+
+CHANGE_SCHEMA: Final = (
+    "id string, change string, version bigint, where string, score double, weights map<string, double>"
+)
+"""What changes are read as where nothing else is said."""
 
 AMENDED: Final = StructType(
     [

@@ -1,0 +1,152 @@
+"""tocsin pipeline: a file describes events, subscriptions, changes and sinks; `run` keeps them going, on Spark."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tocsin.cli.rejects import counted, describe
+
+if TYPE_CHECKING:
+    from tocsin.pipeline.description import End, Pipeline
+    from tocsin.spark.listening import Progress
+
+_TERMINAL_S: Final = 0.5
+_PIPE_S: Final = 10.0
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "pipeline", help="match a stream of events against subscriptions that change, on Spark"
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    run = verbs.add_parser("run", help="run a pipeline until it is interrupted; started again, it goes on from there")
+    run.add_argument("file", metavar="FILE", help="the pipeline's description, TOML")
+    run.add_argument("--check", action="store_true", help="only say what is wrong with it, and what it would do")
+    run.add_argument("--once", action="store_true", help="match what is there now, and end")
+    run.set_defaults(run=run_pipeline)
+    new = verbs.add_parser("new", help="write a commented example that runs at once")
+    new.add_argument("file", metavar="FILE", nargs="?", default="pipeline.toml", help="(default: pipeline.toml)")
+    new.set_defaults(run=write_new)
+
+
+def write_new(given: argparse.Namespace) -> int:
+    from tocsin.pipeline.example import write_example
+
+    for path in write_example(Path(given.file)):
+        print(f"{path} written")
+    print(f"Run it: tocsin pipeline run --once {given.file}")
+    return 0
+
+
+def run_pipeline(given: argparse.Namespace) -> int:
+    from tocsin.pipeline import read_pipeline
+
+    pipeline = read_pipeline(given.file)
+    if given.check:
+        print(plan_of(pipeline))
+        return 0
+    from tocsin.pipeline.running import run
+
+    with _stopping() as stop:
+        shown = _Shown()
+        outcome = run(pipeline, once=given.once, stop=stop, look=shown.look, say=shown.say)
+        shown.end()
+    for reject in outcome.rejects[:20]:
+        print(describe("subscription", reject), file=sys.stderr)
+    counts = {"events": 0, "matches": 0, "rejected": 0, **outcome.progress.counts}
+    done = f"{counted(counts['matches'], 'match')} of {counted(counts['events'], 'event')}"
+    more = "" if given.once else "; run it again to go on"
+    print(f"{done}, {counts['rejected']:,} rejected{more}", file=sys.stderr)
+    return 1 if counts["rejected"] or outcome.rejects else 0
+
+
+def plan_of(pipeline: Pipeline) -> str:
+    """What a pipeline would do, in words."""
+    matched = "every match" if pipeline.ranking is None else str(pipeline.ranking)
+    compiled = "" if pipeline.subscriptions is None else f", compiled from {pipeline.subscriptions} where it is missing"
+    lines = [
+        f"events         {_told(pipeline.events)}",
+        f"subscriptions  {pipeline.index} ({pipeline.structure}){compiled}",
+        f"changes        {'none' if pipeline.changes is None else _told(pipeline.changes)}",
+        f"match          {matched}, {'a row a match' if pipeline.explode else 'a list an event'}",
+        f"sink           {_told(pipeline.sink)}, {_PROMISES[pipeline.sink.kind]}",
+        f"rejects        {pipeline.rejects or 'are counted, and not kept'}",
+        f"checkpoint     {pipeline.checkpoint}",
+        f"metrics        {pipeline.metrics or 'none'}",
+        f"Spark          {pipeline.master}, a look for events every {pipeline.every}",
+    ]
+    return "\n".join(lines)
+
+
+_PROMISES: Final = {
+    "files": "exactly once",
+    "kafka": "at least once, each with a key that tells what came twice",
+    "console": "what comes twice after a failure is printed twice",
+}
+
+
+def _told(end: End) -> str:
+    return f"{end.kind} ({', '.join(f'{key} {value}' for key, value in end.says.items())})"
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """An event that Ctrl-C, or a request to terminate, sets; a second one interrupts."""
+    stop = threading.Event()
+
+    def ask(number: int, _: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        print("\nending: the micro-batch that runs is finished first", file=sys.stderr)
+
+    before = {one: signal.signal(one, ask) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+class _Shown:
+    """One line that tells how it goes: on a terminal it moves, in a pipe a new one comes now and then."""
+
+    def __init__(self) -> None:
+        self._shown = time.monotonic()
+        self._is_terminal = sys.stderr.isatty()
+
+    def look(self, progress: Progress) -> None:
+        """Show what was done, if it is time to."""
+        now = time.monotonic()
+        if now - self._shown < (_TERMINAL_S if self._is_terminal else _PIPE_S) or "batch" not in progress.gauges:
+            return
+        self._shown = now
+        counts, gauges = {"events": 0, "matches": 0, "rejected": 0, **progress.counts}, progress.gauges
+        behind = f" | {gauges['behind']:,.0f} behind" if "behind" in gauges else ""
+        line = (
+            f"batch {gauges['batch']:.0f}, {gauges['batch_seconds']:.2f} s"
+            f" | {gauges['events_per_second']:,.0f} events/s | "
+            f"{counts['events']:,} events, {counts['matches']:,} matches, {counts['rejected']:,} rejected{behind}"
+        )
+        self._put(line)
+
+    def say(self, what: str) -> None:
+        """Tell what is begun."""
+        self._put(f"{what} ...")
+
+    def _put(self, line: str) -> None:
+        print(f"\r\033[K{line}" if self._is_terminal else line, end="" if self._is_terminal else "\n", file=sys.stderr)
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._is_terminal:
+            print("\r\033[K", end="", file=sys.stderr)

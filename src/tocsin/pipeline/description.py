@@ -1,0 +1,299 @@
+"""What does a pipeline's file say? Where events come from, which subscriptions, how to match, where matches go.
+
+The file is TOML. All that is wrong with it is told at once, each fault with its line. `example.toml` shows every table.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tocsin.errors import InvalidInput, TocsinError
+from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
+from tocsin.pipeline.places import Places, places_of
+from tocsin.planner import choose
+
+FORMATS: Final = ("json", "csv", "parquet")
+
+
+class Key(NamedTuple):
+    """What a key of a table may be."""
+
+    kind: type | tuple[type, ...]
+    is_required: bool = False
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+
+
+_TEXT, _PATH = Key(str), Key(str, is_required=True)
+_COUNT: Final = Key(int, least=1)
+
+_SOURCES: Final[dict[str, dict[str, Key]]] = {
+    "files": {
+        "path": _PATH,
+        "format": Key(str, is_required=True, choices=FORMATS),
+        "schema": _TEXT,
+        "files_per_batch": _COUNT,
+        "header": Key(bool),
+    },
+    "rate": {"rows_per_second": _COUNT},
+    "kafka": {
+        "servers": _PATH,
+        "topic": _PATH,
+        "starting": Key(str, choices=("earliest", "latest")),
+        "events_per_batch": _COUNT,
+        "options": Key(dict),
+    },
+}
+_SINKS: Final[dict[str, dict[str, Key]]] = {
+    "files": {"path": _PATH, "format": Key(str, is_required=True, choices=FORMATS)},
+    "kafka": {"servers": _PATH, "topic": _PATH, "key": _TEXT, "options": Key(dict)},
+    "console": {"rows": _COUNT},
+}
+_TABLES: Final[dict[str, dict[str, Key]]] = {
+    "subscriptions": {
+        "index": _PATH,
+        "path": _TEXT,
+        "structure": _TEXT,
+        "keep_seconds": Key((int, float), least=0),
+    },
+    "match": {
+        "attributes": Key(list),
+        "ranking": _TEXT,
+        "explode": Key(bool),
+        "event_id": _TEXT,
+    },
+    "rejects": {"path": _PATH},
+    "run": {"checkpoint": _PATH, "every": _TEXT, "metrics": _TEXT, "name": _TEXT},
+    "spark": {"master": _TEXT},
+}
+_KINDS: Final = {"events": _SOURCES, "subscriptions.changes": _SOURCES, "sink": _SINKS}
+_REQUIRED: Final = ("events", "subscriptions", "sink", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A source or a sink: its kind, and what its table says beside."""
+
+    kind: str
+    says: Mapping[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.says[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """What the table says under a key."""
+        return self.says.get(key, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A pipeline as its file describes it. Paths are relative to the file's folder."""
+
+    events: End
+    index: Path
+    checkpoint: Path
+    sink: End
+    subscriptions: Path | None = None
+    structure: str = "auto"
+    keep_s: float = 600.0
+    changes: End | None = None
+    attributes: list[str] | None = None
+    ranking: Ranking | None = None
+    explode: bool = False
+    event_id: str | None = None
+    rejects: Path | None = None
+    every: str = "0 seconds"
+    metrics: Path | None = None
+    name: str = "tocsin"
+    master: str = "local[*]"
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_pipeline(path: str | Path) -> Pipeline:
+    """Read a pipeline's file; raises `InvalidInput` that tells all that is wrong, each with its line."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        says = tomllib.loads(text)
+    except FileNotFoundError:
+        raise InvalidInput(f"{path} does not exist; `tocsin pipeline new {path}` writes an example") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidInput(f"{path}: {error}") from None
+    faults = Faults(path, places_of(text))
+    _check_tables(says, faults)
+    faults.stop()
+    pipeline = _pipeline(says, path.parent, faults)
+    faults.stop()
+    return pipeline
+
+
+class Faults:
+    """What is wrong with a file, line by line."""
+
+    def __init__(self, path: Path, places: Places) -> None:
+        self._path = path
+        self._places = places
+        self._found: list[tuple[int, str]] = []
+
+    def add(self, table: str, key: str, what: str) -> None:
+        """Note what is wrong with a key, or with a table where the key is empty."""
+        line = self._places.get((table, key)) or self._places.get((table, "")) or 1
+        self._found.append((line, what))
+
+    def stop(self) -> None:
+        """Raise `InvalidInput` where anything is wrong."""
+        if self._found:
+            raise InvalidInput("\n".join(f"{self._path}:{line}: {what}" for line, what in sorted(self._found)))
+
+
+def _check_tables(says: Mapping[str, Any], faults: Faults) -> None:
+    known = [*(name for name in (*_KINDS, *_TABLES) if "." not in name)]
+    for name, table in says.items():
+        if name not in known:
+            faults.add(
+                name, "", f"there is no table [{name}]; there are {', '.join(sorted(known))}{_like(name, known)}"
+            )
+        elif not isinstance(table, dict):
+            faults.add("", name, f"{name} is a table: write [{name}], and its keys below it")
+    for name in _REQUIRED:
+        if name not in says:
+            faults.add("", "", f"the table [{name}] is missing")
+    tables = {name: says.get(name) for name in known}
+    subscriptions = tables.get("subscriptions")
+    if isinstance(subscriptions, dict):
+        tables["subscriptions.changes"] = subscriptions.get("changes")
+        tables["subscriptions"] = {key: value for key, value in subscriptions.items() if key != "changes"}
+    for name, table in tables.items():
+        if isinstance(table, dict):
+            _check_table(name, table, faults)
+
+
+def _check_table(name: str, table: Mapping[str, Any], faults: Faults) -> None:
+    keys = _TABLES.get(name)
+    if keys is None:
+        kinds = _KINDS[name]
+        kind = table.get("kind")
+        if kind not in kinds:
+            came = "is missing" if kind is None else f"is {kind!r}"
+            faults.add(name, "kind", f"the kind of [{name}] {came}; it is one of {', '.join(kinds)}")
+            return
+        keys = {"kind": Key(str), **kinds[str(kind)]}
+    for key, value in table.items():
+        if key in keys:
+            _check_value(name, key, keys[key], value, faults)
+        elif name != "spark" or not isinstance(value, str | int | float | bool):
+            what = "settings of Spark, in quotes" if name == "spark" else ", ".join(keys)
+            faults.add(name, key, f"[{name}] has no key {key!r}; it has {what}{_like(key, list(keys))}")
+    for key, one in keys.items():
+        if one.is_required and key not in table:
+            faults.add(name, "", f"[{name}] lacks {key!r}")
+
+
+def _check_value(name: str, key: str, one: Key, value: Any, faults: Faults) -> None:
+    """Note what is wrong with a value."""
+    kinds = one.kind if isinstance(one.kind, tuple) else (one.kind,)
+    is_of_kind = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
+    if not is_of_kind:
+        words = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
+        faults.add(name, key, f"{key} is {value!r}; it must be {words[kinds[0]]}")
+    elif one.choices and value not in one.choices:
+        faults.add(name, key, f"{key} is {value!r}; it is one of {', '.join(one.choices)}{_like(value, one.choices)}")
+    elif one.least is not None and value < one.least:
+        faults.add(name, key, f"{key} is {value}; it must be at least {one.least:g}")
+
+
+def _like(word: Any, known: Any) -> str:
+    """What was perhaps meant."""
+    close = difflib.get_close_matches(str(word), list(known), 1)
+    return f". Did you mean {close[0]!r}?" if close else ""
+
+
+def _pipeline(says: Mapping[str, Any], folder: Path, faults: Faults) -> Pipeline:
+    subscriptions, matching, run = says["subscriptions"], says.get("match", {}), says["run"]
+    spark = {key: value for key, value in says.get("spark", {}).items() if key != "master"}
+    changes = subscriptions.get("changes")
+    pipeline = Pipeline(
+        events=_end(says["events"], folder),
+        index=folder / subscriptions["index"],
+        checkpoint=folder / run["checkpoint"],
+        sink=_end(says["sink"], folder),
+        subscriptions=_path(subscriptions, "path", folder),
+        structure=subscriptions.get("structure", "auto"),
+        keep_s=float(subscriptions.get("keep_seconds", 600.0)),
+        changes=None if changes is None else _end(changes, folder),
+        attributes=matching.get("attributes"),
+        ranking=_ranking(matching.get("ranking"), faults),
+        explode=matching.get("explode", False),
+        event_id=matching.get("event_id"),
+        rejects=_path(says.get("rejects", {}), "path", folder),
+        every=run.get("every", "0 seconds"),
+        metrics=_path(run, "metrics", folder),
+        name=run.get("name", "tocsin"),
+        master=says.get("spark", {}).get("master", "local[*]"),
+        conf={key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in spark.items()},
+    )
+    _check_together(pipeline, faults)
+    return pipeline
+
+
+def _check_together(pipeline: Pipeline, faults: Faults) -> None:
+    """What each key allows, and all of them together do not."""
+    try:
+        choose(pipeline.structure)
+    except TocsinError as error:
+        faults.add("subscriptions", "structure", str(error))
+    for name, end in (("events", pipeline.events), ("subscriptions.changes", pipeline.changes)):
+        if end is not None and end.kind == "files" and end["format"] == "csv" and "schema" not in end.says:
+            faults.add(
+                name, "format", "csv needs a schema: columns with Spark's types, as in 'id bigint, price double'"
+            )
+        if end is not None and end.says.get("header") is not None and end.get("format") != "csv":
+            faults.add(name, "header", "header is for csv")
+    if pipeline.changes is not None and pipeline.changes.kind == "rate":
+        faults.add("subscriptions.changes", "kind", "changes come from files or kafka")
+    if pipeline.explode and pipeline.event_id is None:
+        faults.add("match", "explode", "explode writes a row a match; event_id names what tells events apart there")
+    if pipeline.event_id is not None and not pipeline.explode:
+        faults.add("match", "event_id", "event_id is for explode = true; otherwise every column is kept")
+    if pipeline.attributes is not None and holds_json(pipeline.events):
+        faults.add("match", "attributes", "events are JSON here, and all that they have are attributes; leave it out")
+    if pipeline.sink.kind == "files" and pipeline.sink["format"] == "csv" and not pipeline.explode:
+        faults.add("sink", "format", "csv holds no lists of matches; set explode = true, or write json or parquet")
+
+
+def holds_json(end: End) -> bool:
+    """Whether what comes from a source is a column of JSON objects."""
+    return end.kind == "kafka" or (end.kind == "files" and end["format"] == "json" and "schema" not in end.says)
+
+
+def _end(table: Mapping[str, Any], folder: Path) -> End:
+    says = {key: value for key, value in table.items() if key != "kind"}
+    if "path" in says:
+        says["path"] = str(folder / says["path"])
+    return End(table["kind"], says)
+
+
+def _path(table: Mapping[str, Any], key: str, folder: Path) -> Path | None:
+    return folder / table[key] if key in table else None
+
+
+def _ranking(text: str | None, faults: Faults) -> Ranking | None:
+    """`top:20`, `relaxed:20` or `similar:0.5:0.6` as a ranking."""
+    if text is None:
+        return None
+    name, *numbers = text.split(":")
+    try:
+        if name in ("top", "relaxed") and len(numbers) == 1:
+            return (Top if name == "top" else Relaxed)(int(numbers[0]))
+        if name == "similar" and len(numbers) == 2:
+            return Similar(float(numbers[0]), float(numbers[1]))
+    except ValueError as error:
+        faults.add("match", "ranking", f"ranking is {text!r}: {error}")
+        return None
+    faults.add("match", "ranking", f"ranking is {text!r}; write top:20, relaxed:20 or similar:0.5:0.6")
+    return None

@@ -1,0 +1,93 @@
+"""Does a checkpoint belong to this pipeline, and a sink to this checkpoint? Both are marked, and neither is taken over.
+
+A checkpoint goes on with the source that it began with. Micro-batches are numbered from 0 for each checkpoint, so
+another one's would overwrite files that are wanted.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any, Final
+
+from tocsin.errors import InvalidInput
+from tocsin.pipeline.description import End, Pipeline
+from tocsin.writing import aside
+
+MARK: Final = "_tocsin.json"
+LAYOUT: Final = 1
+_KEPT: Final = ("kind", "path", "topic", "format", "schema", "header")
+"""What may not change of a source while its checkpoint is used."""
+
+
+def claim(pipeline: Pipeline) -> None:
+    """Mark the checkpoint and the folder of the sink; raises `InvalidInput` where they are others' already."""
+    layout = {"layout": LAYOUT, "events": _told(pipeline.events), "changes": _told(pipeline.changes)}
+    mark = _mark_of(pipeline.checkpoint)
+    if mark is None:
+        _require_empty(pipeline.checkpoint, "is a checkpoint that no pipeline made")
+        mark = {**layout, "id": uuid.uuid4().hex}
+        _write(pipeline.checkpoint, mark)
+    _require_same(pipeline, mark, layout)
+    folders = [pipeline.rejects] if pipeline.rejects is not None else []
+    folders += [Path(pipeline.sink["path"])] if pipeline.sink.kind == "files" else []
+    for folder in folders:
+        _claim_sink(folder, pipeline.checkpoint, str(mark["id"]))
+
+
+def _claim_sink(folder: Path, checkpoint: Path, owner: str) -> None:
+    mark = _mark_of(folder)
+    if mark is None:
+        _require_empty(folder, "holds files that no pipeline wrote")
+        _write(folder, {"id": owner})
+    elif mark.get("id") != owner:
+        raise InvalidInput(
+            f"{folder} was written with another checkpoint than {checkpoint}: its micro-batches would be overwritten. "
+            "Name another folder, or the checkpoint that it was written with"
+        )
+
+
+def _told(end: End | None) -> dict[str, Any] | None:
+    return None if end is None else {"kind": end.kind, **{key: end.get(key) for key in _KEPT if key in end.says}}
+
+
+def _require_same(pipeline: Pipeline, mark: dict[str, Any], layout: dict[str, Any]) -> None:
+    """Raise `InvalidInput` where the checkpoint began with other sources."""
+    if mark.get("layout") != LAYOUT:
+        old = mark.get("layout")
+        raise InvalidInput(
+            f"{pipeline.checkpoint} is of layout {old}; this tocsin has {LAYOUT}: name another checkpoint"
+        )
+    for table, name in (("events", "events"), ("changes", "subscriptions.changes")):
+        before, now = mark.get(table), layout[table]
+        if table == "changes" and before is None:
+            continue  # changes may come later, with a checkpoint of their own
+        for key in _KEPT if now is not None or table == "events" else ():
+            old, new = (before or {}).get(key), (now or {}).get(key)
+            if old != new:
+                raise InvalidInput(
+                    f"{key} of [{name}] was {old!r} when {pipeline.checkpoint} was made, and is {new!r} now. A "
+                    "checkpoint goes on with what it began with: put it back, or name another checkpoint (and sink)"
+                )
+
+
+def _require_empty(folder: Path, what: str) -> None:
+    if folder.exists() and any(folder.iterdir()):
+        raise InvalidInput(f"{folder} {what}; name another folder, or empty it")
+
+
+def _mark_of(folder: Path) -> dict[str, Any] | None:
+    try:
+        mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{folder / MARK} cannot be read: {error}") from None
+    return mark if isinstance(mark, dict) else {}
+
+
+def _write(folder: Path, mark: dict[str, Any]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with aside(folder / MARK) as beside:
+        beside.write_text(json.dumps(mark, indent=1) + "\n", encoding="utf-8")

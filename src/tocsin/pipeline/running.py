@@ -1,0 +1,223 @@
+"""How does a pipeline run? Compile what is to be compiled, then two streams: changes into the index, events to matches.
+
+It ends when there is nothing more (`once`), or when it is asked to; the micro-batch that runs is finished first.
+Started again, both streams go on where their checkpoints are.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from tocsin.engine.loading import build_from
+from tocsin.errors import InvalidInput, TocsinError
+from tocsin.model.subscription import Reject
+from tocsin.pipeline.description import Pipeline
+from tocsin.pipeline.layout import claim
+from tocsin.pipeline.sinks import Write, files, writer_of
+from tocsin.pipeline.sources import Stream, changes_of, events_of
+from tocsin.planner import choose
+from tocsin.segment import write_index
+from tocsin.segment.storage import MANIFEST
+from tocsin.spark import Metrics, follow, local_session, warm
+from tocsin.spark.listening import Progress
+from tocsin.spark.matching import answers, asked_of
+from tocsin.spark.observing import observed
+from tocsin.spark.schemas import ERROR, MATCHES
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+PATIENCE_S: Final = 60.0
+"""How long a micro-batch may go on when it is asked to end; then it is cut off, and replayed at the next start."""
+
+_LOOK_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run did. `rejects` are of the subscriptions that were compiled."""
+
+    progress: Progress
+    rejects: list[Reject]
+
+
+def run(
+    pipeline: Pipeline,
+    *,
+    once: bool = False,
+    stop: threading.Event | None = None,
+    look: Callable[[Progress], None] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Run a pipeline until `stop` is set or, `once`, until all that is there now is matched.
+
+    `look` is called some times a second with what was done, `say` with what is begun. Raises `InvalidInput` for what does not fit together, and
+    `TocsinError` where a stream fails: it is safe to run the pipeline again.
+    """
+    claim(pipeline)
+    say("reading subscriptions")
+    rejects = prepare(pipeline)
+    say("starting Spark")
+    session = _session(pipeline)
+    metrics = Metrics(pipeline.metrics)
+    session.streams.addListener(metrics)
+    queries: list[StreamingQuery] = []
+    try:
+        if pipeline.changes is not None:
+            say("taking changes of subscriptions")
+            queries.append(_follow(session, pipeline, once=once))
+            if once:
+                _wait(queries, None, lambda: None)
+        say("loading the index and its kernels")
+        warm(session, pipeline.index, pipeline.ranking)
+        say("matching")
+        queries.append(_start(session, pipeline, metrics, once=once))
+        _wait(queries, stop, lambda: _tell(look, metrics, pipeline.name))
+    finally:
+        for query in reversed(queries):
+            _end(query)
+        session.streams.removeListener(metrics)
+        metrics.write()
+    return Outcome(metrics.progress(pipeline.name) or Progress(pipeline.name), rejects)
+
+
+def prepare(pipeline: Pipeline) -> list[Reject]:
+    """Compile the subscriptions, where there is no index yet; what of them could not be taken."""
+    if (pipeline.index / MANIFEST).exists():
+        return []
+    if pipeline.subscriptions is None:
+        if pipeline.changes is None:
+            raise InvalidInput(
+                f"{pipeline.index} is no index, and [subscriptions] has neither a path to compile nor changes to follow"
+            )
+        return []
+    segment, rejects = build_from(str(pipeline.subscriptions), choose(pipeline.structure))
+    if rejects and not len(segment):
+        first = min(rejects, key=lambda reject: reject.row)
+        raise InvalidInput(f"{pipeline.subscriptions}: no subscription could be read; row {first.row}: {first.reason}")
+    write_index(pipeline.index, segment)
+    return rejects
+
+
+def _session(pipeline: Pipeline) -> SparkSession:
+    """The session of `spark-submit`, with its own settings first; else one on this machine, or where `master` says."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return local_session(pipeline.master, app=pipeline.name, **pipeline.conf)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(pipeline.name)
+    for key, value in pipeline.conf.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _follow(session: SparkSession, pipeline: Pipeline, *, once: bool) -> StreamingQuery:
+    assert pipeline.changes is not None
+    return follow(
+        changes_of(session, pipeline.changes),
+        pipeline.index,
+        checkpoint=pipeline.checkpoint / "changes",
+        index=pipeline.structure,
+        keep_s=pipeline.keep_s,
+        rejects=None if pipeline.rejects is None else pipeline.rejects / "changes",
+        trigger=_trigger(pipeline, once=once),
+        name=f"{pipeline.name}-changes",
+    )
+
+
+def _trigger(pipeline: Pipeline, *, once: bool) -> Mapping[str, Any]:
+    return {"availableNow": True} if once else {"processingTime": pipeline.every}
+
+
+def _start(session: SparkSession, pipeline: Pipeline, metrics: Metrics, *, once: bool) -> StreamingQuery:
+    """Start the stream of events."""
+    stream = events_of(session, pipeline.events)
+    asked = asked_of(stream.rows, pipeline.attributes, pipeline.ranking, json=stream.json, corrupt=stream.corrupt)
+    answered = answers(stream.rows, pipeline.index, replace(asked, tells_work=True))
+    take = _Taker(pipeline, stream, writer_of(pipeline.sink), metrics)
+    writer = answered.writeStream.foreachBatch(take).queryName(pipeline.name)
+    writer = writer.option("checkpointLocation", str(pipeline.checkpoint / "events"))
+    return writer.trigger(**_trigger(pipeline, once=once)).start()
+
+
+class _Taker:
+    """Writes what each micro-batch came to: matches to the sink, events with errors to the rejects."""
+
+    def __init__(self, pipeline: Pipeline, stream: Stream, write: Write, metrics: Metrics) -> None:
+        self._pipeline = pipeline
+        self._json = stream.json
+        self._write = write
+        self._metrics = metrics
+        self._write_rejects = None if pipeline.rejects is None else files(pipeline.rejects / "events", "json")
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        from pyspark.sql import Observation, functions
+
+        seen = Observation()
+        told = observed(batch, seen, explode=False)
+        self._write(self._exploded(told) if self._pipeline.explode else told, number)
+        work = seen.get
+        if work["reported"] and self._write_rejects is not None:
+            event = functions.to_json(
+                functions.struct(*(name for name in told.columns if name not in (MATCHES, ERROR)))
+            )
+            bad = told.where(functions.col(ERROR).isNotNull())
+            self._write_rejects(bad.select(functions.col(ERROR), event.alias("event")), number)
+        self._metrics.count(self._pipeline.name, work)
+
+    def _exploded(self, rows: DataFrame) -> DataFrame:
+        """A row a match."""
+        from pyspark.sql import functions
+
+        return rows.select(self._event_id(rows.columns).alias("event_id"), functions.inline(MATCHES))
+
+    def _event_id(self, columns: list[str]) -> Column:
+        """What tells events apart: a column, or a member of their JSON."""
+        from pyspark.sql import functions
+
+        name = self._pipeline.event_id
+        assert name is not None
+        if name in columns:
+            return functions.col(f"`{name}`")
+        if self._json is None:
+            raise InvalidInput(f"event_id names {name!r}, which is no column; there are {columns}")
+        return functions.get_json_object(self._json, f"$.{name}")
+
+
+def _wait(queries: list[StreamingQuery], stop: threading.Event | None, look: Callable[[], None]) -> None:
+    """Wait until a stop is wanted, or all streams have ended; raises `TocsinError` where one failed."""
+    while any(query.isActive for query in queries) and not (stop is not None and stop.is_set()):
+        look()
+        failed = [query for query in queries if not query.isActive and query.exception() is not None]
+        if failed:
+            break
+        time.sleep(_LOOK_S)
+    look()
+    for query in queries:
+        if (error := query.exception()) is not None:
+            raise TocsinError(f"a stream failed, and can be run again: {_reason(str(error))}")
+
+
+def _reason(text: str) -> str:
+    """What went wrong at the bottom of a long error: the last line that names one."""
+    named = [line.strip() for line in text.splitlines() if "Error: " in line or "InvalidInput: " in line]
+    return named[-1] if named else text.strip().splitlines()[0]
+
+
+def _end(query: StreamingQuery) -> None:
+    """Let the micro-batch that runs finish, and stop."""
+    until = time.monotonic() + PATIENCE_S
+    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < until:
+        time.sleep(_LOOK_S)
+    query.stop()
+
+
+def _tell(look: Callable[[Progress], None] | None, metrics: Metrics, name: str) -> None:
+    if look is not None and (progress := metrics.progress(name)) is not None:
+        look(progress)

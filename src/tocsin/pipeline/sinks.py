@@ -1,0 +1,64 @@
+"""Where do matches go? Into files, exactly once; to Kafka, at least once, each with a key; or onto the terminal.
+
+A micro-batch that is replayed after a failure overwrites the files that it wrote before, in a folder of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tocsin.pipeline.description import End
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Write = Callable[["DataFrame", int], None]
+"""Writes what a micro-batch came to."""
+
+_ROWS: Final = 20
+
+
+def writer_of(sink: End) -> Write:
+    """What writes a micro-batch to a sink."""
+    if sink.kind == "files":
+        return files(Path(sink["path"]), sink["format"])
+    if sink.kind == "kafka":
+        return _kafka(sink)
+    return _console(sink.get("rows", _ROWS))
+
+
+def files(folder: Path, form: str) -> Write:
+    """Writes files of a format into a folder for each micro-batch."""
+
+    def write(rows: DataFrame, number: int) -> None:
+        rows.write.mode("overwrite").format(form).save(str(folder / f"batch={number:08d}"))
+
+    return write
+
+
+def _console(most: int) -> Write:
+    """Prints the first rows of each micro-batch, as JSON."""
+
+    def write(rows: DataFrame, number: int) -> None:
+        for line in rows.limit(most).toJSON().collect():
+            print(line, flush=True)
+
+    return write
+
+
+def _kafka(sink: End) -> Write:
+    from tocsin.spark import write_kafka
+
+    def write(rows: DataFrame, number: int) -> None:
+        write_kafka(
+            rows,
+            servers=sink["servers"],
+            topic=sink["topic"],
+            key=sink.get("key"),
+            batch=number,
+            options=sink.get("options", {}),
+        )
+
+    return write

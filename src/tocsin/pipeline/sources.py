@@ -1,0 +1,89 @@
+"""How does a source become a stream? Rows with attributes in columns, or JSON in one; none of them is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tocsin.errors import InvalidInput
+from tocsin.pipeline.description import End, holds_json
+from tocsin.records.changes import CORRUPT
+from tocsin.spark.schemas import CHANGE_SCHEMA
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import DataStreamReader
+
+VALUE: Final = "value"
+
+
+class Stream(NamedTuple):
+    """Rows that come, and which of their columns are no attributes."""
+
+    rows: DataFrame
+    json: str | None = None  # the column that holds events as JSON objects
+    corrupt: str | None = None  # the column with the text of what could not be read
+
+
+def events_of(session: SparkSession, source: End) -> Stream:
+    """The stream of a source of events; raises `InvalidInput` where it cannot be read."""
+    if source.kind == "rate":
+        rows = session.readStream.format("rate").option("rowsPerSecond", source.get("rows_per_second", 1000)).load()
+        return Stream(rows)
+    if source.kind == "kafka":
+        return Stream(_kafka(session, source), VALUE)
+    path = _folder(source)
+    if holds_json(source):
+        return Stream(_reader(session, source).format("text").load(path), VALUE)
+    if source["format"] == "parquet":
+        schema = source.get("schema") or session.read.parquet(path).schema
+        return Stream(_reader(session, source).schema(schema).parquet(path))
+    return Stream(_typed(session, source, source["schema"]), corrupt=CORRUPT)
+
+
+def changes_of(session: SparkSession, source: End) -> DataFrame:
+    """The stream of a source of changes: the columns that `spark.follow` takes."""
+    if source.kind == "kafka":
+        from pyspark.sql import functions
+
+        schema, how = f"{CHANGE_SCHEMA}, {CORRUPT} string", {"columnNameOfCorruptRecord": CORRUPT}
+        parsed = functions.from_json(VALUE, schema, how).alias("change")
+        return _kafka(session, source).select(parsed).select("change.*")
+    if source["format"] == "parquet":
+        return _reader(session, source).schema(source.get("schema") or CHANGE_SCHEMA).parquet(_folder(source))
+    return _typed(session, source, source.get("schema") or CHANGE_SCHEMA)
+
+
+def _typed(session: SparkSession, source: End, schema: str) -> DataFrame:
+    """JSON or CSV files in columns; the text of what cannot be read is in a column of its own."""
+    reader = _reader(session, source).schema(f"{schema}, {CORRUPT} string")
+    reader = reader.option("columnNameOfCorruptRecord", CORRUPT).option("header", source.get("header", False))
+    return reader.format(source["format"]).load(_folder(source))
+
+
+def _reader(session: SparkSession, source: End) -> DataStreamReader:
+    reader = session.readStream
+    most = source.get("files_per_batch")
+    return reader if most is None else reader.option("maxFilesPerTrigger", most)
+
+
+def _folder(source: End) -> str:
+    """The folder of a source of files."""
+    path = Path(source["path"])
+    if not path.is_dir():
+        what = "is a file; name its folder" if path.exists() else "does not exist; make the folder that files come into"
+        raise InvalidInput(f"{path} {what}")
+    return str(path)
+
+
+def _kafka(session: SparkSession, source: End) -> DataFrame:
+    from tocsin.spark import read_kafka
+
+    return read_kafka(
+        session,
+        servers=source["servers"],
+        topic=source["topic"],
+        starting=source.get("starting", "earliest"),
+        most_per_batch=source.get("events_per_batch"),
+        options=source.get("options", {}),
+    )

@@ -1,0 +1,166 @@
+"""What do streams do while they run? Counts and rates, as log lines, and as a file of Prometheus text.
+
+    session.streams.addListener(spark.Metrics("metrics.prom"))
+
+It takes up what `match(..., observe="tocsin")` observes, and what Spark tells of each micro-batch beside.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from tocsin.spark.schemas import WORK_FIELDS
+from tocsin.writing import aside
+
+OBSERVATION: Final = "tocsin"
+_LOG: Final = logging.getLogger(__name__)
+
+_COUNTERS: Final = {
+    "events": "Events that came.",
+    "matches": "Matches that were found.",
+    "rejected": "Events that were refused whole.",
+    "reported": "Events with an error, whole or of one attribute.",
+    "candidates": "Pairs of event and subscription that no index ruled out.",
+    "verified": "Candidates of which the expression was evaluated.",
+    "batches": "Micro-batches that ended.",
+}
+_GAUGES: Final = {
+    "batch": "The number of the last micro-batch.",
+    "batch_seconds": "How long the last micro-batch took, from its planning to its commit.",
+    "events_per_second": "Events a second of the last micro-batch.",
+    "behind": "Records that have come and are not read yet, where the source tells.",
+}
+
+
+@dataclass(slots=True)
+class Progress:
+    """What one stream has done since it was started."""
+
+    name: str
+    counts: dict[str, int] = field(default_factory=dict)  # of work only where it was observed
+    gauges: dict[str, float] = field(default_factory=dict)
+    index_version: str = ""
+
+
+class Metrics(StreamingQueryListener):  # type: ignore[misc]
+    """Counts what streams do. `path` is a file that is written anew after each micro-batch, whole or not at all.
+
+    `observation` is the name under which `match` observes. A line a micro-batch is logged at level INFO.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, observation: str = OBSERVATION) -> None:
+        self._path = None if path is None else Path(path)
+        self._observation = observation
+        self._lock = threading.Lock()
+        self._streams: dict[str, Progress] = {}
+
+    def count(self, name: str, work: Mapping[str, Any]) -> None:
+        """Add what a micro-batch did, as `match` observes it."""
+        with self._lock:
+            stream = self._streams.setdefault(name, Progress(name))
+            for one in WORK_FIELDS:
+                stream.counts[one] = stream.counts.get(one, 0) + int(work[one] or 0)
+            stream.index_version = work["index_version"] or stream.index_version
+
+    def progress(self, name: str) -> Progress | None:
+        """What a stream has done, None before its first micro-batch."""
+        with self._lock:
+            return self._streams.get(name)
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        _LOG.info("%s started", event.name or event.id)
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        """Nothing came."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        _LOG.info("%s ended%s", event.id, f": {event.exception}" if event.exception else "")
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        told = event.progress
+        name = told.name or str(told.id)
+        if (work := told.observedMetrics.get(self._observation)) is not None:
+            self.count(name, work.asDict())
+        with self._lock:
+            stream = self._streams.setdefault(name, Progress(name))
+            stream.counts["batches"] = stream.counts.get("batches", 0) + 1
+            stream.gauges["batch"] = told.batchId
+            stream.gauges["batch_seconds"] = told.durationMs.get("triggerExecution", 0) / 1000
+            stream.gauges["events_per_second"] = _finite(told.processedRowsPerSecond)
+            behind = [_behind(source) for source in told.sources]
+            if any(one is not None for one in behind):
+                stream.gauges["behind"] = float(sum(one or 0 for one in behind))
+            line = _line(stream, told.numInputRows)
+        _LOG.info("%s", line)
+        self.write()
+
+    def write(self) -> None:
+        """Write the file, if there is one; what fails is logged, and the stream goes on."""
+        if self._path is None:
+            return
+        with self._lock:
+            text = prometheus_text(list(self._streams.values()))
+        try:
+            with aside(self._path) as beside:
+                beside.write_text(text, encoding="utf-8")
+        except OSError as error:
+            _LOG.warning("%s cannot be written: %s", self._path, error)
+
+
+def prometheus_text(streams: list[Progress]) -> str:
+    """Counters and gauges of streams in the text format of Prometheus, version 0.0.4."""
+    lines = []
+    for kind, families in (("counter", _COUNTERS), ("gauge", _GAUGES)):
+        for family, words in families.items():
+            name = f"tocsin_{family}_total" if kind == "counter" else f"tocsin_{family}"
+            values = [(one.name, (one.counts if kind == "counter" else one.gauges).get(family)) for one in streams]
+            told = [f"{name}{{stream={_quoted(stream)}}} {value:.16g}" for stream, value in values if value is not None]
+            lines += [f"# HELP {name} {words}", f"# TYPE {name} {kind}", *told] if told else []
+    info = [
+        f"tocsin_index_version{{stream={_quoted(one.name)},version={_quoted(one.index_version)}}} 1"
+        for one in streams
+        if one.index_version
+    ]
+    words = "The version of the index that the last micro-batch used."
+    lines += [f"# HELP tocsin_index_version {words}", "# TYPE tocsin_index_version gauge", *info] if info else []
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _line(stream: Progress, rows: int) -> str:
+    """One micro-batch as a line of a log."""
+    gauges, counts = stream.gauges, {**dict.fromkeys(WORK_FIELDS, 0), **stream.counts}
+    behind = f", {gauges['behind']:,.0f} behind" if "behind" in gauges else ""
+    version = f", index {stream.index_version}" if stream.index_version else ""
+    return (
+        f"{stream.name}: batch {gauges['batch']:.0f}, {rows:,} events in {gauges['batch_seconds']:.3f} s "
+        f"({gauges['events_per_second']:,.0f}/s){behind}{version}; since the start {counts['events']:,} events, "
+        f"{counts['matches']:,} matches, {counts['candidates']:,} candidates, {counts['rejected']:,} rejected"
+    )
+
+
+def _behind(source: Any) -> int | None:
+    """How many records a source has that are not read yet, where its offsets are numbers."""
+    try:
+        end, latest = json.loads(source.endOffset or "null"), json.loads(source.latestOffset or "null")
+        if isinstance(end, dict) and isinstance(latest, dict):
+            return sum(max(int(latest[part]) - int(end.get(part, 0)), 0) for part in latest)
+        return None if end is None or latest is None else max(int(latest) - int(end), 0)
+    except (TypeError, ValueError):
+        return None
+
+
+def _finite(rate: float | None) -> float:
+    return rate if rate is not None and rate == rate and abs(rate) != float("inf") else 0.0

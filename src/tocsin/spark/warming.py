@@ -1,0 +1,44 @@
+"""How are executors ready before the first event? Each core maps the index and answers nothing once, kernels loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tocsin.model.ranking import Ranking
+from tocsin.segment import IndexFolder
+from tocsin.spark.answering import Asked, answer
+from tocsin.spark.matching import opened
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def warm(session: SparkSession, index: str | Path, ranking: Ranking | None = None) -> int:
+    """Map an index in the workers and answer an event without attributes; how many tasks did.
+
+    Kernels that no store has are compiled now (`tocsin warm` brings them), and workers keep what they mapped. A stream
+    that is started without it does the same in its first micro-batch.
+    """
+    folder = IndexFolder.read(Path(index).absolute())
+    cores = session.sparkContext.defaultParallelism
+
+    def run(batches: Any) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            snapshots = opened(folder)
+            for given, asked in _nothing(ranking):
+                answer(given, asked, snapshots)
+            yield batch
+
+    return int(session.range(0, cores, 1, cores).mapInArrow(run, "id bigint").count())
+
+
+def _nothing(ranking: Ranking | None) -> Iterator[tuple[pa.RecordBatch, Asked]]:
+    """An event without attributes, in columns and as JSON."""
+    number = pa.RecordBatch.from_arrays([pa.array([None], pa.float64())], ["none"])
+    yield number, Asked(("none",), ("none",), ranking)
+    text = pa.RecordBatch.from_arrays([pa.array(["{}"])], ["none"])
+    yield text, Asked(("none",), (), ranking, json="none")
