@@ -57,9 +57,10 @@ def run(
 ) -> Outcome:
     """Run a pipeline until `stop` is set or, `once`, until all that is there now is matched.
 
-    `look` is called some times a second with what was done, `say` with what is begun. Raises `InvalidInput` for what does not fit together, and
-    `TocsinError` where a stream fails: it is safe to run the pipeline again.
+    `look` is called some times a second with what was done, `say` with what is begun. Raises `InvalidInput` for what
+    does not fit together, and `TocsinError` where a stream fails: it is safe to run the pipeline again.
     """
+    stop = stop or threading.Event()
     claim(pipeline)
     say("reading subscriptions")
     rejects = prepare(pipeline)
@@ -73,17 +74,19 @@ def run(
             say("taking changes of subscriptions")
             queries.append(_follow(session, pipeline, once=once))
             if once:
-                _wait(queries, None, lambda: None)
-        say("loading the index and its kernels")
-        warm(session, pipeline.index, pipeline.ranking)
-        say("matching")
-        queries.append(_start(session, pipeline, metrics, once=once))
-        _wait(queries, stop, lambda: _tell(look, metrics, pipeline.name))
+                _wait(queries, stop, lambda: None)
+        if not stop.is_set():
+            say("loading the index and its kernels")
+            warm(session, pipeline.index, pipeline.ranking)
+            say("matching")
+            queries.append(_start(session, pipeline, metrics, once=once))
+            _wait(queries, stop, lambda: _tell(look, metrics, pipeline.name))
     finally:
         for query in reversed(queries):
             _end(query)
         session.streams.removeListener(metrics)
         metrics.write()
+    _tell(look, metrics, pipeline.name)
     return Outcome(metrics.progress(pipeline.name) or Progress(pipeline.name), rejects)
 
 
@@ -190,9 +193,9 @@ class _Taker:
         return functions.get_json_object(self._json, f"$.{name}")
 
 
-def _wait(queries: list[StreamingQuery], stop: threading.Event | None, look: Callable[[], None]) -> None:
+def _wait(queries: list[StreamingQuery], stop: threading.Event, look: Callable[[], None]) -> None:
     """Wait until a stop is wanted, or all streams have ended; raises `TocsinError` where one failed."""
-    while any(query.isActive for query in queries) and not (stop is not None and stop.is_set()):
+    while any(query.isActive for query in queries) and not stop.is_set():
         look()
         failed = [query for query in queries if not query.isActive and query.exception() is not None]
         if failed:

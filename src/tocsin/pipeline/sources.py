@@ -13,6 +13,7 @@ from tocsin.spark.schemas import CHANGE_SCHEMA
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import DataStreamReader
+    from pyspark.sql.types import StructType
 
 VALUE: Final = "value"
 
@@ -34,9 +35,10 @@ def events_of(session: SparkSession, source: End) -> Stream:
         return Stream(_kafka(session, source), VALUE)
     path = _folder(source)
     if holds_json(source):
-        return Stream(_reader(session, source).format("text").load(path), VALUE)
+        lines = _reader(session, source).format("text").load(path)
+        return Stream(lines.where(f"trim({VALUE}) <> ''"), VALUE)
     if source["format"] == "parquet":
-        schema = source.get("schema") or session.read.parquet(path).schema
+        schema = source.get("schema") or _schema_of(session, path)
         return Stream(_reader(session, source).schema(schema).parquet(path))
     return Stream(_typed(session, source, source["schema"]), corrupt=CORRUPT)
 
@@ -52,6 +54,18 @@ def changes_of(session: SparkSession, source: End) -> DataFrame:
     if source["format"] == "parquet":
         return _reader(session, source).schema(source.get("schema") or CHANGE_SCHEMA).parquet(_folder(source))
     return _typed(session, source, source.get("schema") or CHANGE_SCHEMA)
+
+
+def _schema_of(session: SparkSession, folder: str) -> StructType:
+    """The columns of the Parquet files that are there already."""
+    try:
+        return session.read.parquet(folder).schema
+    except Exception as error:  # which differs by what is wrong with which file  # noqa: BLE001
+        what = str(error).strip().splitlines()[0]
+        raise InvalidInput(
+            f"no columns can be read from the Parquet files of {folder} ({what:.300}); give a schema: columns with "
+            "Spark's types, as in 'id bigint, price double'"
+        ) from None
 
 
 def _typed(session: SparkSession, source: End, schema: str) -> DataFrame:

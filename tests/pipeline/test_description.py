@@ -1,0 +1,209 @@
+"""A pipeline's file is read as it is meant, and all that is wrong with it is told at once, each with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tocsin
+from tocsin.cli.main import main
+from tocsin.errors import InvalidInput
+from tocsin.pipeline import read_pipeline
+from tocsin.pipeline.example import write_example
+from tocsin.pipeline.layout import claim
+from tocsin.pipeline.places import places_of
+
+GOOD = """
+[events]
+kind = "files"
+path = "events"
+format = "json"
+
+[subscriptions]
+index = "index"
+
+[sink]
+kind = "console"
+
+[run]
+checkpoint = "checkpoint"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "pipeline.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_least_that_a_pipeline_says(tmp_path: Path) -> None:
+    """The rest has defaults; paths are those beside the file."""
+    pipeline = read_pipeline(written(tmp_path, GOOD))
+
+    assert pipeline.index == tmp_path / "index"
+    assert pipeline.events["path"] == str(tmp_path / "events")
+    assert (pipeline.ranking, pipeline.explode, pipeline.changes, pipeline.rejects) == (None, False, None, None)
+    assert (pipeline.keep_s, pipeline.every, pipeline.structure) == (600.0, "0 seconds", "auto")
+
+
+def test_the_example_says_all_of_it(tmp_path: Path) -> None:
+    """And what is commented out in it is right, too."""
+    path, *_ = write_example(tmp_path / "a" / "mine.toml")
+    text = path.read_text()
+    assert "mine.toml" in text
+    wanted = ("# ranking", "# structure", "# keep_seconds", "# schema", "# attributes")
+    lines = [line[2:] if line.startswith(wanted) else line for line in text.splitlines()]
+    path.write_text("\n".join(lines))
+
+    pipeline = read_pipeline(path)
+
+    assert pipeline.ranking == tocsin.Top(20)
+    assert pipeline.changes is not None and pipeline.changes["path"] == str(path.parent / "changes")
+    assert pipeline.conf == {"spark.sql.shuffle.partitions": "2"}
+    assert pipeline.attributes == ["price"]
+    kafka = text.index("# [events]")
+    commented = text[kafka : text.index("[subscriptions]")].replace("\n# ", "\n")[2:]
+    path.write_text(commented + text[text.index("[subscriptions]") :])
+    assert read_pipeline(path).events["options"] == {"security.protocol": "SSL"}
+
+
+def test_an_example_overwrites_nothing(tmp_path: Path) -> None:
+    """Where one of its files is there already, none is written."""
+    (tmp_path / "subscriptions.jsonl").write_text("mine")
+
+    with pytest.raises(InvalidInput, match=r"subscriptions\.jsonl is there already"):
+        write_example(tmp_path / "pipeline.toml")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["subscriptions.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("[events]", "[event]", 2, r"there is no table \[event\]; .*Did you mean 'events'\?"),
+        ('path = "events"', 'pth = "events"', 4, r"\[events\] has no key 'pth'; .*Did you mean 'path'\?"),
+        ('path = "events"', "path = 3", 4, "path is 3; it must be a text"),
+        (
+            'format = "json"',
+            'format = "jsn"',
+            5,
+            "format is 'jsn'; it is one of json, csv, parquet. Did you mean 'json'",
+        ),
+        ('format = "json"', 'format = "csv"', 5, "csv needs a schema"),
+        ('format = "json"', 'format = "json"\nheader = true', 6, "header is for csv"),
+        ('format = "json"', 'format = "json"\nfiles_per_batch = 0', 6, "files_per_batch is 0; it must be at least 1"),
+        (
+            'format = "json"',
+            'format = "json"\nfiles_per_batch = true',
+            6,
+            "files_per_batch is True; it must be a whole",
+        ),
+        (
+            'kind = "files"',
+            'kind = "pulsar"',
+            3,
+            r"the kind of \[events\] is 'pulsar'; it is one of files, rate, kafka",
+        ),
+        ('kind = "console"', "", 10, r"the kind of \[sink\] is missing"),
+        ('path = "events"', "", 2, r"\[events\] lacks 'path'"),
+        ("[run]", "[spark]", 1, r"the table \[run\] is missing"),
+        ('index = "index"', 'index = "index"\nstructure = "opindx"', 9, "opindx"),
+        ("[sink]", '[match]\nranking = "top"\n[sink]', 11, "ranking is 'top'; write top:20, relaxed:20 or similar"),
+        ("[sink]", '[match]\nranking = "top:0"\n[sink]', 11, "k is 0; it must be at least 1"),
+        ("[sink]", "[match]\nexplode = true\n[sink]", 11, "event_id names what tells events apart"),
+        ("[sink]", '[match]\nevent_id = "key"\n[sink]', 11, "event_id is for explode = true"),
+        ("[sink]", '[match]\nattributes = ["n"]\n[sink]', 11, "events are JSON here"),
+        ("[sink]", '[subscriptions.changes]\nkind = "rate"\n[sink]', 11, "changes come from files or kafka"),
+        ('kind = "console"', 'kind = "files"\npath = "x"\nformat = "csv"', 13, "csv holds no lists"),
+    ],
+)
+def test_faults_are_told_with_their_line(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
+    """What came, what is allowed, and perhaps what was meant."""
+    path = written(tmp_path, GOOD.replace(old, new, 1))
+
+    with pytest.raises(InvalidInput, match=words) as raised:
+        read_pipeline(path)
+
+    assert f"{path}:{line}: " in str(raised.value)
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    """In the order of their lines."""
+    text = GOOD.replace('path = "events"', 'pth = "events"').replace('kind = "console"', 'kind = "consle"')
+
+    with pytest.raises(InvalidInput) as raised:
+        read_pipeline(written(tmp_path, text))
+
+    assert [line.split(":")[1] for line in str(raised.value).splitlines()] == ["2", "4", "11"]
+
+
+@pytest.mark.parametrize(("text", "words"), [("[events]\n[events]", "line 2"), ("\xff", "pipeline.toml")])
+def test_what_is_no_toml_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    """With what Python's reader says of it."""
+    path = tmp_path / "pipeline.toml"
+    path.write_bytes(text.encode("latin-1"))
+
+    with pytest.raises(InvalidInput, match=words):
+        read_pipeline(path)
+
+
+def test_a_missing_file_says_how_to_begin(tmp_path: Path) -> None:
+    """By an example."""
+    with pytest.raises(InvalidInput, match="tocsin pipeline new"):
+        read_pipeline(tmp_path / "nowhere.toml")
+
+
+def test_places_are_those_an_editor_shows() -> None:
+    """Tables within tables, quoted keys, comments, and texts of several lines, whose lines are no keys."""
+    text = 'a = 1\n[b]  # c = 2\n"d.e" = """\nf = 3\n"""\n[ b . "g" ]\nh=4\n'
+
+    assert places_of(text) == {("", "a"): 1, ("b", ""): 2, ("b", "d.e"): 3, ("b.g", ""): 6, ("b.g", "h"): 7}
+
+
+def test_check_prints_what_would_be_done(tmp_path: Path, capsys: Any) -> None:
+    """And runs nothing: no folder is made."""
+    path = written(tmp_path, GOOD)
+
+    assert main(["pipeline", "run", "--check", str(path)]) == 0
+
+    out = capsys.readouterr().out
+    assert "events         files (path " in out
+    assert "every match, a list an event" in out
+    assert [one.name for one in tmp_path.iterdir()] == ["pipeline.toml"]
+    path.write_text(GOOD.replace("kind", "knd"))
+    assert main(["pipeline", "run", "--check", str(path)]) == 2
+    assert f"{path}:2: the kind of [events] is missing" in capsys.readouterr().err
+
+
+FILES = GOOD.replace('kind = "console"', 'kind = "files"\npath = "matches"\nformat = "json"')
+
+
+def test_a_checkpoint_goes_on_with_what_it_began_with(tmp_path: Path) -> None:
+    """Another source, or another layout, is refused; what may change may."""
+    claim(read_pipeline(written(tmp_path, FILES)))
+    claim(read_pipeline(written(tmp_path, FILES + 'every = "2 seconds"\n')))
+
+    for old, new in (('path = "events"', 'path = "other"'), ('format = "json"', 'format = "parquet"')):
+        with pytest.raises(InvalidInput, match=rf"{new.split()[0]} of \[events\] was .* and is .* now"):
+            claim(read_pipeline(written(tmp_path, FILES.replace(old, new, 1))))
+    mark = tmp_path / "checkpoint" / "_tocsin.json"
+    mark.write_text(mark.read_text().replace('"layout": 1', '"layout": 0'))
+    with pytest.raises(InvalidInput, match="is of layout 0; this tocsin has 1"):
+        claim(read_pipeline(written(tmp_path, FILES)))
+
+
+def test_nothing_that_others_wrote_is_overwritten(tmp_path: Path) -> None:
+    """A sink of another checkpoint, files of nobody, and a checkpoint of no pipeline are refused."""
+    claim(read_pipeline(written(tmp_path, FILES)))
+    with pytest.raises(InvalidInput, match=r"was written with another checkpoint than .*second"):
+        claim(read_pipeline(written(tmp_path, FILES.replace('"checkpoint"', '"second"'))))
+    for folder, old, words in (
+        ("third", '"checkpoint"', "is a checkpoint that no pipeline made"),
+        ("mine", '"matches"', "holds files that no pipeline wrote"),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "file").write_text("")
+        with pytest.raises(InvalidInput, match=words):
+            claim(read_pipeline(written(tmp_path, FILES.replace(old, f'"{folder}"'))))

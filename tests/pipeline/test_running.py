@@ -1,0 +1,214 @@
+"""A pipeline does what its file says, ends when it is asked to, and goes on from there."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+
+from tocsin.cli.main import main
+from tocsin.errors import InvalidInput, TocsinError
+from tocsin.pipeline import read_pipeline
+from tocsin.pipeline.example import write_example
+from tocsin.pipeline.running import run
+from tocsin.spark.listening import Progress, prometheus_text
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+def matches(folder: Path, form: str = "json") -> list[tuple[str, str]]:
+    rows = ds.dataset(folder / "matches", format=form).to_table().to_pylist()
+    return sorted((row["event_id"], row["subscription"]) for row in rows)
+
+
+def add(folder: Path, name: str, *records: Any) -> None:
+    aside = folder / "aside"
+    aside.write_text("".join(one if isinstance(one, str) else json.dumps(one) + "\n" for one in records))
+    aside.rename(folder / name)
+
+
+FIRST = [("e1", "cheap"), ("e1", "near"), ("e1", "tea"), ("e2", "tea"), ("e3", "cups")]
+
+
+def test_the_example_runs_at_once(spark: Any, tmp_path: Path, capsys: Any) -> None:
+    """By two commands; what is added later is matched by the next run, poison set aside with its reason."""
+    path = str(tmp_path / "pipeline.toml")
+
+    assert main(["pipeline", "new", path]) == 0
+    assert main(["pipeline", "run", "--once", path]) == 0
+
+    assert matches(tmp_path) == FIRST
+    add(tmp_path, "events/2.json", {"key": "e4", "price": 3, "words": [1, "tea"]}, '{"bad\n', " \n", "[1]\n")
+    add(
+        tmp_path,
+        "changes/2.json",
+        {"id": "tea", "change": "delete", "version": 2},
+        '{"id": 3, "chan\n',
+        '{"id": "x"}\n',
+    )
+    assert main(["pipeline", "run", "--once", path]) == 1
+    assert matches(tmp_path) == [*FIRST, ("e4", "cheap")]
+    assert "1 match of 3 events, 2 rejected" in capsys.readouterr().err
+    rejects = [json.loads(line) for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
+    assert sorted(json.loads(one["event"])["value"] for one in rejects) == ["[1]", '{"bad']
+    assert all(one["error"] for one in rejects)
+    bad = ds.dataset(tmp_path / "rejects" / "changes", format="parquet").to_table().to_pylist()
+    assert sorted(one["reason"][:24] for one in bad) == ["the record cannot be rea", "the version is missing; "]
+    metrics = (tmp_path / "metrics.prom").read_text()
+    assert 'tocsin_events_total{stream="alerts"} 3\n' in metrics
+    assert 'tocsin_rejected_total{stream="alerts"} 2\n' in metrics
+
+
+def test_it_runs_until_it_is_asked_to_end_and_goes_on_from_there(spark: Any, tmp_path: Path) -> None:
+    """What comes while it runs is matched, by subscriptions that change while it runs; nothing comes twice."""
+    path, *_ = write_example(tmp_path / "pipeline.toml")
+    head, tail = path.read_text().split("[sink]")
+    tail = tail.replace('format = "json"', 'format = "parquet"').replace(
+        'every = "1 second"', 'every = "100 milliseconds"'
+    )
+    path.write_text(f"{head}[sink]{tail}")
+    pipeline = read_pipeline(path)
+    commits = tmp_path / "checkpoint" / "changes" / "commits"
+    for turn in range(2):
+        stop, told = threading.Event(), []
+
+        def live(name: str = f"live{turn}", stop: threading.Event = stop, before: int = 1 + turn) -> None:
+            try:
+                wait_for(lambda: len(matches(tmp_path, "parquet")) >= 5)
+                add(
+                    tmp_path,
+                    f"changes/{name}.json",
+                    {"id": name, "change": "insert", "version": 1, "where": f"n = {before}"},
+                )
+                wait_for(lambda: len(list(commits.glob("[0-9]*"))) > before)
+                add(tmp_path, f"events/{name}.json", {"key": name, "n": before})
+                wait_for(lambda: (name, name) in matches(tmp_path, "parquet"))
+            finally:
+                stop.set()
+
+        thread = threading.Thread(target=live)
+        thread.start()
+        run(pipeline, stop=stop, look=told.append)
+        thread.join()
+        assert told
+
+    assert matches(tmp_path, "parquet") == sorted([*FIRST, ("live0", "live0"), ("live1", "live1")])
+
+
+def wait_for(condition: Any, patience_s: float = 90.0) -> None:
+    until = time.monotonic() + patience_s
+    while time.monotonic() < until:
+        try:
+            if condition():
+                return
+        except (OSError, ValueError):  # a file that is being written
+            pass
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass")
+
+
+def test_columns_rankings_and_lists(spark: Any, tmp_path: Path) -> None:
+    """CSV with a header and a schema into Parquet with lists, the best only; a field that is no number is told."""
+    text = (
+        '[events]\nkind = "files"\npath = "in"\nformat = "csv"\nheader = true\nschema = "key bigint, price double"\n'
+        '[subscriptions]\nindex = "index"\npath = "s.jsonl"\n[match]\nranking = "top:1"\nattributes = ["price"]\n'
+        '[sink]\nkind = "files"\npath = "matches"\nformat = "parquet"\n[run]\ncheckpoint = "checkpoint"\n'
+        '[rejects]\npath = "rejects"\n'
+    )
+    (tmp_path / "pipeline.toml").write_text(text)
+    (tmp_path / "in").mkdir()
+    add(tmp_path, "in/1.csv", "key,price\n1,5\n2,x\n3,50\n")
+    records = [
+        {"id": 1, "where": "price < 9"},
+        {"id": 2, "where": "price < 90", "score": 5.0},
+        {"id": 3, "where": "x ="},
+    ]
+    add(tmp_path, "s.jsonl", *records)
+
+    outcome = run(read_pipeline(tmp_path / "pipeline.toml"), once=True)
+
+    rows = ds.dataset(tmp_path / "matches", format="parquet").to_table().to_pylist()
+    best = [{"subscription": 2, "score": 5.0}]
+    assert {row["key"]: row["matches"] for row in rows} == {1: best, 2: None, 3: best}
+    assert [reject.id for reject in outcome.rejects] == [3]
+    assert (outcome.progress.counts["events"], outcome.progress.counts["rejected"]) == (3, 1)
+    (reject,) = [json.loads(line) for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
+    assert reject["error"] == "the record cannot be read: 2,x"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda folder: (folder / "events" / "0001.json").rename(folder / "events.json"), None),
+        (lambda folder: __import__("shutil").rmtree(folder / "events"), "events does not exist; make the folder"),
+        (lambda folder: (folder / "subscriptions.jsonl").unlink(), "subscriptions.jsonl"),
+        (lambda folder: (folder / "subscriptions.jsonl").write_text('{"id": "a", "where": "n ="}\n'), "could be read"),
+    ],
+    ids=["no events", "no folder", "no subscriptions", "bad subscriptions"],
+)
+def test_what_is_missing_is_told(spark: Any, tmp_path: Path, spoil: Any, words: str | None) -> None:
+    """In one line that says what to do; no events are no fault."""
+    path, *_ = write_example(tmp_path / "pipeline.toml")
+    spoil(tmp_path)
+
+    if words is None:
+        assert run(read_pipeline(path), once=True).progress.counts.get("matches", 0) == 0
+    else:
+        with pytest.raises(InvalidInput, match=words):
+            run(read_pipeline(path), once=True)
+
+
+def test_a_stream_that_fails_is_told(spark: Any, tmp_path: Path) -> None:
+    """With the reason at the bottom of it, and that the pipeline can be run again."""
+    path, *_ = write_example(tmp_path / "pipeline.toml")
+    run(read_pipeline(path), once=True)
+    (manifest,) = (tmp_path / "index").glob("manifest.json")
+    good = manifest.read_text()
+    manifest.write_text(good.replace('"crc32"', '"crc"'))
+    add(tmp_path, "events/2.json", {"key": "e9", "price": 1})
+
+    with pytest.raises(TocsinError, match="damaged"):
+        run(read_pipeline(path), once=True)
+
+    manifest.write_text(good)
+    run(read_pipeline(path), once=True)
+    assert ("e9", "cheap") in matches(tmp_path)
+
+
+def test_a_signal_ends_it_cleanly(tmp_path: Path) -> None:
+    """The micro-batch that runs is finished, the status is 0, and the last line says what was done."""
+    path, *_ = write_example(tmp_path / "pipeline.toml")
+    command = [sys.executable, "-m", "tocsin", "pipeline", "run", str(path)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: len(matches(tmp_path)) == 5)
+
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=90)
+
+    assert process.returncode == 0
+    lines = told.splitlines()
+    assert lines[:2] == ["reading subscriptions ...", "starting Spark ..."]
+    assert "ending: the micro-batch that runs is finished first" in lines
+    assert lines[-1] == "5 matches of 3 events, 0 rejected; run it again to go on"
+
+
+def test_prometheus_reads_what_is_written() -> None:
+    """Names, help and types once each; labels escaped; what is not known left out."""
+    one = Progress('a"b\\c\n', {"events": 3, "batches": 1}, {"batch": 0.0, "batch_seconds": 0.25}, "v1")
+
+    lines = prometheus_text([one, Progress("idle")]).splitlines()
+
+    assert 'tocsin_events_total{stream="a\\"b\\\\c\\n"} 3' in lines
+    assert 'tocsin_batch_seconds{stream="a\\"b\\\\c\\n"} 0.25' in lines
+    assert 'tocsin_index_version{stream="a\\"b\\\\c\\n",version="v1"} 1' in lines
+    assert not any("idle" in line or "behind" in line for line in lines)
+    families = [line.split()[2] for line in lines if line.startswith("# TYPE")]
+    assert len(families) == len(set(families)) == sum(line.startswith("# HELP") for line in lines)
