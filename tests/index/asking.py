@@ -65,20 +65,27 @@ def assert_access_is_scan(
     return found
 
 
-def assert_index_is_the_oracle(
-    index: str, expressions: Sequence[Expression], events: Sequence[Event], gone: Collection[int]
+def assert_indexes_are_the_oracle(
+    indexes: Iterable[str], expressions: Sequence[Expression], events: Sequence[Event], gone: Collection[int]
 ) -> None:
-    """An index by name finds what the oracle does, and of that, without those that are gone, the rest."""
-    registration, options = parse_index(index)
+    """Indexes by name find what the oracle does, and of that, without those that are gone, the rest."""
     expected = naive.match(list(enumerate(expressions)), events)
-    alive = everyone(len(expressions))
+    left = [(event, one) for event, one in expected if one not in gone]
+    held, alive = compile_expressions(expressions), everyone_but(gone, len(expressions))
+    given = batch(held, events)
+    for index in indexes:
+        registration, options = parse_index(index)
+        matcher = registration.builder(**options).build(held)
+        every, living = matcher.match(given), matcher.match(given, alive)
+
+        assert pairs(every) == expected, index
+        assert pairs(living) == left, index
+        assert every.candidates_examined >= len(every.subscriptions), index
+
+
+def everyone_but(gone: Collection[int], count: int) -> NDArray[np.uint64]:
+    """Who is alive of at most 64 subscriptions."""
+    alive = everyone(count)
     for number in gone:
         alive[0] &= ~(np.uint64(1) << np.uint64(number))
-
-    matcher = registration.builder(**options).build(compile_expressions(expressions))
-    given = batch(matcher, events)
-    every, living = matcher.match(given), matcher.match(given, alive)
-
-    assert pairs(every) == expected
-    assert pairs(living) == [(event, one) for event, one in expected if one not in gone]
-    assert every.candidates_examined >= len(every.subscriptions)
+    return alive

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
-from tests.index.asking import assert_alike, assert_index_is_the_oracle, batch, compiled, pairs
+from tests.index.asking import assert_alike, assert_indexes_are_the_oracle, batch, compiled, pairs
 from tocsin.index import Matcher, parse_index
 from tocsin.index.boolean.scan import Scan
 
@@ -30,16 +30,14 @@ def build(structure: str, texts: list[str]) -> Matcher:
     return registration.builder(**options).build(compiled(texts))
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
-@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(
     expressions=st.lists(own.rectangle_expressions(), min_size=1, max_size=12),
     events=st.lists(own.map_events(), min_size=1, max_size=12),
     gone=st.sets(st.integers(0, 11)),
 )
-def test_answers_like_the_oracle(structure, expressions, events, gone):
+def test_answers_like_the_oracle(expressions, events, gone):
     """Ranges and boxes of any kind, alone and beside other conditions, events of points, boxes and neither."""
-    assert_index_is_the_oracle(structure, expressions, events, gone)
+    assert_indexes_are_the_oracle(STRUCTURES, expressions, events, gone)
 
 
 def random_texts(count: int, random: np.random.Generator) -> list[str]:
