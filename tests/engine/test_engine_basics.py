@@ -31,7 +31,7 @@ def test_the_parameters_are_a_contract() -> None:
         "match": "event * ranking payload",
         "match_batch": "events * ranking lists strict schema threads progress delimiter points event_key payload",
         "warnings": "events * schema delimiter points",
-        "explain": "id event",
+        "explain": "id event * ranking",
         "payload": "id",
         "get": "id",
         "subscriptions": "",

@@ -54,6 +54,80 @@ def test_an_engine_that_changes_answers_like_the_oracle(expressions, events, mer
         assert [(one.subscription, one.score) for one in found] == similar(there, event, 0.5, 0.4)[0]
 
 
+@pytest.mark.parametrize("worked", [one for one in WORKED if one.told != "a bad event"], ids=lambda one: one.told)
+def test_worked_examples_are_explained(worked: Worked):
+    """The score to the last bit, whether it is enough, and which subscriptions have none."""
+    ranking, expected = tocsin.Similar(worked.alpha, worked.threshold, worked.weights), dict(worked.answer)
+    for name, text in worked.subscriptions.items():
+        explanation = tocsin.explain(text, worked.event, ranking=ranking)
+
+        assert explanation.matched == (name in expected)
+        assert bool(explanation.failed) != (explanation.matched or explanation.score is None)
+        assert not explanation.matched or explanation.score == expected[name]
+    explained = [tocsin.explain(text, worked.event, ranking=ranking) for text in worked.subscriptions.values()]
+    assert sum(one.score is None for one in explained) == worked.unanswered
+
+
+@given(
+    expressions=st.lists(st.one_of(own.region_and_keywords(), own.region_expressions()), min_size=1, max_size=6),
+    event=own.messages(),
+    alpha=st.sampled_from([0.0, 0.3, 1.0]),
+    threshold=st.sampled_from([0.1, 0.5, 1.0]),
+    weights=st.sampled_from([None, {"a": 3.0, "é": 0.1}, {"c": 1e308, "d": 1e308}]),
+)
+def test_explanations_agree_with_matches(expressions, event, alpha, threshold, weights):
+    """Whoever is explained as similar enough is found, with that score, and nobody else."""
+    ranking, engine = tocsin.Similar(alpha, threshold, weights), tocsin.Engine()
+    engine.subscribe_many([{"id": number, "where": tocsin.to_text(one)} for number, one in enumerate(expressions)])
+    explained = {number: engine.explain(number, event, ranking=ranking) for number in engine}
+
+    found = engine.match(event, ranking=ranking)
+
+    assert {one.subscription: one.score for one in found} == {
+        number: one.score for number, one in explained.items() if one.matched
+    }
+
+
+def test_an_explanation_tells_both_parts():
+    """Places, words with their weights, the sum against the threshold, and what is asked for besides."""
+    where = "S_INTERSECTS(p, BBOX(0, 0, 4, 4)) AND A_CONTAINS(w, ('fresh', 'fish')) AND TEXT(t, '\"hot soup\"')"
+    event = {"p": [2, 2, 4, 4], "w": ["fresh"], "x": 3}
+    texts = [where.replace(" AND TEXT(t, '\"hot soup\"')", " AND x > 5"), where]
+
+    told, another = (tocsin.explain(text, event, ranking=tocsin.Similar(0.5, 0.4, {"fresh": 3})) for text in texts)
+
+    assert str(told).split("\n") == [
+        "does not match",
+        "  all of:",
+        "    holds    0.5 * spatial + 0.5 * textual >= 0.4: 0.5 * 0.25 + 0.5 * 0.75 = 0.5",
+        "      spatial  0.25 of S_INTERSECTS(p, BBOX(0, 0, 4, 4)): p = (2, 2, 4, 4), which overlaps it",
+        "      textual  0.75 of A_CONTAINS(w, ('fresh', 'fish')): w has 'fresh' (3) and lacks 'fish' (1)",
+        "    fails    x > 5: x = 3; needed: x > 5",
+    ]
+    assert (told.score, another.score) == (0.5, None)
+    assert "asks once for a box to be met, and 2 times for strings of a list" in str(another)
+
+
+@pytest.mark.parametrize(
+    "event", [{"t": "Hot soup, fresh fish"}, {"t": "Soup, hot: fish"}, {"t": ["fish", "hot soup"]}]
+)
+def test_texts_are_explained_by_their_words(event):
+    """Of a text, or several, with phrases, in an engine that makes its words."""
+    where = "S_INTERSECTS(p, BBOX(0, 0, 9, 9)) AND TEXT(t, 'fish \"hot soup\"') AND TEXT(t, 'fresh')"
+    engine, ranking = tocsin.Engine(texts={"t": "text english stem"}), tocsin.Similar(0.0, 0.5)
+    engine.subscribe("s", where)
+
+    explained, found = engine.explain("s", event, ranking=ranking), engine.match(event, ranking=ranking)
+
+    assert [one.score for one in found] == ([explained.score] if explained.matched else [])
+
+
+def test_other_rankings_are_not_explained():
+    """In words that say what is."""
+    with pytest.raises(InvalidInput, match="explain tells of Similar alone"):
+        tocsin.explain(BOTH, {}, ranking=tocsin.Top(3))
+
+
 @pytest.mark.parametrize("index", INDEXES)
 def test_every_form_of_events_and_every_index(index, tmp_path):
     """Dicts, Arrow, JSON lines, a saved engine: one answer."""
@@ -120,6 +194,8 @@ def test_on_the_command_line(tmp_path, capsys):
 
     assert main(["match", *files, "--similar", "0.5:0.6"]) == 0
     assert json.loads(capsys.readouterr().out) == {"event": 0, "subscription": "s", "score": 0.75}
+    assert main(["explain", *files, "--similar", "0.5:0.6"]) == 0
+    assert "0.5 * 1 + 0.5 * 0.5 = 0.75" in capsys.readouterr().out
     assert main(["match", *files, "--similar", "0.5"]) == 2
     assert "--similar: '0.5' is no ALPHA:THRESHOLD; write two numbers, such as 0.5:0.6" in capsys.readouterr().err
 

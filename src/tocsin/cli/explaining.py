@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.check import UNPLACED
+from tocsin.cli.rankings import similar
 from tocsin.engine import explain
 from tocsin.engine.loading import read_part
 from tocsin.errors import InvalidInput
@@ -28,6 +29,9 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("events", metavar="EVENTS", help="a file of events, or -")
     parser.add_argument("--id", help="the subscription (default: the only one)")
     parser.add_argument("--row", type=int, default=0, help="the event's row, from 0 (default: 0)")
+    parser.add_argument(
+        "--similar", metavar="ALPHA:THRESHOLD", help="explain what region and keywords have in common with the event"
+    )
     parser.set_defaults(run=run)
 
 
@@ -37,8 +41,10 @@ def run(given: argparse.Namespace) -> int:
     part, rejects = read_part(given.subscriptions)
     number = _number(part.ids, rejects, given.subscriptions, given.id)
     print(f"subscription {part.ids[number]}, event {given.row}:")
-    print(explain(part.sources[number].as_py(), _event(given.events, given.row)))
-    print(f"index: {assemble(part, choose()).place(number)}" if has_all() else UNPLACED)
+    ranking = None if given.similar is None else similar(given.similar)
+    print(explain(part.sources[number].as_py(), _event(given.events, given.row), ranking=ranking))
+    if ranking is None:
+        print(f"index: {assemble(part, choose()).place(number)}" if has_all() else UNPLACED)
     return 0
 
 

@@ -10,13 +10,14 @@ from typing import Final
 import pyarrow as pa
 
 from tocsin.cli.progress import ShareBar
+from tocsin.cli.rankings import similar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
 from tocsin.engine.matching import EVENT_KEY
 from tocsin.engine.notices import Noticing
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
-from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
+from tocsin.model.ranking import Ranking, Relaxed, Top
 from tocsin.model.texts import text_type, texts_in
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
@@ -148,18 +149,8 @@ def _ranking(given: argparse.Namespace) -> Ranking | None:
     if given.relaxed is not None:
         return Relaxed(given.relaxed)
     if given.similar is not None:
-        return _similar(given.similar)
+        return similar(given.similar)
     return None if given.top is None else Top(given.top)
-
-
-def _similar(text: str) -> Similar:
-    """`0.5:0.6` as a ranking."""
-    alpha, _, threshold = text.partition(":")
-    try:
-        numbers = float(alpha), float(threshold)
-    except ValueError:
-        raise InvalidInput(f"--similar: {text!r} is no ALPHA:THRESHOLD; write two numbers, such as 0.5:0.6") from None
-    return Similar(*numbers)
 
 
 def _schema(text: str) -> dict[str, str]:

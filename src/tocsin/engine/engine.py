@@ -31,7 +31,7 @@ from tocsin.index import Plan, Statistics, find_index
 from tocsin.language import Explanation, Templates
 from tocsin.language.stored import stored_payload
 from tocsin.model.notice import Notice
-from tocsin.model.ranking import Ranking
+from tocsin.model.ranking import Ranking, Similar
 from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
 from tocsin.model.texts import Text
 from tocsin.planner import choose
@@ -241,13 +241,15 @@ class Engine:
             seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
             return notices([(one.part(), one.alive) for one in snapshots if len(one)], seen)
 
-    def explain(self, id: SubscriptionId, event: Mapping[str, Any]) -> Explanation:
+    def explain(self, id: SubscriptionId, event: Mapping[str, Any], *, ranking: Similar | None = None) -> Explanation:
         """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`.
 
-        `index` of the answer tells where the subscription is looked for, and by which index.
+        `index` of the answer tells where the subscription is looked for, and by which index. With `Similar` it tells
+        instead what both are alike in, and whether that is enough; the sum is its `score`.
         """
         source, number = self._store.find(id)
-        return replace(explain_stored(source.text(number), event, self._texts), index=source.place(number))
+        explained = explain_stored(source.text(number), event, self._texts, ranking)
+        return explained if ranking is not None else replace(explained, index=source.place(number))
 
     def payload(self, id: SubscriptionId) -> Any:
         """The payload of a subscription, None where none was given; raises `UnknownSubscription`."""

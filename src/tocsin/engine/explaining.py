@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, cast
 
+from tocsin.engine.resembling import explain_similar
+from tocsin.errors import InvalidInput
 from tocsin.language import Explanation, parse_any
 from tocsin.language import explain as explain_tree
+from tocsin.language.evaluate import Values
 from tocsin.language.keywords import lines_of
 from tocsin.language.stored import stored_expression
 from tocsin.model.elements import values_for
+from tocsin.model.expression import Expression
+from tocsin.model.ranking import Similar
 from tocsin.model.readings import as_text
 from tocsin.model.subscription import Subscription
 from tocsin.model.texts import Text
@@ -18,10 +23,13 @@ from tocsin.model.values import Value
 from tocsin.records import subscription_of
 
 
-def explain(subscription: str | Mapping[str, Any] | Subscription, event: Mapping[str, Any]) -> Explanation:
+def explain(
+    subscription: str | Mapping[str, Any] | Subscription, event: Mapping[str, Any], *, ranking: Similar | None = None
+) -> Explanation:
     """Explain one subscription (its record, or just its expression as text) on one event.
 
-    Raises `ExpressionError` or `RecordError` when either cannot be read.
+    With `Similar` it says what both are alike in, and whether that is enough. Raises `ExpressionError` or
+    `RecordError` when either cannot be read, `InvalidInput` for another ranking.
 
     >>> print(explain("price <= 580", {"price": 600}).matched)
     False
@@ -30,10 +38,12 @@ def explain(subscription: str | Mapping[str, Any] | Subscription, event: Mapping
         tree = parse_any(subscription)
     else:
         tree = subscription_of(subscription).where
-    return explain_tree(tree, values_for([tree], event))
+    return _explained(tree, values_for([tree], event), ranking)
 
 
-def explain_stored(text: str, event: Mapping[str, Any], texts: Mapping[str, Text] | None = None) -> Explanation:
+def explain_stored(
+    text: str, event: Mapping[str, Any], texts: Mapping[str, Text] | None = None, ranking: Similar | None = None
+) -> Explanation:
     """Explain a subscription whose text an engine keeps; `texts` are attributes whose values become their words."""
     tree = stored_expression(text)
     values = dict(values_for([tree], event))
@@ -41,4 +51,12 @@ def explain_stored(text: str, event: Mapping[str, Any], texts: Mapping[str, Text
         value = cast(Value | None, values.get(name))
         if (lines := lines_of(value, how)) is not None:
             values |= {as_text(name): cast(Value, value), name: tuple(dict.fromkeys(chain(*lines)))}
-    return explain_tree(tree, values)
+    return _explained(tree, values, ranking)
+
+
+def _explained(tree: Expression, values: Values, ranking: Similar | None) -> Explanation:
+    if ranking is None:
+        return explain_tree(tree, values)
+    if isinstance(ranking, Similar):
+        return explain_similar(tree, values, ranking)
+    raise InvalidInput(f"ranking is {ranking!r:.60}; explain tells of Similar alone. Leave it out to hear of a match.")

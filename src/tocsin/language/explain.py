@@ -60,6 +60,8 @@ class Explanation:
     _lines: tuple[str, ...] = field(default=(), repr=False)
     index: str = ""
     """Where an engine, or a file's index, looks for the subscription, and why there."""
+    score: float | None = None
+    """What a `Similar` that was asked about comes to, whether it is enough or not."""
 
     @property
     def matched(self) -> bool:
@@ -85,10 +87,10 @@ def explain(expression: Expression, values: Values) -> Explanation:
     findings = _Findings(values, values_of_parts(expression, values))
     findings.visit(expression, True, 1)
     truth = findings.truth(expression, True)
-    return Explanation(truth, tuple(findings.held), tuple(findings.failed), (_HEADLINES[truth], *findings.lines))
+    return Explanation(truth, tuple(findings.held), tuple(findings.failed), (HEADLINES[truth], *findings.lines))
 
 
-_HEADLINES: Final = {True: "matches", False: "does not match", None: "does not match (UNKNOWN)"}
+HEADLINES: Final = {True: "matches", False: "does not match", None: "does not match (UNKNOWN)"}
 
 
 class _Findings:
@@ -128,7 +130,9 @@ class _Findings:
         if isinstance(node, AnyElement) and isinstance(elements, Elements):
             came = f"{name_text(node.items.name)} has {_counted(len(elements))}"
         else:
-            came = ", ".join(self._value_shown(node, name, truth) for name in attributes(node))
+            asks_the_type = truth is None and not isinstance(node, IsNull)
+            shown = (value_shown(self._values, name, asks_the_type, bool(truth)) for name in attributes(node))
+            came = ", ".join(shown)
         if truth:
             finding = Finding(predicate, truth, came)
             self.held.append(finding)
@@ -148,18 +152,19 @@ class _Findings:
             self._line(level, f"{name_text(node.items.name)}[{number}] {relation}:")
             self.lines.extend("  " * level + line for line in nearest_one._lines[1:])
 
-    def _value_shown(self, node: Expression, name: str, truth: bool | None) -> str:
-        value, shown = cast(Value | None, self._values.get(name)), name_text(name)
-        if value is None:
-            near = None if truth else nearest(name, (one for one in self._values if not is_reading(one)))
-            return f"{shown} is absent" + (f"; did you mean {name_text(near)}?" if near else "")
-        if value is UNTYPED:
-            return f"{shown} is present, of no type"
-        asks_the_type = truth is None and not isinstance(node, IsNull)
-        return f"{shown} = {_short(constant_text(value))}" + (f" ({type_name(value)})" if asks_the_type else "")
-
     def _line(self, level: int, text: str) -> None:
         self.lines.append("  " * level + text)
+
+
+def value_shown(values: Values, name: str, with_type: bool = False, may_be_absent: bool = False) -> str:
+    """What an event has under a name; the nearest name that it has, where it has nothing and should."""
+    value, shown = cast(Value | None, values.get(name)), name_text(name)
+    if value is None:
+        near = None if may_be_absent else nearest(name, (one for one in values if not is_reading(one)))
+        return f"{shown} is absent" + (f"; did you mean {name_text(near)}?" if near else "")
+    if value is UNTYPED:
+        return f"{shown} is present, of no type"
+    return f"{shown} = {_short(constant_text(value))}" + (f" ({type_name(value)})" if with_type else "")
 
 
 def _counted(elements: int) -> str:

@@ -1,0 +1,236 @@
+"""How much does an event resemble a subscription, and why? The source tree is asked, never the compiled form.
+
+It is told like a match: that the sum of both shares reaches the threshold is one condition, what is asked for besides
+are the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias, cast
+
+from tocsin.language import Explanation, Finding, explain, name_text, to_text
+from tocsin.language.evaluate import Values
+from tocsin.language.explain import HEADLINES, value_shown
+from tocsin.language.keywords import asked_by, has_phrase, is_text, lines_of, settings_of, text_in
+from tocsin.language.spatial import is_plain_box, without_disjoint
+from tocsin.model.expression import And, Array, Attribute, Call, Constant, Expression, Not, Or
+from tocsin.model.ranking import Similar
+from tocsin.model.values import Box, Point, Value, box_of
+
+_Bounds: TypeAlias = tuple[float, float, float, float]
+
+
+class _Region(NamedTuple):
+    """A box that an attribute is asked to meet."""
+
+    node: Expression
+    place: str
+    bounds: _Bounds
+
+
+class _Keywords(NamedTuple):
+    """Strings that a list is asked to contain, or the words of a text."""
+
+    nodes: tuple[Expression, ...]
+    name: str
+    asked: tuple[str, ...]  # each once, by code point
+    lines: list[list[str]] | None  # what the event has, None for no list and no text
+
+
+class _Share(NamedTuple):
+    """A share, and what came of it in words."""
+
+    value: float
+    came: str
+
+
+def explain_similar(tree: Expression, values: Values, ranking: Similar) -> Explanation:
+    """Why a flattened event resembles a subscription enough, or not; `score` is the sum, None where there is none."""
+    conjuncts = list(_conjuncts(tree))
+    regions = [found for one in conjuncts if (found := _region(one))]
+    lists = _lists(conjuncts, values)
+    if len(regions) != 1 or len(lists) != 1:
+        return _of_another_shape(len(regions), len(lists))
+    region, words = regions[0], lists[0]
+    score, told, lines = _sum(region, words, values, ranking)
+    phrases = list(_phrases(words.nodes, values))
+    asked = {id(region.node), *map(id, words.nodes)}
+    others = [explain(one, values) for one in conjuncts if id(one) not in asked]
+    findings = [told, *phrases, *(one for other in others for one in (*other.held, *other.failed))]
+    lines += [f"    {one}" for one in phrases]
+    lines += ["  " + line for other in others for line in str(other).split("\n")[1:]]
+    truth = _all_of([told.truth, *(one.truth for one in phrases), *(other.truth for other in others)])
+    held, failed = ([one for one in findings if (one.truth is True) is holds] for holds in (True, False))
+    return Explanation(truth, tuple(held), tuple(failed), (HEADLINES[truth], "  all of:", *lines), score=score)
+
+
+def _of_another_shape(regions: int, lists: int) -> Explanation:
+    told = f"its outermost AND asks {_times(regions)} for a box to be met, and {_times(lists)} for strings of a list"
+    line = f"  does not answer Similar: {told}; once each is needed"
+    return Explanation(False, (), (), (HEADLINES[False], line))
+
+
+def _times(count: int) -> str:
+    return {0: "not once", 1: "once"}.get(count, f"{count} times")
+
+
+def _all_of(truths: Iterable[bool | None]) -> bool | None:
+    known = list(truths)
+    return False if False in known else None if None in known else True
+
+
+# ---- what is asked for
+
+
+def _conjuncts(tree: Expression, negated: bool = False) -> Iterator[Expression]:
+    """The conditions of the outermost AND, once NOT is moved inwards; itself, if it is none."""
+    left = [(tree, negated)]
+    while left:
+        node, negated = left.pop()
+        if isinstance(node, Call) and node.name == "S_DISJOINT":
+            node = without_disjoint(node)
+        if isinstance(node, Not):
+            left.append((node.operand, not negated))
+        elif isinstance(node, Or if negated else And):
+            left += [(operand, negated) for operand in reversed(node.operands)]
+        else:
+            yield Not(node) if negated else node
+
+
+def _region(node: Expression) -> _Region | None:
+    if not isinstance(node, Call) or node.name != "S_INTERSECTS":
+        return None
+    place, region = sorted(node.arguments, key=lambda one: not isinstance(one, Attribute))
+    if isinstance(place, Attribute) and isinstance(region, Constant) and is_plain_box(region.value):
+        return _Region(node, place.name, cast(Box | Point, region.value).bounds())
+    return None
+
+
+def _lists(conjuncts: Sequence[Expression], values: Values) -> list[_Keywords]:
+    """What is asked of lists, each condition by itself, and of texts, together where their words are made alike."""
+    found, texts = [], dict[tuple[str, str], list[Call]]()
+    for node in conjuncts:
+        if not isinstance(node, Call):
+            continue
+        if is_text(node):
+            texts.setdefault((cast(Attribute, node.arguments[0]).name, str(settings_of(node))), []).append(node)
+        elif (said := _contained(node)) is not None:
+            name, asked = said
+            value = cast(Value | None, values.get(name))
+            words = [one for one in value if isinstance(one, str)] if isinstance(value, tuple) else None
+            found.append(_Keywords((node,), name, asked, None if words is None else [words]))
+    for (name, _), nodes in texts.items():
+        asked = tuple(sorted({word for node in nodes for word in asked_by(node).words}))
+        lines = lines_of(text_in(nodes[0], values), settings_of(nodes[0]))
+        found.append(_Keywords(tuple(nodes), name, asked, lines))
+    return found
+
+
+def _contained(node: Call) -> tuple[str, tuple[str, ...]] | None:
+    """The attribute that is asked to contain strings, and these; None for any other condition."""
+    if node.name not in ("A_CONTAINS", "A_CONTAINEDBY"):
+        return None
+    words, asked = node.arguments if node.name == "A_CONTAINS" else reversed(node.arguments)
+    if not isinstance(words, Attribute) or not isinstance(asked, Array) or not asked.items:
+        return None
+    strings = {one.value for one in asked.items if isinstance(one, Constant) and isinstance(one.value, str)}
+    is_whole = all(isinstance(one, Constant) and isinstance(one.value, str) for one in asked.items)
+    return (words.name, tuple(sorted(strings))) if is_whole else None
+
+
+# ---- what came of it
+
+
+def _sum(region: _Region, words: _Keywords, values: Values, ranking: Similar) -> tuple[float, Finding, list[str]]:
+    """The score, what is to be said of it, and that in lines, with both shares below."""
+    alpha, threshold = float(ranking.alpha), float(ranking.threshold)
+    spatial, textual = _spatial(region, values), _textual(words, values, ranking)
+    score = alpha * spatial.value + (1.0 - alpha) * textual.value
+    reached = score >= threshold
+    shares = f"{_number(alpha)} * {_number(spatial.value)} + {_number(1.0 - alpha)} * {_number(textual.value)}"
+    exact = not reached and _number(score) == _number(threshold)
+    told = Finding(
+        f"{_number(alpha)} * spatial + {_number(1.0 - alpha)} * textual >= {_number(threshold)}",
+        reached,
+        f"{shares} = {score if exact else _number(score)}",
+        "" if reached else f"{_number(threshold - score)} more",
+    )
+    condition = " AND ".join(map(to_text, words.nodes))
+    return (
+        score,
+        told,
+        [
+            f"    {told}",
+            f"      spatial  {_number(spatial.value)} of {to_text(region.node)}: {spatial.came}",
+            f"      textual  {_number(textual.value)} of {condition}: {textual.came}",
+        ],
+    )
+
+
+def _spatial(region: _Region, values: Values) -> _Share:
+    """Which share of the region the event's place covers; all or nothing where one of them has no area."""
+    came = value_shown(values, region.place)
+    value = cast(Value | None, values.get(region.place))
+    place = None if value is None else box_of(value)
+    if place is None:
+        return _Share(0.0, came if value is None else f"{came}, no point or box")
+    own = region.bounds
+    left, lower, right, upper = (*map(max, own[:2], place[:2]), *map(min, own[2:], place[2:]))
+    if not (left <= right and lower <= upper):
+        return _Share(0.0, f"{came}, outside")
+    area = _area(own)
+    if not (area > 0.0 and _area(place) > 0.0):
+        return _Share(1.0, f"{came}, in contact")
+    return _Share(_ratio((right - left) * (upper - lower), area), f"{came}, which overlaps it")
+
+
+def _area(box: _Bounds) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _textual(words: _Keywords, values: Values, ranking: Similar) -> _Share:
+    """Which share of the keywords' weight the event has; both sums are added in their order."""
+    weights = ranking.weights or {}
+    common, total = 0.0, 0.0
+    there = {word for line in words.lines or () for word in line}
+    for word in words.asked:
+        total += (weight := float(weights.get(word, 1.0)))
+        common += weight if word in there else 0.0
+    if words.lines is None:
+        return _Share(0.0, value_shown(values, words.name))
+    has, lacks = ([word for word in words.asked if (word in there) is given] for given in (True, False))
+    parts = [f"{verb} {_weighed(some, ranking)}" for verb, some in (("has", has), ("lacks", lacks)) if some]
+    return _Share(_ratio(common, total), f"{name_text(words.name)} {' and '.join(parts)}")
+
+
+def _weighed(words: Sequence[str], ranking: Similar) -> str:
+    """Words, with what they weigh where anything was said of it."""
+    shown = (to_text(Constant(word)) for word in words)
+    if not ranking.weights:
+        return ", ".join(shown)
+    weights = ranking.weights
+    return ", ".join(f"{text} ({_number(weights.get(word, 1.0))})" for word, text in zip(words, shown, strict=True))
+
+
+def _ratio(part: float, whole: float) -> float:
+    """Part of a whole above 0; nothing of one beyond float64."""
+    return part / whole if whole < float("inf") else 0.0
+
+
+def _phrases(nodes: Iterable[Expression], values: Values) -> Iterator[Finding]:
+    """What came of the phrases of texts, which must be there as a whole."""
+    for node in nodes:
+        if not is_text(node):
+            continue
+        call = cast(Call, node)
+        lines = lines_of(text_in(call, values), settings_of(call))
+        name = name_text(cast(Attribute, call.arguments[0]).name)
+        for phrase in asked_by(call).phrases:
+            truth = None if lines is None else any(has_phrase(line, phrase) for line in lines)
+            asked = f'"{" ".join(phrase)}" in {name}'
+            yield Finding(asked, truth, "", "" if truth else "these words side by side")
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
