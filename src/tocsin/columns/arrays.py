@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
-from tocsin.kernels.text.strings import locate
+from tocsin.kernels.text.strings import heads_of, locate, locate_by_heads
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -102,12 +102,21 @@ class Texts:
         buffers = [None, pa.py_buffer(self.starts), pa.py_buffer(self.data)]
         return pa.LargeStringArray.from_buffers(len(self), buffers[1], buffers[2])
 
-    def rank_codes(self, others: Texts) -> NDArray[np.int32]:
-        """The place of each of some texts among these, in order: 2 r + 1 is the r-th, 2 r lies just before it."""
+    def rank_codes(self, others: Texts, heads: NDArray[np.uint64] | None = None) -> NDArray[np.int32]:
+        """The place of each of some texts among these, in order: 2 r + 1 is the r-th, 2 r lies just before it.
+
+        `heads` are those of these, if the caller has them: more than twice as fast.
+        """
         codes = np.empty(len(others), np.int32)
-        if len(others):
+        if len(others) and heads is not None:
+            locate_by_heads(heads, self.starts, self.data, others.starts, others.data, codes)
+        elif len(others):
             locate(self.starts, self.data, others.starts, others.data, codes)
         return codes
+
+    def heads(self) -> NDArray[np.uint64]:
+        """The beginning of each as a number, for `rank_codes`. Cost: linear."""
+        return frozen(heads_of(self.starts, self.data), np.uint64)
 
     def to_list(self) -> list[str]:
         strings: list[str] = self.arrow().to_pylist()

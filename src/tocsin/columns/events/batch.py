@@ -179,10 +179,28 @@ def _prefixes(name: str) -> list[str]:
 class Dictionary:
     """The distinct strings of a batch, numbered as they come."""
 
-    numbers: dict[str, int] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _first: list[str] = field(default_factory=list)  # distinct, and not looked up until another one comes
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is any."""
+        return bool(self._first or self._numbers)
+
+    def begin(self, texts: list[str]) -> None:
+        """Number the first ones, which are distinct."""
+        self._first = texts
 
     def number(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
+        """The number of a string."""
+        if self._first:
+            self._numbers.update(zip(self._first, range(len(self._first)), strict=True))
+            self._first = []
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def texts(self) -> list[str]:
+        """All of them, by number."""
+        return self._first or list(self._numbers)
 
 
 @dataclass(slots=True)

@@ -189,7 +189,7 @@ class _ObjectEncoder:
         return EventBatch(
             arrays,
             self.wanted.ordered if self.shares_numbers else list(self.attribute_numbers),
-            list(self.store.dictionary.numbers),
+            self.store.dictionary.texts(),
             np.array(self.rows, np.int64),
             self.rejects,
             {name: lists.finish(encode_objects) for name, lists in self.lists.items()},

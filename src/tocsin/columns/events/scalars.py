@@ -100,10 +100,15 @@ def _untyped(column: ScalarColumn, where: NDArray[np.bool_], reasons: list[str])
 
 
 def _strings(column: pa.Array, present: NDArray[np.bool_], dictionary: Dictionary) -> ScalarColumn:
-    if not pa.types.is_dictionary(column.type):
-        column = column.cast(pa.large_string()).dictionary_encode()
-    numbers = _numbers(_texts(column.dictionary), dictionary)
-    places = pc.fill_null(column.indices, 0).to_numpy(zero_copy_only=False)
+    is_given = pa.types.is_dictionary(column.type)
+    if not is_given:
+        is_view = pa.types.is_string_view(column.type)
+        column = (column.cast(pa.large_string()) if is_view else column).dictionary_encode()
+    indices = column.indices if column.indices.null_count == 0 else pc.fill_null(column.indices, 0)
+    places = indices.to_numpy(zero_copy_only=False)
+    numbers = _numbers(_texts(column.dictionary), dictionary, may_repeat=is_given)
+    if numbers is None:
+        return _uniform(present, codes.STRING, places.astype(np.int64))
     payloads = numbers[places] if len(numbers) else np.full(len(places), _NULL)
     result = _uniform(present & (payloads != _NULL), codes.STRING, payloads)
     broken = result.present & (payloads == _BROKEN)
@@ -113,13 +118,12 @@ def _strings(column: pa.Array, present: NDArray[np.bool_], dictionary: Dictionar
 _NULL, _BROKEN = -1, -2
 
 
-def _numbers(texts: list[str | bytes | None], dictionary: Dictionary) -> NDArray[np.int64]:
-    """The number of each text; the first of a batch are numbered at once."""
-    if not dictionary.numbers and set(map(type, texts)) == {str}:
-        first = dict(zip(texts, range(len(texts)), strict=True))
-        if len(first) == len(texts):
-            dictionary.numbers.update(first)  # type: ignore[arg-type]
-            return np.arange(len(texts))
+def _numbers(texts: list[str | bytes | None], dictionary: Dictionary, may_repeat: bool) -> NDArray[np.int64] | None:
+    """The number of each text; None where these are the first of a batch, which are numbered as they stand."""
+    is_first = not dictionary.begun and set(map(type, texts)) == {str}
+    if is_first and (not may_repeat or len(set(texts)) == len(texts)):
+        dictionary.begin(texts)  # type: ignore[arg-type]
+        return None
     return np.array([_number(text, dictionary) for text in texts], np.int64)
 
 

@@ -254,7 +254,7 @@ class _TableEncoder:
         return EventBatch(
             events,
             list(numbers),
-            list(self.store.dictionary.numbers),
+            self.store.dictionary.texts(),
             self.rows[good],
             sorted(self.rejects + list(self.bad_rows.values()), key=lambda reject: reject.row),
             {name: _of_good(lists, good) for name, lists in self.elements.items()},

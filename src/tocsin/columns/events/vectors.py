@@ -13,6 +13,7 @@ from tocsin.columns.events.batch import ValueStore
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars
 from tocsin.columns.numbers import numbers_of
 from tocsin.kernels import codes
+from tocsin.kernels.distinct import order_runs
 
 
 def has_scalar_lists(kind: pa.DataType) -> bool:
@@ -35,8 +36,10 @@ def encode_lists(column: pa.Array, store: ValueStore) -> ScalarColumn:
     problems = [(int(owners[place]), reason) for place, reason in elements.problems]
     untyped = np.zeros(count, bool)
     untyped[owners[elements.present & (elements.types == codes.UNTYPED)]] = True
-    keep = elements.present & ~untyped[owners]
-    owners, types, payloads = owners[keep], elements.types[keep], elements.payloads[keep]
+    types, payloads = elements.types, elements.payloads
+    if untyped.any() or not elements.present.all():
+        keep = elements.present & ~untyped[owners]
+        owners, types, payloads = owners[keep], types[keep], payloads[keep]
     numbers = add_lists(present & ~untyped, owners, types, payloads, store)
     return ScalarColumn(
         present,
@@ -89,29 +92,32 @@ def _add_sets(
     store: ValueStore,
 ) -> NDArray[np.int64]:
     """Store each list as its sorted distinct elements; returns the list numbers."""
-    distinct = np.ones(len(owners), bool)
+    lengths = np.bincount(owners, minlength=len(valid))
     ascends = (owners[1:] > owners[:-1]) | ((types[1:] == types[:-1]) & (payloads[1:] > payloads[:-1]))
     if not ascends.all():  # points mostly do
-        owners, types, payloads = _sorted(owners, types, payloads)
-        distinct[1:] = (owners[1:] != owners[:-1]) | (types[1:] != types[:-1]) | (payloads[1:] != payloads[:-1])
-    lengths = np.bincount(owners[distinct], minlength=len(valid))
+        lengths, types, payloads = _distinct(lengths, owners, types, payloads)
     numbers = len(store.list_lengths) + np.cumsum(valid) - 1
     store.extend("list_lengths", lengths[valid])
-    store.extend("list_types", types[distinct])
-    store.extend("list_payloads", payloads[distinct])
+    store.extend("list_types", types)
+    store.extend("list_payloads", payloads)
     store.extend("list_boxes", boxes[valid])
     return numbers
 
 
-def _sorted(
-    owners: NDArray[np.int64], types: NDArray[np.uint8], payloads: NDArray[np.int64]
+def _distinct(
+    lengths: NDArray[np.int64], owners: NDArray[np.int64], types: NDArray[np.uint8], payloads: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
-    """Elements by list, type and payload. Strings, and whatever else is numbered, are one number with their list."""
-    if len(owners) and types.min() == types.max() and payloads.min() >= 0 and payloads.max() < _FITS > owners.max():
-        packed = np.sort(owners * _FITS + payloads)  # ten times as fast as an order of three keys
-        return packed // _FITS, types, packed % _FITS
+    """The distinct elements of each list by type and payload, and how many they are."""
+    if types.min() == types.max() and payloads.min() >= 0 and payloads.max() < _FITS:  # strings, which are numbered
+        lengths, payloads = lengths.copy(), payloads.copy()
+        kept = order_runs(lengths, payloads, np.zeros(int(payloads.max()) // 64 + 1, np.uint64))
+        return lengths, types[:kept], payloads[:kept]
     order = np.lexsort((payloads, types, owners))
-    return owners[order], types[order], payloads[order]
+    owners, types, payloads = owners[order], types[order], payloads[order]
+    first = np.ones(len(owners), bool)
+    first[1:] = (owners[1:] != owners[:-1]) | (types[1:] != types[:-1]) | (payloads[1:] != payloads[:-1])
+    return np.bincount(owners[first], minlength=len(lengths)), types[first], payloads[first]
 
 
-_FITS: Final = 1 << 31
+_FITS: Final = 1 << 22
+"""Numbers below it have bits in half a megabyte."""

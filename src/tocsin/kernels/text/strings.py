@@ -5,11 +5,14 @@ The byte order of UTF-8 is the order of code points.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.codes import ANY_ONE, ANY_RUN
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.searching import first_at_least
 
 
 @kernel
@@ -21,25 +24,99 @@ def locate(
     ranks: NDArray[np.int32],
 ) -> None:
     """Write the rank code of each string: 2r + 1 where it equals sorted string r, 2r where it lies just before r."""
-    count = len(sorted_starts) - 1
+    count = np.int64(len(sorted_starts) - 1)
     for i in range(len(starts) - 1):
-        low = 0
-        high = count
-        found = 0
-        while low < high:
-            middle = (low + high) >> 1
-            order = _compare(
-                sorted_bytes, sorted_starts[middle], sorted_starts[middle + 1], text, starts[i], starts[i + 1]
-            )
-            if order == 0:
-                low = middle
-                found = 1
-                break
-            if order < 0:
-                low = middle + 1
-            else:
-                high = middle
-        ranks[i] = 2 * low + found
+        ranks[i] = _rank(sorted_starts, sorted_bytes, np.int64(0), count, text, starts[i], starts[i + 1])
+
+
+@kernel
+def locate_by_heads(
+    heads: NDArray[np.uint64],
+    sorted_starts: NDArray[np.int64],
+    sorted_bytes: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    text: NDArray[np.uint8],
+    ranks: NDArray[np.int32],
+) -> None:
+    """`locate`, by the heads of the sorted strings: bytes are compared only where those are equal.
+
+    Several are looked up in step, so that none waits for the memory of another.
+    """
+    count, total = np.uint64(len(heads)), len(starts) - 1
+    lows, own = np.empty(_IN_STEP, np.uint64), np.zeros(_IN_STEP, np.uint64)
+    for begin in range(0, total, _IN_STEP):
+        some = min(_IN_STEP, total - begin)
+        for k in range(some):
+            own[k] = _head(text, starts[begin + k], starts[begin + k + 1])
+        _first_of_each(heads, own, lows)
+        for k in range(some):
+            low, i = lows[k], begin + k
+            high = low
+            if low < count and heads[low] == own[k]:
+                high = low + np.uint64(1)
+                if high < count and heads[high] == own[k]:
+                    is_last = own[k] == _LAST_HEAD
+                    high = count if is_last else first_at_least(heads, high, count, own[k] + np.uint64(1))
+            ranks[i] = _rank(sorted_starts, sorted_bytes, np.int64(low), np.int64(high), text, starts[i], starts[i + 1])
+
+
+@inlined
+def _first_of_each(heads: NDArray[np.uint64], wanted: NDArray[np.uint64], lows: NDArray[np.uint64]) -> None:
+    """Write the first place of the heads that is not below each that is wanted."""
+    left = np.uint64(len(heads))
+    lows[:] = 0
+    while left > np.uint64(0):
+        half = (left + np.uint64(1)) >> np.uint64(1)
+        for k in range(np.uint64(len(lows))):
+            is_below = heads[lows[k] + half - np.uint64(1)] < wanted[k]
+            lows[k] += half if is_below else np.uint64(0)
+        left -= half
+
+
+_IN_STEP: Final = 16
+_LAST_HEAD = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@inlined
+def _rank(
+    sorted_starts: NDArray[np.int64],
+    sorted_bytes: NDArray[np.uint8],
+    low: int,
+    high: int,
+    text: NDArray[np.uint8],
+    first: int,
+    stop: int,
+) -> int:
+    """The rank code of text[first:stop] among the sorted strings [low, high), before and behind which it is not."""
+    while low < high:
+        middle = (low + high) >> 1
+        order = _compare(sorted_bytes, sorted_starts[middle], sorted_starts[middle + 1], text, first, stop)
+        if order == 0:
+            return 2 * middle + 1
+        if order < 0:
+            low = middle + 1
+        else:
+            high = middle
+    return 2 * low
+
+
+@kernel
+def heads_of(starts: NDArray[np.int64], text: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """The first eight bytes of each string as a number; a shorter one ends in zeros. They ascend as strings do."""
+    heads = np.empty(len(starts) - 1, np.uint64)
+    for i in range(len(heads)):
+        heads[i] = _head(text, starts[i], starts[i + 1])
+    return heads
+
+
+@inlined
+def _head(text: NDArray[np.uint8], first: int, stop: int) -> int:
+    head = np.uint64(0)
+    for i in range(8):
+        head <<= np.uint64(8)
+        if first + i < stop:
+            head |= np.uint64(text[first + i])
+    return head
 
 
 @kernel
