@@ -75,14 +75,12 @@ class AlikeIndex:
         own = everyone(len(self._numbers)) if alive is None else bitmap(are_alive(alive, self._numbers))
         bound = self._binder.bind_to_walk(batch)
         coming = Coming(batch.arrays, bound, frozen(own, np.uint64), alive is not None)
-        asked, seen, counts = asked_of(ranking), self._memory(), np.zeros(1, np.int64)
+        asked, seen, counts = asked_of(ranking, held, weighing.weighed), self._memory(), np.zeros(1, np.int64)
         starts, found = collect(
             len(batch),
             lambda first, ends, out: match_alike(
                 weighing.structure,
                 held.keywords,
-                held.regions,
-                weighing.weighed,
                 asked,
                 coming,
                 seen,
@@ -94,7 +92,7 @@ class AlikeIndex:
         )
         whole = verified(held.expressions, held.asks_more, coming, Found(starts, found, int(counts[0]), 0))
         places = frozen(whole.starts, np.int64), frozen(whole.subscriptions, np.int32)
-        scores = score_found(held.keywords, held.regions, weighing.weighed, asked, coming, seen, *places)
+        scores = score_found(held.keywords, asked, coming, seen, *places)
         order = best_first(whole.events, scores, max(len(scores), 1))
         numbers = self._numbers[whole.subscriptions[order]]
         return whole._replace(subscriptions=numbers, scores=scores[order], unanswered=unanswered)
@@ -133,10 +131,10 @@ def _without_what_finds(compiled: CompiledExpressions) -> Held:
     return replace(Held.of_coded(coded), expressions=replace(coded.expressions, arrays=rest))
 
 
-def asked_of(ranking: Similar) -> Asked:
-    """What a ranking asks for, with the bounds of section 6.2 (equations 5 and 6)."""
+def asked_of(ranking: Similar, held: Held, weighed: Weighed) -> Asked:
+    """What a ranking asks for, and of whom, with the bounds of section 6.2 (equations 5 and 6)."""
     alpha, threshold = float(ranking.alpha), float(ranking.threshold)
     if alpha == 1.0:
-        return Asked(alpha, threshold, -np.inf, np.inf)
+        return Asked(alpha, threshold, -np.inf, np.inf, held.regions, weighed)
     near, far = (threshold - alpha) / (1.0 - alpha), threshold / (1.0 - alpha)
-    return Asked(alpha, threshold, near - _SLACK, far - _SLACK)
+    return Asked(alpha, threshold, near - _SLACK, far - _SLACK, held.regions, weighed)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.resembling import Asked, Weighed, register_alike
+from tocsin.index.spatial_text.kernels.layouts import Message, Seen
+from tocsin.index.spatial_text.kernels.resembling import Asked, register_alike
 from tocsin.kernels.jit import inner
 
 
@@ -22,11 +22,9 @@ class Everyone(NamedTuple):
 @inner
 def find_everyone(
     everyone: Everyone,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     place: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> int:

@@ -31,21 +31,21 @@ class Weighed(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a ranking asks for."""
+    """What a ranking asks for, and of whom."""
 
     alpha: float
     threshold: float
     near: float  # the least share of the keywords' weight that will do where region and message are in contact
     far: float  # the same where they are not
+    regions: Regions
+    weighed: Weighed
 
 
 def find_alike(
     structure: Any,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     place: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> int:
@@ -79,8 +79,6 @@ def weigh(regions: Regions, weights: NDArray[np.float64]) -> Weighed:
 def match_alike(
     structure: Any,
     keywords: Keywords,
-    regions: Regions,
-    weighed: Weighed,
     asked: Asked,
     coming: Coming,
     memory: Seen,
@@ -90,18 +88,18 @@ def match_alike(
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
     """Match events from `first` on. Returns like `match_all`; adds to `counts` how many were compared."""
-    held, words, grid = viewed(structure), viewed(keywords), viewed(regions)
-    given, seen, heavy, what = viewed(coming), viewed(memory), viewed(weighed), viewed(asked)
+    held, words, what = viewed(structure), viewed(keywords), viewed(asked)
+    given, seen = viewed(coming), viewed(memory)
     total = len(given.events.starts) - 1
     written = np.int64(0)
     for event in range(first, total):
-        tokens = read_message(words, grid, given, event, seen)
+        tokens = read_message(words, what.regions, given, event, seen)
         found = np.int64(0)
         for place in range(len(seen.has)):
             message = message_at(seen, np.int64(place), tokens)
-            found = find_alike(held, grid, heavy, np.int64(place), message, what, seen, found)
+            found = find_alike(held, what, np.int64(place), message, seen, found)
         counts[0] += found
-        found = _keep_alike(grid, heavy, what, seen, found, tokens)
+        found = _keep_alike(what, seen, found, tokens)
         forget_message(seen, tokens)
         if written + found + SPARE > len(out):
             return (event, written) if event > first else (-1 - found - SPARE, np.int64(0))
@@ -111,14 +109,14 @@ def match_alike(
 
 
 @inlined
-def _keep_alike(regions: Regions, weighed: Weighed, asked: Asked, seen: Seen, found: int, tokens: int) -> int:
+def _keep_alike(asked: Asked, seen: Seen, found: int, tokens: int) -> int:
     """Of the candidates in `seen.hits` keep what reaches the threshold; how many."""
     hits = seen.hits
     kept = np.int64(0)
     for i in range(found):
         one = np.int64(hits[i])
-        message = message_at(seen, np.int64(regions.owners[one]), tokens)
-        if score_of(regions, weighed, asked, one, message, seen) >= asked.threshold:
+        message = message_at(seen, np.int64(asked.regions.owners[one]), tokens)
+        if score_of(asked, one, message, seen) >= asked.threshold:
             hits[kept] = np.int32(one)
             kept += 1
     return kept
@@ -127,8 +125,6 @@ def _keep_alike(regions: Regions, weighed: Weighed, asked: Asked, seen: Seen, fo
 @kernel
 def score_found(
     keywords: Keywords,
-    regions: Regions,
-    weighed: Weighed,
     asked: Asked,
     coming: Coming,
     memory: Seen,
@@ -136,47 +132,47 @@ def score_found(
     found: NDArray[np.int32],
 ) -> NDArray[np.float64]:
     """How much each event resembles what it found."""
-    words, grid, given, seen = viewed(keywords), viewed(regions), viewed(coming), viewed(memory)
-    heavy, what = viewed(weighed), viewed(asked)
+    words, what, given, seen = viewed(keywords), viewed(asked), viewed(coming), viewed(memory)
     scores = np.empty(len(found))
     for event in range(len(starts) - 1):
         if starts[event] == starts[event + 1]:
             continue
-        tokens = read_message(words, grid, given, event, seen)
+        tokens = read_message(words, what.regions, given, event, seen)
         for i in range(starts[event], starts[event + 1]):
             one = np.int64(found[i])
-            message = message_at(seen, np.int64(grid.owners[one]), tokens)
-            scores[i] = score_of(grid, heavy, what, one, message, seen)
+            message = message_at(seen, np.int64(what.regions.owners[one]), tokens)
+            scores[i] = score_of(what, one, message, seen)
         forget_message(seen, tokens)
     return scores
 
 
 @inlined
-def score_of(regions: Regions, weighed: Weighed, asked: Asked, one: int, message: Message, seen: Seen) -> float:
+def score_of(asked: Asked, one: int, message: Message, seen: Seen) -> float:
     """How much a message resembles a subscription."""
-    spatial = spatial_share(regions, weighed, one, message)
-    return asked.alpha * spatial + (1.0 - asked.alpha) * _textual_share(regions, weighed, one, seen)
+    spatial = spatial_share(asked, one, message)
+    return asked.alpha * spatial + (1.0 - asked.alpha) * _textual_share(asked, one, seen)
 
 
 @inlined
-def _textual_share(regions: Regions, weighed: Weighed, one: int, seen: Seen) -> float:
+def _textual_share(asked: Asked, one: int, seen: Seen) -> float:
     """Which share of its keywords' weight a message has; none of what is beyond float64."""
-    common, total = 0.0, weighed.totals[one]
+    regions, weights = asked.regions, asked.weighed.weights
+    common, total = 0.0, asked.weighed.totals[one]
     for i in range(regions.token_starts[one], regions.token_starts[one + 1]):
         if has_token(seen, regions.tokens[i]):
-            common += weighed.weights[regions.tokens[i]]
+            common += weights[regions.tokens[i]]
     return common / total if total < np.inf else 0.0
 
 
 @inlined
-def spatial_share(regions: Regions, weighed: Weighed, one: int, message: Message) -> float:
+def spatial_share(asked: Asked, one: int, message: Message) -> float:
     """Which share of its region a message covers; all or nothing where one of them has no area."""
-    if not meets_region(regions, one, message):
+    if not meets_region(asked.regions, one, message):
         return 0.0
-    own, area = weighed.areas[one], (message.right - message.left) * (message.upper - message.lower)
+    own, area = asked.weighed.areas[one], (message.right - message.left) * (message.upper - message.lower)
     if not (own > 0.0 and area > 0.0):
         return 1.0
-    boxes = regions.boxes
+    boxes = asked.regions.boxes
     width = min(boxes[one, RIGHT], message.right) - max(boxes[one, LEFT], message.left)
     height = min(boxes[one, UPPER], message.upper) - max(boxes[one, LOWER], message.lower)
     return width * height / own if own < np.inf else 0.0

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.resembling import Asked, Weighed, register_alike, spatial_share
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Seen
+from tocsin.index.spatial_text.kernels.resembling import Asked, register_alike, spatial_share
 from tocsin.index.spatial_text.rt_trees.kernels.bounds import SLACK, most_in_common
 from tocsin.index.spatial_text.rt_trees.kernels.token_sets import TokenLists, next_common
 from tocsin.index.spatial_text.rt_trees.kernels.trees import DEEPEST, Trees, descend, next_node
@@ -32,11 +32,9 @@ class WeighedTrees(NamedTuple):
 @inner
 def find_by_shares(
     structure: WeighedTrees,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     place: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> int:
@@ -59,7 +57,7 @@ def find_by_shares(
         if asked.alpha * spatial + (1.0 - asked.alpha) * textual < asked.threshold - SLACK:
             continue
         if trees.is_leaf[node]:
-            found = _read_leaf(structure, regions, weighed, node, message, asked, seen, found)
+            found = _read_leaf(structure, asked, node, message, seen, found)
             continue
         _add_shares(structure, node, message, seen, sums[depth + 1])
         depth = descend(trees, node, at, end, depth)
@@ -82,11 +80,9 @@ def _add_shares(structure: WeighedTrees, node: int, message: Message, seen: Seen
 @inlined
 def _read_leaf(
     structure: WeighedTrees,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     node: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> int:
@@ -103,7 +99,7 @@ def _read_leaf(
             seen.sums[files.entries[i]] += structure.shares[i]
     for i in range(trees.firsts[node], trees.stops[node]):
         one = np.int64(trees.entries[i])
-        spatial = spatial_share(regions, weighed, one, message)
+        spatial = spatial_share(asked, one, message)
         seen.hits[found] = one
         found += asked.alpha * spatial + (1.0 - asked.alpha) * seen.sums[one] >= asked.threshold - SLACK
     return np.int64(found)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tocsin.index.spatial_text.kernels.everyone import Everyone, find_everyone
-from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.resembling import Asked, Weighed, register_alike
+from tocsin.index.spatial_text.kernels.layouts import Message, Seen
+from tocsin.index.spatial_text.kernels.resembling import Asked, register_alike
 from tocsin.index.spatial_text.keyword_first.kernels.counting import Inverted
 from tocsin.kernels.jit import inlined, inner
 
@@ -26,17 +26,15 @@ class WeighedLists(NamedTuple):
 @inner
 def find_by_weight(
     structure: WeighedLists,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     place: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> int:
     """`find_alike`: whoever has enough for a message in contact with it; everyone where contact alone may do."""
     if asked.near <= 0.0:
-        return find_everyone(structure.everyone, regions, weighed, place, message, asked, seen, found)
+        return find_everyone(structure.everyone, asked, place, message, seen, found)
     inverted = structure.inverted
     first_list = np.int64(place) * inverted.tokens[0]
     found = np.int64(found)
@@ -44,18 +42,18 @@ def find_by_weight(
         token = np.int64(seen.tokens[i])
         number = first_list + token
         for k in range(inverted.starts[number], inverted.starts[number + 1]):
-            found = _add(np.int64(inverted.entries[k]), weighed, token, message, asked.near, seen, found)
+            found = _add(np.int64(inverted.entries[k]), asked, token, message, seen, found)
     return found
 
 
 @inlined
-def _add(one: int, weighed: Weighed, token: int, message: Message, enough: float, seen: Seen, found: int) -> int:
+def _add(one: int, asked: Asked, token: int, message: Message, seen: Seen, found: int) -> int:
     """Add a token's weight to that of a subscription; when it is enough first it is written to `seen.hits`."""
     before = seen.sums[one] if seen.stamps[one] == message.stamp else 0.0
-    after, asked = before + weighed.weights[token], enough * weighed.totals[one]
+    after, enough = before + asked.weighed.weights[token], asked.near * asked.weighed.totals[one]
     seen.stamps[one], seen.sums[one] = message.stamp, after
     seen.hits[found] = one
-    return np.int64(found + (before < asked <= after))
+    return np.int64(found + (before < enough <= after))
 
 
 register_alike(WeighedLists, find_by_weight)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.resembling import Asked, Weighed, register_alike, spatial_share
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Seen
+from tocsin.index.spatial_text.kernels.resembling import Asked, register_alike, spatial_share
 from tocsin.index.spatial_text.rt_trees.kernels.bounds import SLACK, most_in_common
 from tocsin.index.spatial_text.rt_trees.kernels.filters import BareTrees
 from tocsin.index.spatial_text.rt_trees.kernels.token_sets import TokenLists, TokenSets, next_common
@@ -49,11 +49,9 @@ class RankedTrees(NamedTuple):
 
 def may_enter(
     structure: Any,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     node: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> tuple[bool, int]:
@@ -64,11 +62,9 @@ def may_enter(
 @inner
 def find_alike_in_tree(
     structure: Any,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     place: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> int:
@@ -81,7 +77,7 @@ def find_alike_in_tree(
         node, depth = next_node(at, end, depth)
         if node == ABSENT:
             return found
-        goes_on, found = may_enter(structure, regions, weighed, node, message, asked, seen, found)
+        goes_on, found = may_enter(structure, asked, node, message, seen, found)
         if goes_on and trees.is_leaf[node]:
             for i in range(trees.firsts[node], trees.stops[node]):
                 one = np.int64(trees.entries[i])
@@ -95,11 +91,9 @@ def find_alike_in_tree(
 @inlined
 def _in_contact(
     structure: BareTrees,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     node: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> tuple[bool, int]:
@@ -110,11 +104,9 @@ def _in_contact(
 @inlined
 def _bounded(
     structure: BoundedTrees,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     node: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> tuple[bool, int]:
@@ -128,18 +120,16 @@ def _bounded(
         slot, at = next_common(sets, node, message, seen, at)
         if slot == ABSENT:
             return False, found
-        common = min(common + weighed.weights[sets.tokens[slot]], least)
+        common = min(common + asked.weighed.weights[sets.tokens[slot]], least)
     return True, found
 
 
 @inlined
 def _shared(
     structure: SharedTrees,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     node: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> tuple[bool, int]:
@@ -160,11 +150,9 @@ def _shared(
 @inlined
 def _ranked(
     structure: RankedTrees,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     node: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> tuple[bool, int]:
@@ -180,17 +168,15 @@ def _ranked(
         slot, at = next_common(lists.sets, node, message, seen, at)
         if slot == ABSENT:
             return structure.trees.is_leaf[node] == 0, found
-        found = _write_able(structure, np.int64(lists.numbers[slot]), regions, weighed, message, asked, seen, found)
+        found = _write_able(structure, asked, np.int64(lists.numbers[slot]), message, seen, found)
 
 
 @inlined
 def _write_able(
     structure: RankedTrees,
-    number: int,
-    regions: Regions,
-    weighed: Weighed,
-    message: Message,
     asked: Asked,
+    number: int,
+    message: Message,
     seen: Seen,
     found: int,
 ) -> int:
@@ -202,7 +188,7 @@ def _write_able(
             continue
         one = np.int64(lists.entries[i])
         if seen.stamps[one] != message.stamp and (
-            textual >= enough or asked.alpha * spatial_share(regions, weighed, one, message) + textual >= enough
+            textual >= enough or asked.alpha * spatial_share(asked, one, message) + textual >= enough
         ):
             seen.stamps[one] = message.stamp
             seen.hits[found] = one

@@ -59,11 +59,9 @@ def suffix_shares(regions: Regions, counts: NDArray[np.int64], weighed: Weighed)
 @inner
 def find_shared(
     shared: Shared,
-    regions: Regions,
-    weighed: Weighed,
+    asked: Asked,
     place: int,
     message: Message,
-    asked: Asked,
     seen: Seen,
     found: int,
 ) -> int:
