@@ -150,3 +150,42 @@ def test_numbers_among_keywords_weigh_nothing(structure):
 
     found = answers(build(structure, expressions), batch(expressions, events), tocsin.Similar(0.5, 0.5, {"a": 2.0}))
     assert found == [[(0, 1.0)], []]
+
+
+def crowds(count: int = 50, size: int = 20) -> CompiledExpressions:
+    """Places far from one another, each with subscriptions of its own words, and of one that all have."""
+    return compiled(
+        f"S_INTERSECTS(location, BBOX({100 * one}, {n}, {100 * one + 10}, {n + 5})) "
+        f"AND A_CONTAINS(words, ('everywhere', 'c{one}', 'c{one}n{n % 4}'))"
+        for one in range(count)
+        for n in range(size)
+    )
+
+
+APART = {
+    "both": (0.5, 0.9, [705, 5], ["everywhere", "c7", "c7n1", "c9", "c11"]),
+    "words alone": (0.1, 0.8, [-500, 0], ["everywhere", "c7", "c7n1", "c7n2"]),
+    "contact alone": (0.9, 0.5, [705, 5], ["everywhere", "c9"]),
+}
+"""What is enough: alpha, the threshold, and the place and words of a message of one crowd."""
+KNOW_NOTHING = {
+    "both": {"scan"},
+    "words alone": {"scan", *(one for one in STRUCTURES if "spatial_first" in one or "selection" in one)},
+    "contact alone": {"scan", "keyword_first"},
+}
+"""Who has only boxes, or only words, or the commonest word in the first place."""
+
+
+@pytest.mark.parametrize("enough", APART)
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_who_cannot_be_alike_is_not_compared(structure, enough):
+    """Of a thousand in fifty crowds of twenty the message's own, and who shares their nodes of up to fifty."""
+    alpha, threshold, place, words = APART[enough]
+    expressions = crowds()
+    events = batch(expressions, [{"location": place, "words": words}])
+
+    found = build(structure, expressions).match(events, tocsin.Similar(alpha, threshold))
+
+    assert 0 < len(found.subscriptions) <= 20
+    assert found.candidates_examined <= (1000 if structure in KNOW_NOTHING[enough] else 160)
+    assert "token_grid" not in structure or found.candidates_examined <= 20
