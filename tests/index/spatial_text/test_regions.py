@@ -105,6 +105,7 @@ def test_lists_let_little_through():
 @pytest.mark.parametrize(
     "text",
     [
+        "TRUE",
         "a = 1",
         "S_INTERSECTS(p, BBOX(0, 0, 1, 1))",
         "A_CONTAINS(l, ('a'))",
@@ -145,6 +146,38 @@ def test_regions_beyond_what_blocks_hold(structure):
 
     found = pairs(matcher.match(batch(matcher, given_events)))
     assert found == [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2), (3, 2), (3, 3), (4, 2)]
+
+
+def triangles(count: int, random: np.random.Generator) -> list[str]:
+    """Regions that are no boxes, here and there beside one, with words of which some are everywhere."""
+    texts = []
+    for number, (x, y, a, b) in enumerate(random.uniform(0, 100, (count, 4)).round(2).tolist()):
+        corners = f"({x} {y}, {x + a / 9} {y + 1}, {x + 1} {y + b / 9}, {x} {y})"
+        asked = (
+            f"{('S_INTERSECTS', 'S_WITHIN')[number % 2]}(p, POLYGON({corners})) AND A_CONTAINS(l, ('w{number % 9}'))"
+        )
+        texts.append(f"{asked} AND S_INTERSECTS(p, BBOX({x}, {y}, {x + 20}, {y + 9}))" if number % 5 == 0 else asked)
+    return texts
+
+
+def test_shapes_are_found_by_the_boxes_around_them():
+    """And verified: of points, boxes and shapes; little else comes up; `Similar` has no answer of them."""
+    random = np.random.default_rng(3)
+    subscriptions = [{"id": n, "where": text} for n, text in enumerate(triangles(400, random))]
+    shape = {"type": "Polygon", "coordinates": [[[5, 5], [9, 30], [40, 9], [5, 5]]]}
+    places = [*random.uniform(0, 100, (150, 2)).tolist(), [20, 20, 30, 30], shape]
+    events = [{"p": place, "l": ["w1", "w2", "w3", "w5"]} for place in places]
+    expected = tocsin.match(subscriptions, events, index="scan")
+    assert {150, 151} < {row["event"] for row in expected}
+
+    for structure in STRUCTURES:
+        found = tocsin.match(subscriptions, events, index=structure)
+
+        assert list(found) == list(expected), structure
+    points = tocsin.match(subscriptions, events[:150], index="token_grid")
+    assert points.stats.candidates_examined < 5 * len(points) < 0.05 * 400 * 150
+    alike = tocsin.match(subscriptions, events, index="token_grid", ranking=tocsin.Similar(0.5, 0.5))
+    assert alike.stats.unanswered == 320
 
 
 def test_says_where_a_subscription_lies():

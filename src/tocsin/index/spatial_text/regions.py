@@ -1,7 +1,7 @@
 """What are expressions as a region with keywords? A box, tokens, and whether they ask for more.
 
-A subscription's region is the smallest box that its outermost AND asks to meet, its keywords are all that it asks lists
-to contain, and texts. What else it asks for is verified.
+A subscription's region is the smallest box that its outermost AND asks to meet, of a shape the box around it; its
+keywords are all that it asks lists to contain, and texts. What else it asks for is verified.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import ELEMENT, Fields
 from tocsin.index.spatial_text.kernels.choosing import NEVER, PLAIN, UNSUITABLE, Chosen, choose_leaves, tokens_of
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, TYPES, Keywords, Regions
+from tocsin.index.spatial_text.shapes import with_boxes_of_shapes
 from tocsin.kernels import codes
 from tocsin.model.readings import reading_of
 
@@ -71,16 +72,24 @@ class Held:
 
     @classmethod
     def of(cls, compiled: CompiledExpressions) -> Held:
-        """Raises `UnsuitableIndex` for an expression that has no region with keywords. Cost: O(P log P)."""
-        coded = Coded.of(compiled)
+        """Raises `UnsuitableIndex` for an expression that has no region with keywords. Cost: O(P log P).
+
+        Shapes are found by the boxes around them, and verified.
+        """
+        boxed = with_boxes_of_shapes(compiled)
+        coded = Coded.of(boxed)
         unsuitable = np.flatnonzero(~coded.suits)
         if len(unsuitable):
             raise UnsuitableIndex(
-                "its outermost AND needs a box that an attribute meets and keywords that a list contains; "
+                "its outermost AND needs a box or a shape that an attribute meets and keywords that a list contains; "
                 "index 'auto' takes it",
                 int(unsuitable[0]),
             )
-        return cls.of_coded(coded)
+        held = cls.of_coded(coded)
+        if boxed is compiled:
+            return held
+        whole = replace(compiled, attributes=boxed.attributes).with_attributes(len(boxed.attributes))
+        return replace(held, expressions=subset(whole, np.arange(len(whole), dtype=np.int32)))
 
     @classmethod
     def of_coded(cls, coded: Coded) -> Held:
