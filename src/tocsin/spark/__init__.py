@@ -9,6 +9,7 @@ from tocsin.spark.changing import UpdateReport, follow, merge, update
 from tocsin.spark.compiling import CompileReport, compile
 from tocsin.spark.listening import Metrics
 from tocsin.spark.matching import match
+from tocsin.spark.parquet import match_parquet
 from tocsin.spark.session import local_session
 from tocsin.spark.warming import warm
 
@@ -20,6 +21,7 @@ __all__ = [
     "follow",
     "local_session",
     "match",
+    "match_parquet",
     "merge",
     "update",
     "warm",

@@ -1,0 +1,158 @@
+"""How do workers read events themselves? They are sent the places of Parquet row groups, not rows.
+
+Rows that Spark reads go from its Java process to a worker and back, which takes longer than to match them. Here only
+the answer goes that way. It is for files that every worker sees under the same path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tocsin.errors import InvalidInput
+from tocsin.index import question_of
+from tocsin.model.ranking import Ranking
+from tocsin.segment import IndexFolder
+from tocsin.spark.answering import Asked, answer
+from tocsin.spark.matching import asked_of, of_this_batch, opened
+from tocsin.spark.observing import observed, with_work
+from tocsin.spark.schemas import exploded_schema, matched_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Observation, SparkSession
+    from pyspark.sql.types import StructType
+
+Batches = Iterable[pa.RecordBatch]
+
+_ROWS: Final = 20_000
+"""Rows of a batch: enough that the cost of a call vanishes, few enough for the cache."""
+
+_PIECES_A_CORE: Final = 4
+
+_BINARY_FILE: Final = "path string, modificationTime timestamp, length bigint, content binary"
+"""What Spark tells of files; `content` is not read where it is not asked for."""
+
+
+def match_parquet(
+    session: SparkSession,
+    path: str | Path,
+    index: str | Path,
+    *,
+    columns: list[str] | None = None,
+    attributes: list[str] | None = None,
+    ranking: Ranking | None = None,
+    explode: bool = False,
+    event_id: str | None = None,
+    json: str | None = None,
+    observe: str | Observation | None = None,
+    stream: bool = False,
+) -> DataFrame:
+    """Match the events of a Parquet file, or of the folder of some, which workers read themselves.
+
+    The answer is that of `match(session.read.parquet(path), index, ...)`, and what is read does not go through Java;
+    `columns` are those that are read and kept (default: all). With `stream=True` it is a streaming DataFrame, and each
+    file that comes into the folder is read once. Names of folders are no columns (`year=2024/`). Raises `InvalidInput`
+    for a path without Parquet files, and as `match` does.
+    """
+    rows = _read(session, path)
+    events = rows if columns is None else rows.select(*columns)
+    asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode)
+    asked = replace(asked, tells_work=observe is not None)
+    pieces = _files(session, path) if stream else _pieces(session, Path(path))
+    answered = answers_of_pieces(pieces, events.schema, index, asked)
+    return answered if observe is None else observed(answered, observe, explode=explode)
+
+
+def answers_of_pieces(pieces: DataFrame, schema: StructType, index: str | Path, asked: Asked) -> DataFrame:
+    """What tasks answer of the files, or row groups, that `pieces` names: `path`, and `first` and `stop` or nulls."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    folder = IndexFolder.read(Path(index).absolute())
+    question_of(asked.ranking)  # which refuses what is none
+    if asked.event_id is None:
+        answer_schema = matched_schema(schema, folder.ids)
+    else:
+        answer_schema = exploded_schema(schema[asked.event_id], folder.ids)
+    answer_schema = with_work(answer_schema) if asked.tells_work else answer_schema
+    types = to_arrow_schema(schema, timezone="UTC")
+    return pieces.mapInArrow(_reader(folder, asked, types), answer_schema)
+
+
+def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """What a task runs: reads its pieces, and answers each batch of them."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        version = of_this_batch(folder)
+        snapshots = opened(version)
+        for batch in batches:
+            for piece in batch.to_pylist():
+                for rows in read_piece(piece, types, list(asked.columns)):
+                    yield answer(rows, asked, snapshots, version.version)
+
+    return run
+
+
+def read_piece(piece: dict[str, Any], types: pa.Schema, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, or of some of its row groups, in the types that Spark has for them."""
+    path = piece["path"]
+    path = unquote(urlparse(path).path) if path.startswith("file:") else path
+    wanted = pa.schema([types.field(name) for name in columns])
+    try:
+        with pq.ParquetFile(path) as file:
+            first, stop = piece["first"], piece["stop"]
+            groups = range(file.num_row_groups) if first is None or stop is None else range(first, stop)
+            there = [name for name in columns if name in file.schema_arrow.names]
+            for batch in file.iter_batches(_ROWS, list(groups), there):
+                given = dict(zip(there, batch.columns, strict=True))
+                arrays = [_cast(given.get(one.name), one.type, batch.num_rows) for one in wanted]
+                yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+    except (OSError, pa.ArrowException) as error:
+        raise InvalidInput(f"{path} cannot be read as Parquet: {error}") from None
+
+
+def _cast(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
+    """A column as Spark has it; null where a file has it not."""
+    if column is None:
+        return pa.nulls(rows, kind)
+    return column if column.type == kind else column.cast(kind)
+
+
+def _read(session: SparkSession, path: str | Path) -> DataFrame:
+    try:
+        return session.read.option("recursiveFileLookup", True).parquet(str(path))
+    except Exception as error:  # which differs by what is wrong  # noqa: BLE001
+        raise InvalidInput(f"{path} cannot be read as Parquet: {str(error).strip().splitlines()[0]:.300}") from None
+
+
+def _pieces(session: SparkSession, path: Path) -> DataFrame:
+    """The row groups of a file or a folder, some together, so that each core has a few pieces."""
+    files = sorted(one for one in path.rglob("*") if is_data(one, path)) if path.is_dir() else [path]
+    groups = [(str(one.absolute()), number) for one in files for number in range(pq.read_metadata(one).num_row_groups)]
+    cores = session.sparkContext.defaultParallelism
+    size = max(len(groups) // (cores * _PIECES_A_CORE), 1)
+    pieces = []
+    for at in range(0, len(groups), size):
+        own = groups[at : at + size]
+        for name in dict.fromkeys(name for name, _ in own):
+            numbers = [number for other, number in own if other == name]
+            pieces.append((name, numbers[0], numbers[-1] + 1))
+    frame = session.createDataFrame(pieces, "path string, first int, stop int")
+    return frame.repartition(max(len(pieces), 1)) if len(pieces) > cores else frame
+
+
+def is_data(file: Path, folder: Path) -> bool:
+    """Whether a file below a folder is one that Spark would read."""
+    parts = file.relative_to(folder).parts
+    return file.is_file() and not any(part.startswith(("_", ".")) for part in parts)
+
+
+def _files(session: SparkSession, path: str | Path) -> DataFrame:
+    """The files that come into a folder, each once; their bytes are not looked at."""
+    reader = session.readStream.format("binaryFile").schema(_BINARY_FILE).option("recursiveFileLookup", True)
+    return reader.load(str(path)).selectExpr("path", "cast(null as int) first", "cast(null as int) stop")
