@@ -195,7 +195,9 @@ def _places() -> None:
             "S_INTERSECTS(place, POLYGON((-75 40, -73 40, -73 41, -75 40)))",
             "NOT S_WITHIN(place, BBOX(0, 0, 1, 1))",
         ]
+        match(_subscriptions([f"{texts[-2]} AND A_CONTAINS(tags, ('new'))"]), _EVENTS, index="token_grid")
     events = [*_EVENTS, *({"place": [-74 - n / 70, 40.7]} for n in range(99)), {"place": [-75, 40, -73, 41]}]
+    match(_subscriptions(_REGIONS), pa.table({"tags": [["sale", "new"], ["new", "sale"]]}))
     match(_subscriptions(texts), events)
     match(_subscriptions(texts), events[:2])
 
