@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -175,12 +177,54 @@ def run(folder: Path, *stages: str) -> int:
     return done.returncode
 
 
-@pytest.mark.parametrize("master", ["local[2,4]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)])
-def test_killed_at_every_stage_it_loses_nothing_and_writes_nothing_twice(master: str, tmp_path: Path) -> None:
-    """Workers and drivers die in turns; what comes out is what an undisturbed run would have written."""
-    import pyarrow.dataset as ds
+@contextmanager
+def standalone() -> Iterator[str]:
+    """A standalone master with two workers of one core; its URL."""
+    import pyspark
 
-    laid_out(tmp_path, master)
+    from tocsin.spark.java import ensure_java
+
+    ensure_java()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url, program = f"spark://127.0.0.1:{port}", str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+    master = ["master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
+    worker = ["worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0", url]
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    processes = []
+    try:
+        for first, *rest in (master, worker, worker):
+            command = [program, f"org.apache.spark.deploy.{first}", *rest]
+            processes.append(
+                subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            )
+        yield url
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+MASTERS = {
+    "local": lambda: nullcontext("local[2,4]"),
+    "local-cluster": lambda: nullcontext("local-cluster[2,1,1024]"),
+    "standalone": standalone,
+}
+
+
+@pytest.mark.parametrize(
+    "kind", [one if one == "local" else pytest.param(one, marks=pytest.mark.long) for one in MASTERS]
+)
+def test_killed_at_every_stage_it_loses_nothing_and_writes_nothing_twice(kind: str, tmp_path: Path) -> None:
+    """Workers and drivers die in turns; what comes out is what an undisturbed run would have written."""
+    with MASTERS[kind]() as master:
+        laid_out(tmp_path, master)
+        _killed_and_run_again(tmp_path)
+
+
+def _killed_and_run_again(tmp_path: Path) -> None:
+    import pyarrow.dataset as ds
 
     assert run(tmp_path, "publishing", "published") == -signal.SIGKILL
     assert run(tmp_path, "task", "sink") == -signal.SIGKILL

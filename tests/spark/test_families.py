@@ -1,0 +1,142 @@
+"""Every index, asked every question, answers in any number of partitions as one process does, changes flowing or not.
+
+What tasks run is plain functions; here they run without Spark.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tocsin
+from tests.naive.changes import Changing
+from tocsin.errors import UnsuitableIndex
+from tocsin.index import registrations
+from tocsin.planner import choose
+from tocsin.records.changes import read_changes
+from tocsin.segment import IndexFolder, Publication, build_segment
+from tocsin.segment.amending import amend
+from tocsin.segment.compacting import compact
+from tocsin.spark.answering import Asked, answer
+from tocsin.spark.compiling import compile_partition
+from tocsin.spark.schemas import PARTITION
+
+INDEXES = [registration.name for registration in registrations()]
+RANKINGS = [None, tocsin.Top(3), tocsin.Relaxed(3), tocsin.Similar(0.5, 0.5)]
+_DICE = random.Random(18)
+
+
+def _place() -> str:
+    x, y = _DICE.uniform(0, 8), _DICE.uniform(0, 8)
+    return f"S_INTERSECTS(place, BBOX({x:.2f}, {y:.2f}, {x + 3:.2f}, {y + 3:.2f}))"
+
+
+def _words() -> str:
+    return f"A_CONTAINS(words, ({', '.join(repr(word) for word in _DICE.sample('abcd', _DICE.randint(1, 2)))}))"
+
+
+TEXTS = {
+    "region and keywords": [f"{_place()} AND {_words()}" for _ in range(40)],
+    "ranges": [f"n >= {n % 7} AND n <= {n % 7 + 2} AND m > {n % 4}" for n in range(40)],
+    "equalities": [f"n >= {n % 5} AND n <= {n % 5 + 3} AND m = {n % 6}" for n in range(40)],
+    "anything": [f"n = {n % 5} OR s LIKE '{'ab'[n % 2]}%' OR NOT ({_words()})" for n in range(20)],
+}
+EVENTS = pa.table(
+    {
+        "n": pa.array([_DICE.choice([None, *map(float, range(9))]) for _ in range(50)]),
+        "m": pa.array([float(_DICE.randint(0, 6)) for _ in range(50)]),
+        "s": pa.array([_DICE.choice(["ax", "by", None]) for _ in range(50)]),
+        "place": pa.array([[_DICE.uniform(0, 10), _DICE.uniform(0, 10)] for _ in range(50)]),
+        "words": pa.array([_DICE.sample("abcde", _DICE.randint(0, 4)) for _ in range(50)]),
+    }
+)
+
+
+def subscriptions_for(index: str) -> list[dict[str, Any]]:
+    """Those that an index by name can hold."""
+    chosen = []
+    for text in (text for texts in TEXTS.values() for text in texts):
+        record = {"id": f"s{len(chosen)}", "where": text, "score": len(chosen) % 5.0}
+        try:
+            build_segment([tocsin.records.subscription_of(record)], choose(index))
+        except UnsuitableIndex:
+            continue
+        chosen.append(record)
+    return chosen
+
+
+def compiled(folder: Path, subscriptions: list[dict[str, Any]], index: str, partitions: int) -> None:
+    """What `spark.compile` does, without Spark."""
+    with Publication(folder) as new:
+        places = []
+        for number in range(partitions):
+            own = [one for one in subscriptions if zlib.crc32(one["id"].encode()) % partitions == number]
+            if own:
+                table = pa.Table.from_pylist([{**one, PARTITION: number} for one in own])
+                compile_partition(table, folder, new.version, choose(index))
+                places.append(new.place(number))
+        new.publish(places, len(subscriptions), "string")
+
+
+def answers(folder: Path, ranking: Any) -> list[Any]:
+    asked = Asked(tuple(EVENTS.column_names), tuple(EVENTS.column_names), ranking)
+    (batch,) = EVENTS.combine_chunks().to_batches()
+    return [
+        [tuple(match.values()) for match in matches]
+        for matches in answer(batch, asked, IndexFolder.read(folder).open())["matches"].to_pylist()
+    ]
+
+
+def expected(subscriptions: list[dict[str, Any]], ranking: Any) -> list[Any]:
+    found = tocsin.match(subscriptions, EVENTS, ranking=ranking, lists=True).table
+    scores = dict(zip((s["id"] for s in subscriptions), (s["score"] for s in subscriptions), strict=True))
+    if ranking is None:
+        return [[(name, scores[name]) for name in names] for names in found["subscription"].to_pylist()]
+    pairs = zip(found["subscription"].to_pylist(), found["score"].to_pylist(), strict=True)
+    return [list(zip(*pair, strict=True)) for pair in pairs]
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_every_index_answers_in_any_number_of_partitions(tmp_path: Path, index: str) -> None:
+    """1, 2, 7 and 16, every question."""
+    subscriptions = subscriptions_for(index)
+    assert len(subscriptions) >= 40
+    wanted = [expected(subscriptions, ranking) for ranking in RANKINGS]
+    assert all(any(rows) for rows in wanted[:3])
+
+    for partitions in (1, 2, 7, 16):
+        folder = tmp_path / str(partitions)
+        compiled(folder, subscriptions, index, partitions)
+        assert [answers(folder, ranking) for ranking in RANKINGS] == wanted
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_every_index_takes_changes(tmp_path: Path, index: str) -> None:
+    """Inserts, updates, deletes and scores, merged at the end: like a dictionary, asked every question."""
+    subscriptions = subscriptions_for(index)
+    compiled(tmp_path, subscriptions[:30], index, 3)
+    oracle = Changing(subscriptions[:30])
+    dice = random.Random(index)
+    for version in range(1, 5):
+        batch = []
+        for name in dice.sample([one["id"] for one in subscriptions], 15):
+            change = dice.choice(["insert", "update", "delete", "rescore"])
+            where = dice.choice(subscriptions)["where"] if change in ("insert", "update") else None
+            score = float(dice.randint(0, 9)) if change != "delete" else None
+            batch.append({"id": name, "change": change, "version": version, "where": where, "score": score})
+        amend(tmp_path, read_changes(pa.Table.from_pylist(batch)), choose(index))
+        oracle.take(batch, lambda _: True)
+    now = [
+        {"id": name, "where": where, "score": score} for name, (where, score) in sorted(oracle.subscriptions.items())
+    ]
+
+    for _ in range(2):
+        for ranking in RANKINGS:
+            assert answers(tmp_path, ranking) == expected(now, ranking)
+        compact(tmp_path, choose(index))
+    assert len(IndexFolder.read(tmp_path).parts) < 7
