@@ -54,7 +54,10 @@ NAMES = [
     "to_json",
     "to_text",
 ]
-SPARK_NAMES = ["CompileReport", "compile", "local_session", "match"]
+SPARK_NAMES = [
+    *("CompileReport", "Metrics", "UpdateReport", "compile", "follow", "local_session", "match", "merge", "read_kafka"),
+    *("update", "warm", "write_kafka"),
+]
 TREE = {
     "TocsinError": Exception,
     "InvalidInput": errors.TocsinError,

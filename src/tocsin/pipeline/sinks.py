@@ -57,7 +57,6 @@ def _kafka(sink: End) -> Write:
             servers=sink["servers"],
             topic=sink["topic"],
             key=sink.get("key"),
-            batch=number,
             options=sink.get("options", {}),
         )
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 VALUE: Final = "value"
+BAD: Final = "bad"
+"""Where a message of Kafka is that is no text."""
 
 
 class Stream(NamedTuple):
@@ -32,7 +34,7 @@ def events_of(session: SparkSession, source: End) -> Stream:
         rows = session.readStream.format("rate").option("rowsPerSecond", source.get("rows_per_second", 1000)).load()
         return Stream(rows)
     if source.kind == "kafka":
-        return Stream(_kafka(session, source), VALUE)
+        return Stream(_kafka(session, source), VALUE, BAD)
     path = _folder(source)
     if holds_json(source):
         lines = _reader(session, source).format("text").load(path)
@@ -50,7 +52,8 @@ def changes_of(session: SparkSession, source: End) -> DataFrame:
 
         schema, how = f"{CHANGE_SCHEMA}, {CORRUPT} string", {"columnNameOfCorruptRecord": CORRUPT}
         parsed = functions.from_json(VALUE, schema, how).alias("change")
-        return _kafka(session, source).select(parsed).select("change.*")
+        found = _kafka(session, source).select(parsed, BAD).select("change.*", BAD)
+        return found.withColumn(CORRUPT, functions.coalesce(CORRUPT, BAD)).drop(BAD)
     if source["format"] == "parquet":
         return _reader(session, source).schema(source.get("schema") or CHANGE_SCHEMA).parquet(_folder(source))
     return _typed(session, source, source.get("schema") or CHANGE_SCHEMA)

@@ -7,6 +7,7 @@ matched_df = spark.match(events_df, "index/")
 
 from tocsin.spark.changing import UpdateReport, follow, merge, update
 from tocsin.spark.compiling import CompileReport, compile
+from tocsin.spark.kafka import read_kafka, write_kafka
 from tocsin.spark.listening import Metrics
 from tocsin.spark.matching import match
 from tocsin.spark.parquet import match_parquet
@@ -23,6 +24,8 @@ __all__ = [
     "match",
     "match_parquet",
     "merge",
+    "read_kafka",
     "update",
     "warm",
+    "write_kafka",
 ]

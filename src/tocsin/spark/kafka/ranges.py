@@ -1,0 +1,96 @@
+"""Which events shall a micro-batch have, and which of them a task? Offsets in, offsets out; no broker is asked.
+
+An offset is the number of an event in its partition of a topic. Numbers go up and may have gaps: what was compacted or
+aborted is not there, and a transaction's end has a number, too. So a range says where it ends, never how many it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from tocsin.errors import InvalidInput, TocsinError
+
+Offsets = dict[int, int]
+"""Of each partition, the number of the next event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The events of a partition whose offset is at least `first` and less than `end`."""
+
+    partition: int
+    first: int
+    end: int
+
+
+def written(topic: str, offsets: Offsets) -> dict[str, Any]:
+    """Offsets as a checkpoint has them: `{"topic": {"0": 17}}`, as those of Spark's own connector."""
+    return {topic: {str(partition): offset for partition, offset in sorted(offsets.items())}}
+
+
+def read(topic: str, noted: dict[str, Any]) -> Offsets:
+    """What a checkpoint has; raises `InvalidInput` when it is of another topic."""
+    if list(noted) != [topic]:
+        raise InvalidInput(
+            f"the checkpoint is of the topic {', '.join(noted)!r}, and {topic!r} is read; a query that reads "
+            "another topic needs a checkpoint of its own"
+        )
+    return {int(partition): offset for partition, offset in noted[topic].items()}
+
+
+def checked(where: str, start: Offsets, low: Offsets, high: Offsets) -> None:
+    """Raise `TocsinError` when events from `start` on are not there: deleted, or the topic was made anew."""
+    for partition, offset in sorted(start.items()):
+        if partition not in high:
+            raise TocsinError(
+                f"partition {partition} of {where} is gone, of which events from offset {offset} on were not read: "
+                "was the topic made anew? Start with a new checkpoint."
+            )
+    for partition in sorted(high):
+        offset = start.get(partition, 0)
+        if high[partition] < offset:
+            raise TocsinError(
+                f"partition {partition} of {where} ends at offset {high[partition]}, before {offset}, up to where it "
+                "was read: was the topic made anew? Start with a new checkpoint, or with gone='skip'."
+            )
+        if low[partition] > offset:
+            raise TocsinError(
+                f"events {offset} to {low[partition] - 1} of partition {partition} of {where} were deleted before they "
+                "were read (its retention is too short). gone='skip' goes on with what is left."
+            )
+
+
+def begun(start: Offsets, high: Offsets) -> Offsets:
+    """Where each partition goes on: one that is new at its first event, and so one that was made anew."""
+    at = {partition: start.get(partition, 0) for partition in high}
+    return {partition: offset if offset <= high[partition] else 0 for partition, offset in at.items()}
+
+
+def limited(start: Offsets, high: Offsets, most: int | None) -> Offsets:
+    """Where a micro-batch ends that has no more than `most` events, each partition in proportion to what it has.
+
+    What is left over after rounding goes to partitions that would get nothing, then to those with the most.
+    """
+    waiting = {partition: max(0, high[partition] - start[partition]) for partition in high}
+    total = sum(waiting.values())
+    if most is None or total <= most:
+        return dict(high)
+    shares = {partition: count * most // total for partition, count in waiting.items()}
+    left = most - sum(shares.values())
+    hungry = sorted((p for p in high if shares[p] < waiting[p]), key=lambda p: (shares[p] > 0, -waiting[p], p))
+    for partition in hungry[:left]:
+        shares[partition] += 1
+    return {partition: start[partition] + shares[partition] for partition in high}
+
+
+def split(start: Offsets, end: Offsets, most: int) -> list[Range]:
+    """The tasks of a micro-batch: at least one of each partition that has events, none of more than `most`."""
+    pieces = []
+    for partition, first in sorted(begun(start, end).items()):
+        count = end[partition] - first
+        parts = -(-count // most)
+        edges = [first + count * part // parts for part in range(parts + 1)] if parts else []
+        pieces += [Range(partition, a, b) for a, b in pairwise(edges)]
+    return pieces

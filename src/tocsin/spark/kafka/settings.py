@@ -1,0 +1,169 @@
+"""What may be said of a Kafka topic, and how does it become the configuration of a client?
+
+Settings go to Spark as strings and come back in its workers. Properties of librdkafka, the client's library, have a
+prefix there (`kafka.security.protocol`), as they have for Spark's own connector.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from tocsin.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+Made = TypeVar("Made")
+
+PREFIX: Final = "kafka."
+LOG: Final = logging.getLogger("tocsin.spark.kafka")
+"""Where clients log: a broker that is away would fill the terminal, where nobody has asked for logs."""
+LOG.addHandler(logging.NullHandler())
+
+_OURS: Final = frozenset(
+    {
+        *("bootstrap.servers", "metadata.broker.list", "enable.partition.eof", "auto.offset.reset"),
+        *("enable.auto.commit", "enable.auto.offset.store", "enable.idempotence", "transactional.id"),
+    }
+)
+"""Properties on which it rests that nothing is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Where a topic is, and what else the client is told."""
+
+    servers: str
+    topic: str
+    timeout_s: float
+    client: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return f"the topic {self.topic!r} at {self.servers}"
+
+    def config(self, **defaults: str | int | bool) -> dict[str, Any]:
+        """A client's configuration: what we rest on, what the user says, and defaults (`_` stands for a dot)."""
+        plain = {name.replace("_", "."): value for name, value in defaults.items()}
+        return {**plain, **dict(self.client), "bootstrap.servers": self.servers}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a topic is read: the options of `read_kafka`, as Spark hands them on."""
+
+    servers: str
+    topic: str
+    starting: str = "earliest"
+    gone: str = "fail"
+    most_per_batch: int | None = None
+    most_per_task: int = 100_000
+    timeout_s: float = 30.0
+    client: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        _named(self.servers, self.topic)
+        one_of("starting", self.starting, ("earliest", "latest"))
+        one_of("gone", self.gone, ("fail", "skip"))
+        for name, value in (("most_per_batch", self.most_per_batch), ("most_per_task", self.most_per_task)):
+            if value is not None and value < 1:
+                raise InvalidInput(f"{name} is {value}; it must be at least 1")
+        _positive(self.timeout_s)
+
+    @property
+    def broker(self) -> Broker:
+        return Broker(self.servers, self.topic, self.timeout_s, self.client)
+
+    def written(self) -> dict[str, str]:
+        """The options, for Spark; those that are not given are left out."""
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "client"}
+        return {name: str(value) for name, value in own.items() if value is not None} | {
+            PREFIX + name: value for name, value in self.client
+        }
+
+    @staticmethod
+    def read(options: Mapping[str, str]) -> Reading:
+        """The options that Spark hands over; raises `InvalidInput` for one that is not known, or of a wrong form."""
+        kinds: dict[str, Callable[[str], Any]] = dict.fromkeys(("servers", "topic", "starting", "gone"), str)
+        kinds |= {"most_per_batch": int, "most_per_task": int, "timeout_s": float}
+        own: dict[str, Any] = {}
+        client: dict[str, str] = {}
+        for name, text in options.items():
+            if name.startswith(PREFIX):
+                client[name.removeprefix(PREFIX)] = text
+            elif name in kinds:
+                own[name] = _converted(name, text, kinds[name])
+            else:
+                known = ", ".join([*kinds, f"{PREFIX}<a property of librdkafka>"])
+                raise InvalidInput(f"{name!r} is no option of this source; there are {known}")
+        missing = [name for name in ("servers", "topic") if name not in own]
+        if missing:
+            raise InvalidInput(f"the option {missing[0]!r} is missing, which names {_MEANT[missing[0]]}")
+        return Reading(**own, client=properties(client))
+
+
+_MEANT: Final = {"servers": "brokers, like 'localhost:9092'", "topic": "what is read"}
+
+
+def writing(servers: str, topic: str, timeout_s: float, options: Mapping[str, Any] | None) -> Broker:
+    """Where is written; raises `InvalidInput` for what cannot be used."""
+    _named(servers, topic)
+    _positive(timeout_s)
+    return Broker(servers, topic, timeout_s, properties(options))
+
+
+def properties(options: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+    """Properties of librdkafka as strings; raises `InvalidInput` for those that we set, and for no plain value."""
+    found = {}
+    for name, value in (options or {}).items():
+        if name in _OURS:
+            raise InvalidInput(f"options may not set {name!r}: tocsin does, so that no event is lost")
+        if not isinstance(value, str | int | float):
+            raise InvalidInput(f"the option {name!r} is {value!r:.80}; it must be a string, a number or a boolean")
+        found[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return tuple(sorted(found.items()))
+
+
+def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Raise `InvalidInput` unless a value is one of those that there are."""
+    if value not in allowed:
+        raise InvalidInput(f"{name} is {value!r}; it must be {' or '.join(map(repr, allowed))}")
+
+
+def library() -> ModuleType:
+    """confluent_kafka, where it is installed; raises `MissingExtra` where not."""
+    try:
+        import confluent_kafka
+        import confluent_kafka.admin
+    except ImportError as error:
+        raise MissingExtra(f"{error}. Kafka comes with: pip install 'tocsin[kafka]'") from None
+    module: ModuleType = confluent_kafka
+    return module
+
+
+def made(kind: Callable[..., Made], config: dict[str, Any]) -> Made:
+    """A client; raises `InvalidInput` for a property that librdkafka does not know, or for its value."""
+    try:
+        return kind(config, logger=LOG)
+    except library().KafkaException as error:
+        raise InvalidInput(f"options for Kafka: {error.args[0].str()}") from None
+
+
+def _named(servers: str, topic: str) -> None:
+    for name, value in (("servers", servers), ("topic", topic)):
+        if not isinstance(value, str) or not value.strip():
+            raise InvalidInput(f"{name} is {value!r}; it must name {_MEANT[name]}")
+
+
+def _positive(timeout_s: float) -> None:
+    if not timeout_s > 0:
+        raise InvalidInput(f"timeout_s is {timeout_s}; it must be more than 0 seconds")
+
+
+def _converted(name: str, text: str, kind: Callable[[str], Any]) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise InvalidInput(f"{name} is {text!r}; it must be a number") from None

@@ -1,0 +1,189 @@
+"""How do rows go to a Kafka topic? Each as JSON, at least once, with a key in a header by which a repetition is known.
+
+The key says which query, which micro-batch and which row, and none of it depends on how rows were spread over tasks. So
+whoever reads may leave out what came before; nobody else can, for Spark repeats a micro-batch that it did not finish.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from tocsin.errors import InvalidInput, TocsinError
+from tocsin.spark.kafka.settings import Broker, library, made, writing
+from tocsin.spark.kafka.topics import refusal
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+    from pyspark.sql import Column, DataFrame
+
+HEADER: Final = "tocsin-key"
+_POLL_EVERY: Final = 1_000
+
+
+def write_kafka(
+    rows: DataFrame,
+    *,
+    servers: str,
+    topic: str,
+    key: str | None = None,
+    identity: Sequence[str] | None = None,
+    job: str | None = None,
+    timeout_s: float = 120.0,
+    options: Mapping[str, Any] | None = None,
+) -> int:
+    """Write rows to a Kafka topic, a message each: all columns as a JSON object. Returns how many they were.
+
+    For `foreachBatch`: `stream.writeStream.foreachBatch(lambda rows, _: write_kafka(rows, servers=..., topic=...))`.
+    `key` names the column that is the message's key; equal keys go to one partition, as those of Java's clients.
+
+    At least once: a micro-batch that is repeated is written again. The header `tocsin-key` of a row is the same then:
+    the query's id, the micro-batch, and a hash of the row with its number among equal rows. For that number equal rows
+    must meet in one task, by a shuffle; `identity` names columns that tell all rows apart, is hashed in place of the
+    row, and needs none. A table that is of no stream has `job` in place of query and micro-batch, and a new name each
+    time where none is given.
+
+    Runs one job, and returns when the broker has acknowledged all. Raises an error, and so ends a query, when it has
+    not for `timeout_s`. `options` are properties of librdkafka. `InvalidInput` for columns that are not there.
+    """
+    broker = writing(servers, topic, timeout_s, options)
+    _check_properties(broker)
+    sink = _Sink(broker, tuple(identity or ()), f"job {job or uuid.uuid4().hex}")
+    messages = _messages(rows, key, identity)
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_arrays([pa.array([sink.send(batches)])], ["written"])
+
+    counts = messages.mapInArrow(task, "written bigint").collect()
+    return sum(row.written for row in counts)
+
+
+def _messages(rows: DataFrame, key: str | None, identity: Sequence[str] | None) -> DataFrame:
+    """The key of each row, its JSON, and the JSON of its identity; without one, equal rows are in one task."""
+    from pyspark.sql import functions
+
+    missing = [name for name in (*([key] if key is not None else []), *(identity or ())) if name not in rows.columns]
+    if missing:
+        raise InvalidInput(f"{missing[0]!r} is no column of what is written; there are {rows.columns}")
+    if identity is not None and not identity:
+        raise InvalidInput("identity names no column; name those that tell rows apart, or leave it out")
+
+    def column(name: str) -> Column:
+        return functions.col("`" + name.replace("`", "``") + "`")
+
+    def document(names: Sequence[str]) -> Column:
+        fields = functions.struct(*(column(name).alias(name) for name in names))
+        return functions.to_json(fields, {"ignoreNullFields": "false"})
+
+    chosen = rows.select(
+        (functions.lit(None) if key is None else column(key)).cast("string").alias("key"),
+        document(rows.columns).alias("value"),
+        (functions.lit(None) if identity is None else document(identity)).cast("string").alias("identity"),
+    )
+    return chosen.repartition("key", "value") if identity is None else chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Sink:
+    """Sends rows to a topic; goes to the tasks that do."""
+
+    broker: Broker
+    identity: tuple[str, ...]
+    job: str
+
+    def send(self, batches: Iterable[pa.RecordBatch]) -> int:
+        """Write all rows of a task, and wait until they are acknowledged; how many they were."""
+        producer, failures, count = _producer(self.broker), list[Any](), 0
+        name, seen = _run_name() or self.job, Counter[bytes]()
+
+        def told(error: Any, _: Any) -> None:
+            if error is not None:
+                failures.append(error)
+
+        try:
+            for batch in batches:
+                for key, value, identity in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                    headers = [(HEADER, f"{name}/{self._row(seen, key, value, identity)}")]
+                    _produce(producer, self.broker, value, key, headers, told)
+                    count += 1
+                    if count % _POLL_EVERY == 0:
+                        producer.poll(0)
+                        self._check(failures)
+            producer.flush()  # every message is acknowledged or has failed by `message.timeout.ms`
+            self._check(failures)
+        except BaseException:
+            _producer.cache_clear()
+            producer.purge()
+            raise
+        return count
+
+    def _row(self, seen: Counter[bytes], key: str | None, value: str, identity: str | None) -> str:
+        """What tells a row of a run apart, whichever task it is in."""
+        text = f"{key!r} {value}" if identity is None else identity
+        digest = hashlib.blake2b(text.encode(), digest_size=16)
+        number = seen[digest.digest()]
+        seen[digest.digest()] += 1
+        if number and identity is not None:
+            raise InvalidInput(f"identity names {list(self.identity)}, which two rows have in common: {identity:.200}")
+        return f"{digest.hexdigest()}/{number}"
+
+    def _check(self, failures: list[Any]) -> None:
+        if failures:
+            raise _undelivered(self.broker, failures[0], len(failures))
+
+
+@lru_cache(maxsize=4)
+def _check_properties(broker: Broker) -> None:
+    """Let the library, which knows all properties, refuse what it does not know, before a job does."""
+    made(library().Producer, _config(broker))
+
+
+@lru_cache(maxsize=4)
+def _producer(broker: Broker) -> Producer:
+    """A worker's producer, which is kept: a new one waits half a second for its number."""
+    return made(library().Producer, _config(broker))
+
+
+def _config(broker: Broker) -> dict[str, Any]:
+    timeout_ms = max(1, round(broker.timeout_s * 1000))
+    plain = {"message.timeout.ms": timeout_ms, "partitioner": "murmur2_random", "linger.ms": 5}
+    return plain | broker.config() | {"enable.idempotence": True}
+
+
+def _produce(producer: Producer, broker: Broker, value: str, key: str | None, headers: list[Any], told: Any) -> None:
+    """Hand a message over, waiting while the queue is full."""
+    while True:
+        try:
+            producer.produce(broker.topic, value, key, headers=headers, on_delivery=told)
+        except BufferError:
+            producer.poll(0.1)
+        except library().KafkaException as error:
+            raise _undelivered(broker, error.args[0], 1) from None
+        else:
+            return
+
+
+def _undelivered(broker: Broker, error: Any, count: int) -> TocsinError:
+    kafka = library()
+    if error.code() in (kafka.KafkaError._MSG_TIMED_OUT, kafka.KafkaError._PURGE_QUEUE):
+        return TocsinError(
+            f"{broker} did not acknowledge {count} messages within {broker.timeout_s:g} s: {error.str()}. Is the topic "
+            "there, and does a broker answer?"
+        )
+    return refusal(broker, kafka.KafkaException(error))
+
+
+def _run_name() -> str | None:
+    """The query and the micro-batch of this task; None where it is of no stream."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    batch = None if task is None else task.getLocalProperty("streaming.sql.batchId")
+    return None if task is None or batch is None else f"{task.getLocalProperty('sql.streaming.queryId')}/{batch}"
