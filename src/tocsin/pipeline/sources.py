@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 VALUE: Final = "value"
 BAD: Final = "bad"
+"""The column of Kafka's messages that are no text."""
+BAD: Final = "bad"
 """Where a message of Kafka is that is no text."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.errors import InvalidInput, TocsinError
+import tocsin.spark as tocsin_spark
+from tocsin.errors import InvalidInput, MissingExtra, TocsinError
 from tocsin.spark.kafka import ranges
 from tocsin.spark.kafka.ranges import Range
 from tocsin.spark.kafka.reading import table, up_to
@@ -61,6 +64,17 @@ class Consumer:
 
 def offsets(lists: list[list[Message]], piece: Range) -> list[int]:
     return [message.offset() for taken in up_to(Consumer(lists), BROKER, piece) for message in taken]
+
+
+def test_kafka_is_imported_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And where it is not installed, the error says what brings it."""
+    code = "import sys, tocsin.spark; print('confluent_kafka' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'tocsin\[kafka\]'"):
+        tocsin_spark.read_kafka(None, servers="a", topic="b")  # type: ignore[arg-type]
 
 
 @given(

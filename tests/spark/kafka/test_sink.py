@@ -97,7 +97,9 @@ def test_what_is_not_delivered_is_an_error(spark: Any, topic: Make) -> None:
         tocsin_spark.write_kafka(frame, servers=UNREACHABLE, topic="matches", timeout_s=1)
     where = {"servers": there.servers, "topic": there.name}
     with pytest.raises(Exception, match=f"{there.name}.*[Mm]essage size too large"):
-        tocsin_spark.write_kafka(spark.createDataFrame([("x" * 2_000,)], "s string"), **where, options=SMALL)
+        tocsin_spark.write_kafka(
+            spark.createDataFrame([("x" * 2_000,)], "s string"), **where, options={"message.max.bytes": 1000}
+        )
     with pytest.raises(InvalidInput, match=r"No such configuration property: .no.such"):
         tocsin_spark.write_kafka(frame, **where, options={"no.such": "1"})
     with pytest.raises(InvalidInput, match=r"options may not set 'enable.idempotence'"):
@@ -106,6 +108,3 @@ def test_what_is_not_delivered_is_an_error(spark: Any, topic: Make) -> None:
         tocsin_spark.write_kafka(frame, **where, key="nokey")
     with pytest.raises(InvalidInput, match="identity names no column"):
         tocsin_spark.write_kafka(frame, **where, identity=[])
-
-
-SMALL = {"message.max.bytes": 1000}

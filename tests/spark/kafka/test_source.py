@@ -11,7 +11,8 @@ import pytest
 
 import tocsin.spark as tocsin_spark
 from tests.spark.kafka.conftest import Topic
-from tests.spark.test_streams import expected, run
+from tests.spark.test_streams import expected
+from tests.spark.test_streams import run as run_once
 from tocsin.errors import InvalidInput
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -19,6 +20,20 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 Make = Callable[..., Topic]
 SUBSCRIPTIONS = [{"id": f"n{number}", "where": f"n >= {number} AND n < {number + 3}"} for number in range(20)]
 UNREACHABLE = "127.0.0.1:1"
+
+
+def run(frame: Any, checkpoint: Path, take: Callable[[Any, int], None]) -> None:
+    """Run a stream over all that is there; anew where its source's process was given up before it began.
+
+    Spark waits ten seconds for such a process, however busy a machine is.
+    """
+    for _ in range(3):
+        try:
+            return run_once(frame, checkpoint, take)
+        except Exception as error:
+            if "Python worker failed to connect back" not in str(error):
+                raise
+    return run_once(frame, checkpoint, take)
 
 
 def collected(frame: Any, checkpoint: Path) -> list[list[Any]]:
@@ -87,37 +102,24 @@ def test_a_restart_neither_loses_nor_repeats(spark: Any, topic: Make, tmp_path: 
     assert "".join(values[place] for place in sorted(values)) == "abcdefghiABCDEF"
 
 
-def test_partitions_that_come_later_are_read_from_their_first_event(spark: Any, topic: Make, tmp_path: Path) -> None:
-    """Also where the query began with the latest."""
-    source = topic(1)
-    frame = read(spark, source, starting="latest")
-    assert not any(collected(frame, tmp_path))
-    source.remade(3)
-    source.put(2, list("ab"))
-
-    (rows,) = collected(frame, tmp_path)
-
-    assert places(rows) == [(2, 0), (2, 1)]
-
-
 def test_a_topic_that_was_made_anew_is_told(spark: Any, topic: Make, tmp_path: Path) -> None:
-    """What is there now is not what the checkpoint speaks of; with gone="skip" it is read as it is."""
+    """What the checkpoint speaks of is not there; gone="skip" goes on, new partitions from their first event."""
     source = topic(1)
     source.put(0, list("abc"))
-    assert len(collected(read(spark, source), tmp_path)[0]) == 3
-    source.remade(1)
-    source.put(0, ["z"])
+    frame = read(spark, source)
+    assert places([row for rows in collected(frame, tmp_path) for row in rows]) == [(0, 0), (0, 1), (0, 2)]
+    source.remade(2)
+    source.put(1, list("yz"))
 
-    with pytest.raises(
-        Exception, match=r"partition 0 of the topic .* ends at offset 1, before 3, up to where it was read"
-    ):
-        collected(read(spark, source), tmp_path)
+    with pytest.raises(Exception, match=r"partition 0 of the topic .* ends at offset 0, before 3, up to where it was"):
+        collected(frame, tmp_path)
 
-    assert [row["value"] for row in collected(read(spark, source, gone="skip"), tmp_path)[0]] == ["z"]
+    (rows,) = collected(read(spark, source, gone="skip", starting="latest"), tmp_path)
+    assert places(rows) == [(1, 0), (1, 1)]
 
 
-def test_a_transaction_has_numbers_without_events(spark: Any, topic: Make, tmp_path: Path) -> None:
-    """A range that ends with one is read up to its end, and the next begins after it."""
+def test_a_transaction_has_numbers_without_events(spark: Any, topic: Make) -> None:
+    """A range that ends with one is read up to its end, in whatever pieces."""
     from confluent_kafka import Producer
 
     source = topic(1)
@@ -128,12 +130,10 @@ def test_a_transaction_has_numbers_without_events(spark: Any, topic: Make, tmp_p
         producer.produce(source.name, value, partition=0)
         producer.commit_transaction(20)
 
-    rows = [row for batch in collected(read(spark, source), tmp_path) for row in batch]
-    source.put(0, ["c"])
-    rows += [row for batch in collected(read(spark, source), tmp_path) for row in batch]
+    for most in (1, 100):
+        rows = read(spark, source, batch=True, most_per_task=most).collect()
 
-    assert [row["value"] for row in rows] == ["a", "b", "c"]
-    assert rows[1]["offset"] > rows[0]["offset"] + 1
+        assert [(row["offset"], row["value"]) for row in rows] == [(0, "a"), (2, "b")]
 
 
 def test_a_topic_is_a_table_too(spark: Any, topic: Make) -> None:

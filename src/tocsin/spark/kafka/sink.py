@@ -48,14 +48,14 @@ def write_kafka(
     the query's id, the micro-batch, and a hash of the row with its number among equal rows. For that number equal rows
     must meet in one task, by a shuffle; `identity` names columns that tell all rows apart, is hashed in place of the
     row, and needs none. A table that is of no stream has `job` in place of query and micro-batch, and a new name each
-    time where none is given.
+    time where none is given; in a stream `job` comes after them, and tells several writes of one micro-batch apart.
 
     Runs one job, and returns when the broker has acknowledged all. Raises an error, and so ends a query, when it has
     not for `timeout_s`. `options` are properties of librdkafka. `InvalidInput` for columns that are not there.
     """
     broker = writing(servers, topic, timeout_s, options)
     _check_properties(broker)
-    sink = _Sink(broker, tuple(identity or ()), f"job {job or uuid.uuid4().hex}")
+    sink = _Sink(broker, tuple(identity or ()), job, f"job {job or uuid.uuid4().hex}")
     messages = _messages(rows, key, identity)
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -96,12 +96,13 @@ class _Sink:
 
     broker: Broker
     identity: tuple[str, ...]
-    job: str
+    job: str | None
+    table: str  # the name of a run that is of no stream
 
     def send(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Write all rows of a task, and wait until they are acknowledged; how many they were."""
         producer, failures, count = _producer(self.broker), list[Any](), 0
-        name, seen = _run_name() or self.job, Counter[bytes]()
+        name, seen = self._name(), Counter[bytes]()
 
         def told(error: Any, _: Any) -> None:
             if error is not None:
@@ -123,6 +124,17 @@ class _Sink:
             producer.purge()
             raise
         return count
+
+    def _name(self) -> str:
+        """What tells this run from all others, and not from its repetition."""
+        from pyspark import TaskContext
+
+        task = TaskContext.get()
+        batch = None if task is None else task.getLocalProperty("streaming.sql.batchId")
+        if task is None or batch is None:
+            return self.table
+        query = task.getLocalProperty("sql.streaming.queryId")
+        return f"{query}/{batch}" if self.job is None else f"{query}/{batch}/{self.job}"
 
     def _row(self, seen: Counter[bytes], key: str | None, value: str, identity: str | None) -> str:
         """What tells a row of a run apart, whichever task it is in."""
@@ -178,12 +190,3 @@ def _undelivered(broker: Broker, error: Any, count: int) -> TocsinError:
             "there, and does a broker answer?"
         )
     return refusal(broker, kafka.KafkaException(error))
-
-
-def _run_name() -> str | None:
-    """The query and the micro-batch of this task; None where it is of no stream."""
-    from pyspark import TaskContext
-
-    task = TaskContext.get()
-    batch = None if task is None else task.getLocalProperty("streaming.sql.batchId")
-    return None if task is None or batch is None else f"{task.getLocalProperty('sql.streaming.queryId')}/{batch}"
