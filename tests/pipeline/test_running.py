@@ -11,7 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 from tocsin.cli.main import main
@@ -142,6 +144,34 @@ def test_columns_rankings_and_lists(spark: Any, tmp_path: Path) -> None:
     assert (outcome.progress.counts["events"], outcome.progress.counts["rejected"]) == (3, 1)
     (reject,) = [json.loads(line) for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
     assert reject["error"] == "the record cannot be read: 2,x"
+
+
+def test_workers_read_parquet_themselves(spark: Any, tmp_path: Path) -> None:
+    """Each file once; one that is damaged ends the stream with its name, and is read when it is mended."""
+    text = (
+        '[events]\nkind = "files"\npath = "in"\nformat = "parquet"\nfiles_per_batch = 1\n'
+        '[subscriptions]\nindex = "index"\npath = "s.jsonl"\n[match]\nattributes = ["n"]\nexplode = true\n'
+        'event_id = "key"\n'
+        '[sink]\nkind = "files"\npath = "matches"\nformat = "parquet"\n[run]\ncheckpoint = "checkpoint"\n'
+    )
+    (tmp_path / "pipeline.toml").write_text(text)
+    (tmp_path / "in").mkdir()
+    add(tmp_path, "s.jsonl", {"id": "odd", "where": "n IN (1, 3, 5)"})
+    tables = [pa.table({"key": [f"e{n}"], "n": [float(n)]}) for n in range(4)]
+    for number in range(2):
+        pq.write_table(tables[number], tmp_path / "in" / f"{number}.parquet")
+    pipeline = read_pipeline(tmp_path / "pipeline.toml")
+
+    run(pipeline, once=True)
+    assert matches(tmp_path, "parquet") == [("e1", "odd")]
+    (tmp_path / "in" / "2.parquet").write_text("no Parquet")
+    pq.write_table(tables[3], tmp_path / "in" / "3.parquet")
+    with pytest.raises(TocsinError, match=r"2\.parquet cannot be read as Parquet"):
+        run(pipeline, once=True)
+    pq.write_table(tables[2], tmp_path / "in" / "2.parquet")
+    run(pipeline, once=True)
+
+    assert matches(tmp_path, "parquet") == [("e1", "odd"), ("e3", "odd")]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from tocsin.spark import Metrics, follow, local_session, warm
 from tocsin.spark.listening import Progress
 from tocsin.spark.matching import answers, asked_of
 from tocsin.spark.observing import observed
+from tocsin.spark.parquet import answers_of_pieces
 from tocsin.spark.schemas import ERROR, MATCHES
 
 if TYPE_CHECKING:
@@ -142,7 +143,11 @@ def _start(session: SparkSession, pipeline: Pipeline, metrics: Metrics, *, once:
     """Start the stream of events."""
     stream = events_of(session, pipeline.events)
     asked = asked_of(stream.rows, pipeline.attributes, pipeline.ranking, json=stream.json, corrupt=stream.corrupt)
-    answered = answers(stream.rows, pipeline.index, replace(asked, tells_work=True))
+    asked = replace(asked, tells_work=True)
+    if stream.files is None:
+        answered = answers(stream.rows, pipeline.index, asked)
+    else:
+        answered = answers_of_pieces(stream.files, stream.rows.schema, pipeline.index, asked)
     take = _Taker(pipeline, stream, writer_of(pipeline.sink), metrics)
     writer = answered.writeStream.foreachBatch(take).queryName(pipeline.name)
     writer = writer.option("checkpointLocation", str(pipeline.checkpoint / "events"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tocsin.errors import InvalidInput
 from tocsin.pipeline.description import End, holds_json
 from tocsin.records.changes import CORRUPT
+from tocsin.spark.parquet import files_of
 from tocsin.spark.schemas import CHANGE_SCHEMA
 
 if TYPE_CHECKING:
@@ -17,17 +18,16 @@ if TYPE_CHECKING:
 
 VALUE: Final = "value"
 BAD: Final = "bad"
-"""The column of Kafka's messages that are no text."""
-BAD: Final = "bad"
 """Where a message of Kafka is that is no text."""
 
 
 class Stream(NamedTuple):
     """Rows that come, and which of their columns are no attributes."""
 
-    rows: DataFrame
+    rows: DataFrame  # of Parquet none: workers read the files themselves, which come as `files`
     json: str | None = None  # the column that holds events as JSON objects
     corrupt: str | None = None  # the column with the text of what could not be read
+    files: DataFrame | None = None
 
 
 def events_of(session: SparkSession, source: End) -> Stream:
@@ -42,8 +42,8 @@ def events_of(session: SparkSession, source: End) -> Stream:
         lines = _reader(session, source).format("text").load(path)
         return Stream(lines.where(f"trim({VALUE}) <> ''"), VALUE)
     if source["format"] == "parquet":
-        schema = source.get("schema") or _schema_of(session, path)
-        return Stream(_reader(session, source).schema(schema).parquet(path))
+        rows = session.createDataFrame([], source.get("schema") or _schema_of(session, path))
+        return Stream(rows, files=files_of(_reader(session, source), path))
     return Stream(_typed(session, source, source["schema"]), corrupt=CORRUPT)
 
 

@@ -26,6 +26,7 @@ from tocsin.spark.schemas import exploded_schema, matched_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
+    from pyspark.sql.streaming import DataStreamReader
     from pyspark.sql.types import StructType
 
 Batches = Iterable[pa.RecordBatch]
@@ -64,7 +65,7 @@ def match_parquet(
     events = rows if columns is None else rows.select(*columns)
     asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode)
     asked = replace(asked, tells_work=observe is not None)
-    pieces = _files(session, path) if stream else _pieces(session, Path(path))
+    pieces = files_of(session.readStream, path) if stream else _pieces(session, Path(path))
     answered = answers_of_pieces(pieces, events.schema, index, asked)
     return answered if observe is None else observed(answered, observe, explode=explode)
 
@@ -152,7 +153,7 @@ def is_data(file: Path, folder: Path) -> bool:
     return file.is_file() and not any(part.startswith(("_", ".")) for part in parts)
 
 
-def _files(session: SparkSession, path: str | Path) -> DataFrame:
-    """The files that come into a folder, each once; their bytes are not looked at."""
-    reader = session.readStream.format("binaryFile").schema(_BINARY_FILE).option("recursiveFileLookup", True)
+def files_of(reader: DataStreamReader, path: str | Path) -> DataFrame:
+    """The files that come into a folder, each once, as pieces; their bytes are not looked at."""
+    reader = reader.format("binaryFile").schema(_BINARY_FILE).option("recursiveFileLookup", True)
     return reader.load(str(path)).selectExpr("path", "cast(null as int) first", "cast(null as int) stop")
