@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import threading
 
+from tocsin.columns.events.batch import Wanted
 from tocsin.segment.folder import IndexFolder, MappedPart
+from tocsin.segment.snapshots import Snapshots
 
 _LOCK = threading.Lock()
-_LAST: dict[str, dict[str, MappedPart]] = {}
+_PARTS: dict[str, dict[str, MappedPart]] = {}
 """The parts of the version of each index that was opened last, by their paths."""
+
+_WANTED: dict[str, tuple[Wanted, set[str]]] = {}
+"""The attributes that versions of an index look at, and the paths of the parts that were asked for them."""
 
 
 def mapped(folder: IndexFolder) -> list[MappedPart]:
@@ -16,8 +21,33 @@ def mapped(folder: IndexFolder) -> list[MappedPart]:
 
     Raises `SegmentError` where they are not what the manifest says.
     """
-    key = str(folder.path.absolute())
-    parts = folder.held(_LAST.get(key))
+    key = _key(folder)
+    parts = folder.held(_PARTS.get(key))
     with _LOCK:
-        _LAST[key] = {part.place.path: part for part in parts if part.place is not None}
+        _PARTS[key] = {part.place.path: part for part in parts if part.place is not None}
     return parts
+
+
+def opened(folder: IndexFolder) -> Snapshots:
+    """A version, to be matched; what it has in common with others that this process opened is made once."""
+    parts = mapped(folder)
+    with _LOCK:
+        wanted = _wanted(_key(folder), parts)
+    return Snapshots.of([part.now() for part in parts], wanted)
+
+
+def _wanted(key: str, parts: list[MappedPart]) -> Wanted:
+    """The attributes that parts look at, and perhaps those that parts before them did."""
+    paths = {part.place.path for part in parts if part.place is not None}
+    wanted, asked = _WANTED.get(key, (Wanted([]), set()))
+    if not paths & asked:
+        wanted, asked = Wanted([]), set()
+    for part in parts:
+        if part.place is not None and part.place.path not in asked:
+            wanted.add(part.segment.matcher.attributes)
+    _WANTED[key] = wanted, paths
+    return wanted
+
+
+def _key(folder: IndexFolder) -> str:
+    return str(folder.path.absolute())

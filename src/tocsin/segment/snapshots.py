@@ -30,18 +30,16 @@ class Snapshots:
         self._snapshots = tuple(snapshots)
 
     @classmethod
-    def of(cls, segments: Sequence[Segment]) -> Snapshots:
-        """Of segments with distinct ids that nobody changes."""
+    def of(cls, segments: Sequence[Segment], wanted: Wanted | None = None) -> Snapshots:
+        """Of segments with distinct ids that nobody changes; `wanted` are their attributes, and perhaps others."""
         kinds = {segment.arrow_ids().type for segment in segments if len(segment)}
         if len(kinds) > 1:
             raise SegmentError("segments of one index mix string and integer ids; compile the index again")
         ranks = ranks_of([segment.ids for segment in segments])
         snapshots = [snapshot_of(one, own) for one, own in zip(segments, ranks, strict=True)]
-        return cls(
-            snapshots,
-            kinds.pop() if kinds else pa.large_string(),
-            Wanted(name for segment in segments for name in segment.matcher.attributes),
-        )
+        if wanted is None:
+            wanted = Wanted(name for segment in segments for name in segment.matcher.attributes)
+        return cls(snapshots, kinds.pop() if kinds else pa.large_string(), wanted)
 
     def __len__(self) -> int:
         """How many are alive."""

@@ -17,8 +17,7 @@ import pyarrow as pa
 from tocsin.errors import InvalidInput, SegmentError
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
-from tocsin.segment import IndexFolder, Snapshots
-from tocsin.segment.mapping import mapped
+from tocsin.segment import IndexFolder, Snapshots, mapping
 from tocsin.segment.pins import pinned
 from tocsin.spark.answering import Asked, answer
 from tocsin.spark.observing import observed, with_work
@@ -168,5 +167,5 @@ def of_this_batch(folder: IndexFolder) -> IndexFolder:
 
 @lru_cache(maxsize=4)
 def opened(folder: IndexFolder) -> Snapshots:
-    """A version's segments, mapped once a worker; versions share the parts that they have in common."""
-    return Snapshots.of([part.now() for part in mapped(folder)])
+    """A version's segments, mapped once a worker."""
+    return mapping.opened(folder)
