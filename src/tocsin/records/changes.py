@@ -18,7 +18,7 @@ from tocsin.language import Templates
 from tocsin.model.subscription import Reject, checked_score
 from tocsin.records.subscription_chunk import SubscriptionChunk
 from tocsin.records.subscription_record import FIELDS
-from tocsin.records.subscriptions import chunk_of
+from tocsin.records.subscriptions import chunk_of, from_json
 
 INSERT, UPDATE, DELETE, RESCORE = "insert", "update", "delete", "rescore"
 CHANGES: Final = (INSERT, UPDATE, DELETE, RESCORE)
@@ -134,7 +134,10 @@ def _puts(rows: NDArray[np.int64], records: list[dict[str, Any]]) -> list[tuple[
     for row, record in zip(rows.tolist(), records, strict=True):
         is_read = record.get(CORRUPT) is None and record["version"] is not None
         if record["change"] in (INSERT, UPDATE) and is_read:
-            chosen.append((row, {name: record[name] for name in FIELDS if record.get(name) is not None}))
+            given = {name: record[name] for name in FIELDS if record.get(name) is not None}
+            if isinstance(given.get("payload"), str):
+                given["payload"] = from_json(given["payload"])
+            chosen.append((row, given))
     return chosen
 
 

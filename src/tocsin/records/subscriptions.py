@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +24,9 @@ from tocsin.records.subscription_chunk import SubscriptionChunk
 from tocsin.records.subscription_record import FIELDS, Parsed, parsed_record
 from tocsin.records.tables import parquet_columns
 
+NEEDED: Final = ("id", "where")
+"""Columns that a table of subscriptions has."""
+
 _PIECE_ROWS: Final = 8192
 """Subscriptions parsed before progress is told."""
 
@@ -38,7 +41,7 @@ def read_subscriptions(source: Any, templates: Templates | None = None) -> Itera
     if isinstance(source, Conjunctions) and is_plain(source):
         yield from read_conjunctions(source)
         return
-    for given in pieces(_chunks(source), lambda: _PIECE_ROWS):
+    for given in pieces(chunks_of(source, FIELDS, NEEDED, "subscriptions"), lambda: _PIECE_ROWS):
         chunk = as_records(given)
         rejects = [reject for reject in chunk.rejects if not reject.field or reject.field in FIELDS]
         yield chunk_of(_records(chunk), templates, rejects, chunk.done)
@@ -74,27 +77,32 @@ def chunk_of(
     )
 
 
-def _chunks(source: Any) -> Iterator[Chunk]:
+def chunks_of(source: Any, fields: Collection[str], needed: Sequence[str], what: str) -> Iterator[Chunk]:
+    """The records of any source, those of a CSV all texts: an id that looks like a number stays as it is written.
+
+    Only `fields` are read where the form allows it. Raises `InvalidInput` for a table without a column that is needed;
+    `predicates` may stand for `where`.
+    """
     if isinstance(source, Conjunctions):
         source = source.table
     files = files_of(source)
     if files is not None:
-        yield from read_several(files, _chunks)
+        yield from read_several(files, lambda file: chunks_of(file, fields, needed, what))
         return
     if isinstance(source, str | Path):
         kind = input_format(source)
-        if kind == "csv":  # all text: an id that looks like a number stays as it is written
+        if kind == "csv":
             yield from read_csv(source, as_text=True)
             return
         if kind == "parquet":
-            _require_columns(parquet_columns(source))
-    yield from read_events(source, choose=lambda name: name in FIELDS, what="subscriptions")
+            _require_columns(parquet_columns(source), needed, what)
+    yield from read_events(source, choose=lambda name: name in fields, what=what)
 
 
-def _require_columns(names: list[str]) -> None:
-    for needed in ("id", "where"):
-        if needed not in names and not (needed == "where" and "predicates" in names):
-            raise InvalidInput(f"subscriptions need a column {needed!r}; there are {names}")
+def _require_columns(names: list[str], needed: Sequence[str], what: str) -> None:
+    for one in needed:
+        if one not in names and not (one == "where" and "predicates" in names):
+            raise InvalidInput(f"{what} need a column {one!r}; there are {names}")
 
 
 def _records(chunk: ObjectChunk | TableChunk) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -102,18 +110,19 @@ def _records(chunk: ObjectChunk | TableChunk) -> Iterator[tuple[int, Mapping[str
         yield from chunk.records
         return
     names = chunk.table.schema.names
-    _require_columns(names)
+    _require_columns(names, NEEDED, "subscriptions")
     fields = [name for name in FIELDS if name in names]
     for row, record in zip(chunk.rows.tolist(), chunk.table.select(fields).to_pylist(), strict=True):
         for name in ("weights", "payload", "predicates"):
             if isinstance(record.get(name), str):
-                record[name] = _from_json(record[name])
+                record[name] = from_json(record[name])
         if isinstance(record.get("score"), str):
             record["score"] = _number(record["score"])
         yield row, record
 
 
-def _from_json(text: str) -> Any:
+def from_json(text: str) -> Any:
+    """A value of a column of JSON; a text that is none stands for itself."""
     try:
         return json.loads(text)
     except ValueError:

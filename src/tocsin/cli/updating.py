@@ -1,0 +1,61 @@
+"""tocsin update: changes of subscriptions into an index folder, which jobs and streams go on reading meanwhile."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tocsin.cli.progress import ShareBar
+from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log
+from tocsin.errors import InvalidInput
+from tocsin.planner import choose
+from tocsin.records.change_records import read_change_records
+from tocsin.records.changes import CHANGES, read_changes
+from tocsin.segment import IndexFolder
+from tocsin.segment.amending import KEEP_S, amend
+from tocsin.segment.compacting import compact
+from tocsin.segment.storage import MANIFEST
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("update", help="take changes of subscriptions into an index folder")
+    parser.add_argument("folder", metavar="FOLDER", help="the index; a folder that holds none becomes one")
+    parser.add_argument(
+        "changes", metavar="CHANGES", help=f"a file of records: id, change ({', '.join(CHANGES)}), version, ...; or -"
+    )
+    parser.add_argument("--index", default="auto", metavar="NAME", help="which index holds what is new (default: auto)")
+    parser.add_argument("--keep", type=float, default=KEEP_S, metavar="SECONDS", help="how long older versions stay")
+    parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    plan = choose(given.index)
+    if not given.keep >= 0:
+        raise InvalidInput(f"--keep is {given.keep:g}; it must be at least 0 seconds")
+    refuse_overwriting([given.changes], [given.errors])
+    refuse_file(given.folder)
+    counts = dict.fromkeys(("inserted", "updated", "deleted", "rescored", "superseded"), 0)
+    with reject_log(given.errors) as log:
+        with ShareBar("taking changes") as bar:
+            for chunk in read_change_records(given.changes, _kind(given.folder)):
+                log.add("change", chunk.rejects)
+                if chunk.rows:
+                    taken = amend(given.folder, read_changes(chunk.table), plan, keep_s=given.keep)
+                    log.add("change", (reject._replace(row=chunk.rows[reject.row]) for reject in taken.rejects))
+                    for name in counts:
+                        counts[name] += getattr(taken, name)
+                bar.update(chunk.done)
+        merges = compact(given.folder, plan, keep_s=given.keep) if any(counts.values()) else 0
+        told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        print(f"{told}, {log.count:,} rejected; {counted(merges, 'merge')} of small parts")
+    log.require("change", sum(counts.values()))
+    return 1 if log.count else 0
+
+
+def _kind(folder: str) -> type | None:
+    """The kind of an index's ids; None where it has none yet."""
+    if not (Path(folder) / MANIFEST).exists():
+        return None
+    index = IndexFolder.read(folder)
+    return None if not index.subscriptions else str if index.ids == "string" else int

@@ -1,0 +1,120 @@
+"""How do changes of subscriptions come from files? As subscriptions do; what is read is laid in columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from tocsin.errors import RecordError
+from tocsin.model.subscription import Reject, checked_id
+from tocsin.records.changes import REQUIRED
+from tocsin.records.chunks import TableChunk
+from tocsin.records.json_lines import as_records
+from tocsin.records.subscription_record import FIELDS
+from tocsin.records.subscriptions import chunks_of, from_json
+
+_KNOWN: Final = frozenset((*REQUIRED, *FIELDS[1:]))
+_PREDICATE: Final = pa.struct([("attribute", pa.string()), ("op", pa.string()), ("value", pa.float64())])
+_TYPES: Final = {
+    "change": pa.string(),
+    "version": pa.int64(),
+    "where": pa.string(),
+    "predicates": pa.list_(_PREDICATE),
+    "score": pa.float64(),
+    "weights": pa.map_(pa.string(), pa.float64()),
+    "payload": pa.string(),
+}
+
+
+class _Kind(NamedTuple):
+    words: str
+    type: pa.DataType
+
+
+_KINDS: Final = {str: _Kind("string", pa.string()), int: _Kind("integer", pa.int64())}
+
+
+class ChangeTable(NamedTuple):
+    """Changes in columns. C of them."""
+
+    rows: list[int]  # (C,) of the source
+    table: pa.Table
+    rejects: list[Reject]
+    done: float | None  # the share of the source that is read, None where its size is unknown
+
+
+def read_change_records(source: Any, kind: type | None = None) -> Iterator[ChangeTable]:
+    """Tables of changes for `read_changes`, chunk by chunk.
+
+    `kind` is that of the ids, str or int; without one, that of the first. Raises `InvalidInput` when the source as a
+    whole cannot be read.
+    """
+    for given in chunks_of(source, _KNOWN, REQUIRED, "changes"):
+        chunk = as_records(given)
+        rejects = list(chunk.rejects)
+        taken: list[tuple[int, dict[str, Any]]] = []
+        for row, record in _records(chunk):
+            try:
+                found = _checked(record, kind)
+                kind = kind or type(found["id"])
+                if type(found["id"]) is not kind:
+                    this = _KINDS[type(found["id"])].words
+                    raise RecordError(
+                        f"the index's ids are {_KINDS[kind].words}s, this is one {this}; use one kind", "id"
+                    )
+                taken.append((row, found))
+            except RecordError as error:
+                rejects.append(Reject(row, None, error.field, error.reason))
+        schema = pa.schema([("id", _KINDS[kind or str].type), *_TYPES.items()])
+        table = pa.Table.from_pylist([record for _, record in taken], schema)
+        yield ChangeTable([row for row, _ in taken], table, rejects, chunk.done)
+
+
+def _records(chunk: Any) -> Iterable[tuple[int, Any]]:
+    """Rows and their records."""
+    if isinstance(chunk, TableChunk):
+        return zip(chunk.rows.tolist(), chunk.table.to_pylist(), strict=True)
+    records: Iterable[tuple[int, Any]] = chunk.records
+    return records
+
+
+def _checked(record: Any, kind: type | None) -> dict[str, Any]:
+    """A record with values of the columns' types; raises `RecordError`.
+
+    Where all that it has are texts, as in a CSV, the digits of an id may be an integer's.
+    """
+    if not isinstance(record, Mapping):
+        raise RecordError(f"a change is an object with id, change and version, not a {type(record).__name__}")
+    found = {name: record.get(name) for name in (*REQUIRED, *_TYPES)}
+    name, is_text = found["id"], isinstance(found["version"], str)
+    found["id"] = checked_id(int(name) if kind is int and is_text and _is_integer(name) else name)
+    found["version"] = _version(found["version"])
+    for name in ("weights", "predicates", "score"):
+        value = found[name]
+        found[name] = from_json(value) if isinstance(value, str) else value
+    if found["payload"] is not None and not isinstance(found["payload"], str):
+        found["payload"] = json.dumps(found["payload"])
+    if isinstance(found["where"], Mapping | bool):
+        found["where"] = json.dumps(found["where"])
+    if isinstance(found["weights"], Mapping):
+        found["weights"] = list(found["weights"].items())
+    for name, kind in _TYPES.items():
+        try:
+            pa.array([found[name]], kind)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise RecordError(f"this is {found[name]!r:.40}: {error}", name) from None
+    return found
+
+
+def _is_integer(text: Any) -> bool:
+    return isinstance(text, str) and text.removeprefix("-").isdecimal()
+
+
+def _version(version: Any) -> int:
+    version = int(version) if _is_integer(version) else version
+    if isinstance(version, bool) or not isinstance(version, int) or not -(2**63) <= version < 2**63:
+        raise RecordError(f"the version is {version!r:.40}; it must be an integer, the higher the later", "version")
+    return version
