@@ -89,23 +89,24 @@ def _checked(record: Any, kind: type | None) -> dict[str, Any]:
     if not isinstance(record, Mapping):
         raise RecordError(f"a change is an object with id, change and version, not a {type(record).__name__}")
     found = {name: record.get(name) for name in (*REQUIRED, *_TYPES)}
-    name, is_text = found["id"], isinstance(found["version"], str)
-    found["id"] = checked_id(int(name) if kind is int and is_text and _is_integer(name) else name)
+    name: Any = found["id"]
+    is_digits = isinstance(found["version"], str) and _is_integer(name)
+    found["id"] = checked_id(int(name) if kind is int and is_digits else name)
     found["version"] = _version(found["version"])
-    for name in ("weights", "predicates", "score"):
-        value = found[name]
-        found[name] = from_json(value) if isinstance(value, str) else value
+    for field in ("weights", "predicates", "score"):
+        value = found[field]
+        found[field] = from_json(value) if isinstance(value, str) else value
     if found["payload"] is not None and not isinstance(found["payload"], str):
         found["payload"] = json.dumps(found["payload"])
     if isinstance(found["where"], Mapping | bool):
         found["where"] = json.dumps(found["where"])
     if isinstance(found["weights"], Mapping):
         found["weights"] = list(found["weights"].items())
-    for name, kind in _TYPES.items():
+    for field, type_ in _TYPES.items():
         try:
-            pa.array([found[name]], kind)
+            pa.array([found[field]], type_)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise RecordError(f"this is {found[name]!r:.40}: {error}", name) from None
+            raise RecordError(f"this is {found[field]!r:.40}: {error}", field) from None
     return found
 
 
