@@ -16,6 +16,7 @@ from tocsin import errors
 
 NAMES = [
     "Answer",
+    "Change",
     "Conjunctions",
     "DuplicateSubscription",
     "Engine",
@@ -45,6 +46,10 @@ NAMES = [
     "UnknownSubscription",
     "UnsuitableIndex",
     "UnsupportedError",
+    "Window",
+    "WindowAnswer",
+    "WindowExplanation",
+    "WindowStats",
     "explain",
     "idf",
     "match",

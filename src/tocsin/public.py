@@ -21,10 +21,13 @@ from tocsin.model.ranking import Relaxed, Similar, Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
 from tocsin.model.texts import Text
 from tocsin.model.values import Range
+from tocsin.model.window import Change
 from tocsin.records import Conjunctions, SparseEvents
+from tocsin.window import Window, WindowAnswer, WindowExplanation, WindowStats
 
 __all__ = [
     "Answer",
+    "Change",
     "Conjunctions",
     "DuplicateSubscription",
     "Engine",
@@ -54,6 +57,10 @@ __all__ = [
     "UnknownSubscription",
     "UnsuitableIndex",
     "UnsupportedError",
+    "Window",
+    "WindowAnswer",
+    "WindowExplanation",
+    "WindowStats",
     "explain",
     "idf",
     "match",

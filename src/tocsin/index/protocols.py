@@ -1,4 +1,7 @@
-"""What is an index? One protocol a question: `Matcher` answers "all matches", `Ranker` "the best first"."""
+"""What is an index? One protocol a question: `Matcher` answers "all matches", `Ranker` "the best first".
+
+`Disseminator` says whom a message of a window reaches.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,11 @@ from tocsin.index.statistics import Statistics
 
 ALL_MATCHES: Final = "all matches"
 THE_BEST_FIRST: Final = "the best first"
+BEST_MESSAGES: Final = "the best recent messages"
 SIMILAR_ENOUGH: Final = "similar enough"
 ANY_EXPRESSION: Final = "any expression"
 RECTANGLES: Final = "a range of an attribute, or a box, that the outermost AND needs; what else it asks for is verified"
+PLACES_WITH_WORDS: Final = "a place and words"
 REGIONS_WITH_KEYWORDS: Final = (
     "a box that an attribute meets and keywords that a list contains, both needed by the outermost AND; "
     "what else it asks for is verified"
@@ -98,6 +103,44 @@ class Builder(Protocol):
 
     def load(self, arrays: Arrays) -> Matcher:
         """From what `arrays` gave; raises `ValueError` where an offset or a number is out of range."""
+
+
+class Disseminator(Protocol):
+    """Finds the subscriptions whose threshold a message reaches, among those in slots. It changes in place.
+
+    Slots, words and thresholds are as in `index.window.kernels.layouts`. One at a time may call it.
+    """
+
+    @property
+    def table(self) -> Any:
+        """What kernels search and retune: a table of its own layout (`index.window.kernels.disseminating`)."""
+
+    def know_words(self, count: int) -> None:
+        """Make room for words below a number."""
+
+    def add(
+        self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Any
+    ) -> None:
+        """Take subscriptions: the words of the i-th are `words[starts[i]:starts[i + 1]]`, the lightest first.
+
+        The records of `interests` have the rest, thresholds included.
+        """
+
+    def is_due(self, living: int, taken: int) -> bool:
+        """Whether `build` would pay, with so many subscriptions, and messages since the beginning."""
+
+    def build(
+        self,
+        slots: NDArray[np.int32],
+        starts: NDArray[np.int64],
+        words: NDArray[np.int32],
+        interests: Any,
+        table: Any,
+    ) -> None:
+        """Hold these and nobody else, by the thresholds of now; `table` has what words weigh."""
+
+    def bytes(self) -> int:
+        """What it takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import NoneType
 from typing import Any, Final, cast
@@ -25,6 +25,7 @@ from tocsin.index.protocols import (
     SIMILAR_ENOUGH,
     THE_BEST_FIRST,
     Builder,
+    Disseminator,
     Registration,
 )
 from tocsin.index.question import AllMatches, Part, Question
@@ -51,6 +52,7 @@ from tocsin.index.spatial_text.rt_trees import (
 )
 from tocsin.index.spatial_text.token_grid import TokenGridBuilder
 from tocsin.index.spatial_text.token_grid.building import build_shared
+from tocsin.index.window.registry import DISSEMINATORS
 from tocsin.model.ranking import Similar
 
 
@@ -196,22 +198,33 @@ def registrations() -> tuple[Registration, ...]:
     return _REGISTRATIONS
 
 
-def find_index(name: str) -> Registration:
+def disseminators() -> tuple[Registration, ...]:
+    """Every structure for a window, in the order of the documentation."""
+    return DISSEMINATORS
+
+
+def disseminator(text: str) -> Disseminator:
+    """A structure for a window, by its name and options: `name`, or `name(option=1)`; raises `UnknownIndex`."""
+    registration, options = parse_index(text, DISSEMINATORS)
+    return cast(Disseminator, registration.builder(**{**registration.options, **options}))
+
+
+def find_index(name: str, among: Sequence[Registration] | None = None) -> Registration:
     """The registration of that name; raises `UnknownIndex`.
 
     >>> find_index("scan").question
     'all matches'
     """
-    names = [r.name for r in _REGISTRATIONS]
+    there = _REGISTRATIONS if among is None else among
+    names = [r.name for r in there]
+    known = ", ".join(names if among else ["auto", *names])
     if not isinstance(name, str):
-        raise UnknownIndex(
-            f"an index is named by a string, not {name!r:.40}. There are: {', '.join(['auto', *names])}."
-        )
+        raise UnknownIndex(f"an index is named by a string, not {name!r:.40}. There are: {known}.")
     if name in names:
-        return _REGISTRATIONS[names.index(name)]
+        return there[names.index(name)]
     near = difflib.get_close_matches(name, names, 1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise UnknownIndex(f"no index is named {name!r}{hint} There are: {', '.join(['auto', *names])}.")
+    raise UnknownIndex(f"no index is named {name!r}{hint} There are: {known}.")
 
 
 def matcher_builder(name: str, options: Mapping[str, int]) -> Builder:
@@ -262,7 +275,7 @@ def index_builder(question: Question, chosen: Chosen) -> Any:
     return _find(chosen.name, question.name)(**chosen.options)
 
 
-def parse_index(text: str) -> tuple[Registration, dict[str, int]]:
+def parse_index(text: str, among: Sequence[Registration] | None = None) -> tuple[Registration, dict[str, int]]:
     """An index and its options, as a user writes them: `name`, or `name(option=1, other=2)`; raises `UnknownIndex`.
 
     >>> registration, options = parse_index("access")
@@ -271,8 +284,8 @@ def parse_index(text: str) -> tuple[Registration, dict[str, int]]:
     """
     match = _WITH_OPTIONS.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        return find_index(text), {}
-    registration = find_index(match[1])
+        return find_index(text, among), {}
+    registration = find_index(match[1], among)
     given = [_option(registration, part) for part in match[2].split(",") if part.strip()]
     options = dict(given)
     if len(options) < len(given):

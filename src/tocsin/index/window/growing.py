@@ -1,0 +1,71 @@
+"""How do arrays grow that kernels write to? Python doubles them between two calls, and keeps what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.window.kernels.layouts import Lists
+from tocsin.index.window.kernels.lists import pack_lists, put_all_behind
+
+T = TypeVar("T", bound=tuple[Any, ...])
+
+_LEAST = 64
+
+
+def power_of_two(count: int, least: int = _LEAST) -> int:
+    """The smallest power of two that is neither below a count nor below another one.
+
+    >>> power_of_two(65), power_of_two(3)
+    (128, 64)
+    """
+    return max(1 << max(count - 1, 0).bit_length(), least)
+
+
+def longer(array: NDArray[Any], length: int, filled: Any = 0) -> NDArray[Any]:
+    """A copy with room for more, which is `filled`."""
+    grown = np.empty((length, *array.shape[1:]), array.dtype)
+    grown[: len(array)] = array
+    grown[len(array) :] = filled
+    return grown
+
+
+def no_lists(words: int) -> Lists:
+    """Lists of which all are empty."""
+    numbers = [np.zeros(words, np.int32) for _ in range(3)]
+    return Lists._make([np.zeros(words, np.int64), *numbers, np.empty(1024, np.int32), np.zeros(1, np.int64)])
+
+
+def with_words(lists: Lists, words: int) -> Lists:
+    """The same with room for so many words."""
+    starts, capacities, heads, counts = (longer(array, words) for array in lists[:4])
+    return Lists(starts, capacities, heads, counts, lists.pool, lists.used)
+
+
+def with_room(lists: Lists, needed: int) -> Lists:
+    """The same lists packed anew, with room for twice what they hold and what is needed."""
+    words = len(lists.starts)
+    room = 4 * int(lists.counts.sum(dtype=np.int64)) + 2 * needed + 8 * int(np.count_nonzero(lists.counts)) + 1024
+    packed = no_lists(words)._replace(pool=np.empty(room, np.int32))
+    pack_lists(lists, packed)
+    return packed
+
+
+def put_behind_all(
+    lists: Lists, numbers: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32]
+) -> Lists:
+    """Put each number behind the lists of its words; returns the lists, perhaps in another pool."""
+    done = put_all_behind(lists, numbers, starts, words)
+    while done < len(numbers):
+        numbers, starts = numbers[done:], starts[done:]
+        lists = with_room(lists, int(starts[-1] - starts[0]) * 4)
+        done = put_all_behind(lists, numbers, starts, words)
+    return lists
+
+
+def bytes_of(tables: Iterable[Any]) -> int:
+    """What the arrays of tables take."""
+    return sum(array.nbytes for table in tables for array in table if isinstance(array, np.ndarray))

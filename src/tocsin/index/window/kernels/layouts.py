@@ -1,0 +1,165 @@
+"""What do structures over a sliding window have in common? Subscriptions, the messages of the window, and buffers.
+
+A word is a number from 1 on; 0 stands for none. A message is a number that grows; tables keep it by its last bits.
+Squares are those of what words weigh: a word in common adds its square to what a message and a subscription share.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+X, Y, ALPHA, THETA, NORM = range(5)
+"""Columns of a subscription's record; of a message's X, Y, TIME and MESSAGE_NORM."""
+TIME, MESSAGE_NORM = 2, 3
+
+FIRST_WORD: Final = 10
+WITHIN: Final = 6
+"""A record holds six words behind its numbers, as int32; of more than six, five, and where the others are."""
+
+NOBODY: Final = -1
+NO_SCORE: Final = -np.inf
+GONE: Final = np.inf
+"""The threshold of a subscription that is no longer there: no message reaches it."""
+
+TOUCHED_BITS: Final = 25
+"""So many subscriptions, as a power of two, may a window have: a place among them lies below a rank in 63 bits."""
+
+EXPIRING, TELLING = 0, 1
+"""Where a push is that had to wait for room."""
+
+DONE, MORE_CHANGES, MORE_EXITS, MORE_MESSAGES, MORE_LISTS = range(5)
+"""What the stream says: that a batch is at its end, or which room it waits for."""
+
+# Columns of `Work.progress`.
+ROW, PHASE, EXITS, TOUCHED, WRITTEN, EXPIRED = range(6)
+# Columns of `Work.counts`.
+EXAMINED, REACHED, REEVALUATED, RAISED = range(4)
+
+
+class Rules(NamedTuple):
+    """What is in the window, what a score is, and how much is buffered."""
+
+    size: int  # messages at most
+    span: float  # seconds; infinite where time does not count
+    diagonal: float
+    slack: int  # a threshold is the score at rank slack * k
+
+
+class Interests(NamedTuple):
+    """Subscriptions. S slots, L words of those with many."""
+
+    records: Annotated[NDArray[np.float64], 2]  # (S, 8) X .. NORM, then words
+    words: Annotated[NDArray[np.int32], 2]  # (S, 16) the same memory; the lightest word first, NO_WORD behind the last
+    longer: NDArray[np.int32]  # (L,) runs of the words that a record has no room for, each behind its length
+    ks: NDArray[np.int32]  # (S,)
+    ranks: NDArray[np.int64]  # (S,) ascending with the ids
+
+
+class Buffers(NamedTuple):
+    """For each slot the messages that reach its threshold, in the order in which they came. S slots, E entries.
+
+    A buffer is a ring of a power of two. `kth` is the last of its best k: (NO_SCORE, NOBODY) where there are fewer.
+    """
+
+    starts: NDArray[np.int64]  # (S,)
+    capacities: NDArray[np.int32]  # (S,)
+    heads: NDArray[np.int32]  # (S,)
+    counts: NDArray[np.int32]  # (S,)
+    kth_scores: NDArray[np.float64]  # (S,)
+    kth_numbers: NDArray[np.int64]  # (S,)
+    next_due: NDArray[np.int32]  # (S,) the next slot whose oldest message is the same, NOBODY
+    last_due: NDArray[np.int32]  # (S,) the one before; NOBODY for the first
+    due: NDArray[np.int64]  # (S,) with which message the slot is due, NOBODY
+    scores: NDArray[np.float64]  # (E,)
+    numbers: NDArray[np.int32]  # (E,) the last 32 bits of the messages' numbers
+
+
+class Messages(NamedTuple):
+    """The messages of the window, a ring of M; W words of them in a ring."""
+
+    records: Annotated[NDArray[np.float64], 2]  # (M, 4) X, Y, TIME, MESSAGE_NORM
+    word_starts: NDArray[np.int64]  # (M,) counted from the first word that ever was
+    word_counts: NDArray[np.int32]  # (M,)
+    first_due: NDArray[np.int32]  # (M,) the first slot whose oldest message it is, NOBODY
+    words: NDArray[np.int32]  # (W,)
+    ends: NDArray[np.int64]  # (3,) the oldest message, the next one, the next word
+
+
+class Lists(NamedTuple):
+    """A list of numbers for each word, in one pool. V words, P places. A list is a ring of a power of two."""
+
+    starts: NDArray[np.int64]  # (V,)
+    capacities: NDArray[np.int32]  # (V,)
+    heads: NDArray[np.int32]  # (V,)
+    counts: NDArray[np.int32]  # (V,)
+    pool: NDArray[np.int32]  # (P,)
+    used: NDArray[np.int64]  # (1,) places
+
+
+class Words(NamedTuple):
+    """What is known of words. V words."""
+
+    squares: NDArray[np.float64]  # (V,) of what each weighs; above 0
+    uses: NDArray[np.int32]  # (V,) how many subscriptions and messages of the window have it
+    present: NDArray[np.float64]  # (V,) the square of each word of the message that is looked at; 0 for others
+
+
+class Batch(NamedTuple):
+    """Messages that come. B messages of N words."""
+
+    starts: NDArray[np.int64]  # (B + 1,)
+    words: NDArray[np.int32]  # (N,) each once in a message
+    places: Annotated[NDArray[np.float64], 2]  # (B, 2)
+    times: NDArray[np.float64]  # (B,)
+
+
+class Changes(NamedTuple):
+    """What changes, message by message. C changes, B messages."""
+
+    slots: NDArray[np.int32]  # (C,)
+    numbers: NDArray[np.int64]  # (C,) of messages
+    enters: NDArray[np.bool_]  # (C,) else it exits
+    scores: NDArray[np.float64]  # (C,)
+    ends: NDArray[np.int64]  # (B,) where the changes of each message end
+
+
+class Work(NamedTuple):
+    """Memory of a call. S slots, M messages, X exits, T entries of the largest buffer, N words of a message."""
+
+    words: NDArray[np.int32]  # (N,) of the message, the lightest first
+    hits: NDArray[np.int32]  # (S + ROOM,)
+    hit_scores: NDArray[np.float64]  # (S,)
+    shares: NDArray[np.float64]  # (S,) 0 between messages
+    touched: NDArray[np.int32]  # (S,) whose best may have changed
+    places: NDArray[np.int32]  # (S,) 1 + the place of a slot among them; 0 between messages
+    before_scores: NDArray[np.float64]  # (S,) of the last of the best k, before the push
+    before_numbers: NDArray[np.int64]  # (S,)
+    order: NDArray[np.int64]  # (S,)
+    first_exits: NDArray[np.int32]  # (S,) the first exit of what expired, of each that was touched; NOBODY
+    last_exits: NDArray[np.int32]  # (S,)
+    next_exits: NDArray[np.int32]  # (X,) the next one of the same
+    exit_numbers: NDArray[np.int64]  # (X,) messages
+    exit_scores: NDArray[np.float64]  # (X,)
+    found: NDArray[np.int32]  # (M,) messages with a word in common
+    reached: NDArray[np.float64]  # (M,) what they share, then their scores; 0 between calls
+    best: NDArray[np.float64]  # (4 * T + 64,)
+    chosen: NDArray[np.int64]  # (M,)
+    kept_scores: NDArray[np.float64]  # (T,)
+    kept_numbers: NDArray[np.int32]  # (T,)
+    progress: NDArray[np.int64]  # (6,)
+    counts: NDArray[np.int64]  # (4,)
+
+
+class State(NamedTuple):
+    """All that a push reads and writes, but for the structure that finds whom a message reaches."""
+
+    rules: Rules
+    interests: Interests
+    buffers: Buffers
+    messages: Messages
+    lists: Lists  # of messages, by word
+    words: Words
+    work: Work

@@ -1,0 +1,82 @@
+"""Who has a word? A ring of numbers for each word, in one pool: what comes is put behind, what goes is first.
+
+A ring that is full moves to the end of the pool, with twice the room. Python asks before each message whether there is
+enough, and packs the pool anew where there is not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.window.kernels.layouts import Lists
+from tocsin.kernels.jit import inlined, inner, kernel
+
+LEAST: Final = 8
+"""Places of a list that has any."""
+
+
+@inlined
+def has_room(lists: Lists, words: NDArray[np.int32], first: int, stop: int) -> bool:
+    """Whether a number can be put behind the lists of words[first:stop]."""
+    needed = np.int64(0)
+    for i in range(first, stop):
+        word = words[i]
+        if lists.counts[word] == lists.capacities[word]:
+            needed += np.int64(max(2 * np.int64(lists.capacities[word]), LEAST))
+    return lists.used[0] + needed <= len(lists.pool)
+
+
+@inner
+def put_behind(lists: Lists, word: int, number: int) -> None:
+    """Put a number behind a word's list; there is room (`has_room`)."""
+    pool, count, capacity = lists.pool, np.int64(lists.counts[word]), np.int64(lists.capacities[word])
+    if count == capacity:
+        capacity = max(2 * count, LEAST)
+        start, old, head = lists.used[0], lists.starts[word], np.int64(lists.heads[word])
+        for i in range(count):
+            pool[start + i] = pool[old + ((head + i) & (count - 1))]
+        lists.starts[word], lists.capacities[word], lists.heads[word] = start, capacity, 0
+        lists.used[0] += capacity
+    pool[lists.starts[word] + ((np.int64(lists.heads[word]) + count) & (capacity - 1))] = number
+    lists.counts[word] = count + 1
+
+
+@inlined
+def drop_first(lists: Lists, word: int) -> None:
+    """Take away the first number of a word's list."""
+    lists.heads[word] = (lists.heads[word] + 1) & (lists.capacities[word] - 1)
+    lists.counts[word] -= 1
+
+
+@kernel
+def pack_lists(lists: Lists, packed: Lists) -> None:
+    """Copy all lists into another pool, one behind the other, each with room for as many again."""
+    for word in range(len(lists.starts)):
+        count = np.int64(lists.counts[word])
+        packed.counts[word], packed.heads[word], packed.capacities[word] = count, 0, 0
+        if count == 0:
+            continue
+        capacity = np.int64(LEAST)
+        while capacity < count + (count >> 2):
+            capacity *= 2
+        start, old, head = packed.used[0], lists.starts[word], np.int64(lists.heads[word])
+        for i in range(count):
+            packed.pool[start + i] = lists.pool[old + ((head + i) & (np.int64(lists.capacities[word]) - 1))]
+        packed.starts[word], packed.capacities[word] = start, capacity
+        packed.used[0] += capacity
+
+
+@kernel
+def put_all_behind(
+    lists: Lists, numbers: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32]
+) -> int:
+    """Put number i behind the lists of words[starts[i]:starts[i + 1]], in turn; returns how many had room."""
+    for i in range(len(numbers)):
+        if not has_room(lists, words, starts[i], starts[i + 1]):
+            return i
+        for at in range(starts[i], starts[i + 1]):
+            put_behind(lists, np.int64(words[at]), np.int64(numbers[i]))
+    return len(numbers)

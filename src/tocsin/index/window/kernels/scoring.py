@@ -1,0 +1,83 @@
+"""How much is a message worth to a subscription? Equation 1 of Wang et al. 2016, always in one order of operations.
+
+`alpha * (1 - distance / diagonal) + (1 - alpha) * min(shared / (norm * norm), 1)`. What is shared is added from the
+lightest word on, so that neither the order of words nor the structure that asks makes a difference.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.window.kernels.layouts import ALPHA, FIRST_WORD, NORM, WITHIN, Batch, Interests, Words, X, Y
+from tocsin.kernels.jit import inlined, inner
+
+
+@inlined
+def score_of(record: NDArray[np.float64], x: float, y: float, norm: float, shared: float, diagonal: float) -> float:
+    """The score of a message at a place for a subscription's record."""
+    dx, dy = record[X] - x, record[Y] - y
+    alpha = record[ALPHA]
+    spatial = 1.0 - np.sqrt(dx * dx + dy * dy) / diagonal
+    return alpha * spatial + (1.0 - alpha) * min(shared / (record[NORM] * norm), 1.0)
+
+
+@inlined
+def shared_with(interests: Interests, words: Words, slot: int) -> float:
+    """The squares of the words that a subscription has in common with the message that is looked at."""
+    held, present = interests.words, words.present
+    shared = 0.0
+    for i in range(FIRST_WORD, FIRST_WORD + WITHIN - 1):
+        shared += present[held[slot, i]]
+    last = np.int64(held[slot, FIRST_WORD + WITHIN - 1])
+    if last >= 0:
+        return shared + present[last]
+    longer = interests.longer
+    for i in range(longer[~last]):
+        shared += present[longer[~last + 1 + i]]
+    return shared
+
+
+@inner
+def write_words(interests: Interests, slot: int, out: NDArray[np.int32]) -> int:
+    """Write the words of a subscription, the lightest first; how many."""
+    held, longer = interests.words, interests.longer
+    count = np.int64(0)
+    for i in range(FIRST_WORD, FIRST_WORD + WITHIN):
+        word = np.int64(held[slot, i])
+        if word > 0:
+            out[count] = np.int32(word)
+            count += 1
+        elif word < 0:
+            for place in range(longer[~word]):
+                out[count] = longer[~word + 1 + place]
+                count += 1
+    return count
+
+
+@inner
+def read_words(batch: Batch, row: int, words: Words, out: NDArray[np.int32]) -> float:
+    """Write the words of a message, the lightest first, and let them be present; returns its norm."""
+    squares, present = words.squares, words.present
+    first = batch.starts[row]
+    count = np.int64(batch.starts[row + 1] - first)
+    for i in range(count):
+        word = batch.words[first + i]
+        square = squares[word]
+        present[word] = square
+        place = i
+        while place > 0 and square < squares[out[place - 1]]:
+            out[place] = out[place - 1]
+            place -= 1
+        out[place] = word
+    total = 0.0
+    for i in range(count):
+        total += squares[out[i]]
+    return np.sqrt(total)
+
+
+@inlined
+def forget_words(words: Words, those: NDArray[np.int32], count: int) -> None:
+    """Let no word be present."""
+    for i in range(count):
+        words.present[those[i]] = 0.0

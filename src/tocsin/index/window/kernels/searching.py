@@ -1,0 +1,147 @@
+"""Which messages of the window are best for one subscription? A search from scratch, in the lists of its words.
+
+Paper: Wang et al. 2016, section 6, "top-k re-evaluation". Departs: the message index is a list of messages for each
+word instead of an IR-tree; what is shared is added list by list, and a place is looked at only where the words leave a
+chance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.window.kernels.buffers import fill, ranked, wait_for, wait_for_nothing
+from tocsin.index.window.kernels.layouts import (
+    ALPHA,
+    MESSAGE_NORM,
+    NO_SCORE,
+    NORM,
+    REEVALUATED,
+    THETA,
+    State,
+    X,
+    Y,
+)
+from tocsin.index.window.kernels.scoring import score_of, write_words
+from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.packing import viewed
+from tocsin.kernels.sorting import sort_numbers
+
+_NO_CHANCE = -1.0
+
+
+@inner
+def reevaluate(state: State, slot: int) -> None:
+    """Fill a buffer with the best slack * k messages of the window, and let the last be the threshold."""
+    buffers, work = state.buffers, state.work
+    rank = state.rules.slack * np.int64(state.interests.ks[slot])
+    found = _share_words(state, slot)
+    worst = _score_found(state, slot, found, rank)
+    kept = _choose(state, found, rank, worst)
+    for i in range(kept):
+        number = work.chosen[i]
+        work.kept_numbers[i] = np.int32(number)
+        work.kept_scores[i] = work.reached[number & (len(work.reached) - 1)]
+    for i in range(found):
+        work.reached[work.found[i]] = 0.0
+    fill(buffers, slot, kept, work.kept_scores, work.kept_numbers)
+    state.interests.records[slot, THETA] = worst if kept == rank else NO_SCORE
+    newest = state.messages.ends[1] - 1
+    score, number = ranked(buffers, slot, np.int64(state.interests.ks[slot]), newest, work.best)
+    buffers.kth_scores[slot], buffers.kth_numbers[slot] = score, number
+    wait_for_nothing(buffers, state.messages, slot)
+    if kept > 0:
+        wait_for(buffers, state.messages, slot, work.chosen[0])
+    work.counts[REEVALUATED] += 1
+
+
+@inlined
+def _share_words(state: State, slot: int) -> int:
+    """Add up what each message of the window has in common with a subscription; how many have anything."""
+    lists, work, squares = state.lists, state.work, state.words.squares
+    last = len(work.reached) - 1
+    pool, reached, those = lists.pool, work.reached, work.found
+    found = np.int64(0)
+    count = write_words(state.interests, slot, work.words)
+    for i in range(count):
+        word = work.words[i]
+        square, start = squares[word], lists.starts[word]
+        ring, head = np.int64(lists.capacities[word]) - 1, np.int64(lists.heads[word])
+        for at in range(head, head + lists.counts[word]):
+            message = np.int64(pool[start + (at & ring)]) & last
+            before = reached[message]
+            those[found] = np.int32(message)
+            found += np.int64(before == 0.0)
+            reached[message] = before + square
+    return found
+
+
+@inlined
+def _score_found(state: State, slot: int, found: int, rank: int) -> float:
+    """Write the scores of what was found, or that there is no chance; returns the score at a rank, or NO_SCORE."""
+    work, records, diagonal = state.work, state.messages.records, state.rules.diagonal
+    record = state.interests.records[slot]
+    alpha, norm, best = record[ALPHA], record[NORM], work.best
+    worst, held, room = NO_SCORE, np.int64(0), 4 * rank
+    for i in range(found):
+        message = np.int64(work.found[i])
+        shared = work.reached[message]
+        text = min(shared / (norm * records[message, MESSAGE_NORM]), 1.0)
+        if alpha + (1.0 - alpha) * text < worst:  # as near as can be: rounding never descends
+            work.reached[message] = _NO_CHANCE
+            continue
+        score = score_of(
+            record, records[message, X], records[message, Y], records[message, MESSAGE_NORM], shared, diagonal
+        )
+        work.reached[message] = score
+        if score >= worst:
+            best[held] = score
+            held += 1
+            if held == room:
+                sort_numbers(best, np.int64(0), held)
+                for at in range(rank):
+                    best[at] = best[held - rank + at]
+                held, worst = rank, best[0]
+    if held < rank:
+        return NO_SCORE
+    sort_numbers(best, np.int64(0), held)
+    return best[held - rank]
+
+
+@inlined
+def _choose(state: State, found: int, rank: int, worst: float) -> int:
+    """Write the numbers of the best messages, the oldest first; how many. Of equal scores the newer are kept."""
+    work = state.work
+    first, last = state.messages.ends[0], len(work.reached) - 1
+    count = np.int64(0)
+    for i in range(found):
+        message = np.int64(work.found[i])
+        score = work.reached[message]
+        if score >= worst and score != _NO_CHANCE:
+            work.chosen[count] = first + ((message - first) & last)
+            count += 1
+    sort_numbers(work.chosen, np.int64(0), count)
+    surplus = count - rank if worst > NO_SCORE else np.int64(0)
+    kept = np.int64(0)
+    for i in range(count):
+        if surplus > 0 and work.reached[work.chosen[i] & last] == worst:
+            surplus -= 1
+            continue
+        work.chosen[kept] = work.chosen[i]
+        kept += 1
+    return kept
+
+
+@kernel
+def evaluate_all(state: State, slots: NDArray[np.int32]) -> None:
+    """Fill the buffers of new subscriptions."""
+    all_ = viewed(state)
+    for i in range(len(slots)):
+        reevaluate(all_, np.int64(slots[i]))
+
+
+@kernel
+def forget_slot(state: State, slot: int) -> None:
+    """Let a slot that goes wait for no message."""
+    all_ = viewed(state)
+    wait_for_nothing(all_.buffers, all_.messages, slot)

@@ -1,0 +1,366 @@
+"""What does a message change? The way of each through the window: what expires, what it reaches, what is told.
+
+Paper: Wang et al. 2016, Algorithms 1 and 2. Departs: a push is told by what was best before and after it, so a message
+that only passes through a result on the way is no change.
+
+A push that lacks room stops between two steps, says which room, and goes on where it was when it is called again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tocsin.index.window.kernels.buffers import (
+    is_better,
+    next_above,
+    next_below,
+    number_of,
+    place_in,
+    put_in_buffer,
+    raise_threshold,
+    ranked,
+    wait_for,
+)
+from tocsin.index.window.kernels.disseminating import disseminate, retune
+from tocsin.index.window.kernels.layouts import (
+    DONE,
+    EXITS,
+    EXPIRED,
+    EXPIRING,
+    MESSAGE_NORM,
+    MORE_CHANGES,
+    MORE_EXITS,
+    MORE_LISTS,
+    MORE_MESSAGES,
+    NO_SCORE,
+    NOBODY,
+    PHASE,
+    REACHED,
+    ROW,
+    TELLING,
+    THETA,
+    TIME,
+    TOUCHED,
+    TOUCHED_BITS,
+    WRITTEN,
+    Batch,
+    Changes,
+    State,
+    X,
+    Y,
+)
+from tocsin.index.window.kernels.lists import drop_first, has_room, put_behind
+from tocsin.index.window.kernels.scoring import forget_words, read_words
+from tocsin.index.window.kernels.searching import reevaluate
+from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.packing import viewed
+from tocsin.kernels.sorting import sort_numbers
+
+_PLACE = np.int64((1 << TOUCHED_BITS) - 1)
+
+
+@kernel
+def push_messages(structure: Any, state: State, batch: Batch, changes: Changes) -> int:
+    """Push the messages of a batch from `progress[ROW]` on; returns DONE, or which room is wanted."""
+    held, all_, given, out = viewed(structure), viewed(state), viewed(batch), viewed(changes)
+    progress = all_.work.progress
+    while progress[ROW] < len(given.times):
+        row = progress[ROW]
+        if progress[PHASE] == EXPIRING:
+            if not _has_list_room(all_, given, row):
+                return MORE_LISTS
+            if not _expire(all_, given.times[row], np.int64(1)):
+                return MORE_EXITS
+            if not _has_message_room(all_, given, row):
+                return MORE_MESSAGES
+            _refill(held, all_)
+            _arrive(held, all_, given, row)
+            progress[PHASE] = TELLING
+        if progress[WRITTEN] + _most_changes(all_) > len(out.slots):
+            return MORE_CHANGES
+        _tell(all_, out, all_.messages.ends[1] - 1)
+        out.ends[row] = progress[WRITTEN]
+        progress[ROW] += 1
+        progress[PHASE] = EXPIRING
+    return DONE
+
+
+@kernel
+def pass_time(structure: Any, state: State, now: float, changes: Changes) -> int:
+    """Let expire what the time says, without a message; returns DONE, or which room is wanted."""
+    held, all_, out = viewed(structure), viewed(state), viewed(changes)
+    progress = all_.work.progress
+    if progress[PHASE] == EXPIRING:
+        if not _expire(all_, now, np.int64(0)):
+            return MORE_EXITS
+        _refill(held, all_)
+        progress[PHASE] = TELLING
+    if progress[WRITTEN] + _most_changes(all_) > len(out.slots):
+        return MORE_CHANGES
+    _tell(all_, out, all_.messages.ends[1])
+    progress[PHASE] = EXPIRING
+    return DONE
+
+
+@inlined
+def _has_list_room(state: State, batch: Batch, row: int) -> bool:
+    return has_room(state.lists, batch.words, batch.starts[row], batch.starts[row + 1])
+
+
+@inlined
+def _has_message_room(state: State, batch: Batch, row: int) -> bool:
+    """Whether the message and its words have a place in their rings."""
+    messages = state.messages
+    first, stop, word = messages.ends[0], messages.ends[1], messages.ends[2]
+    if stop - first >= len(messages.word_starts):
+        return False
+    oldest = messages.word_starts[first & (len(messages.word_starts) - 1)] if first < stop else word
+    return word + batch.starts[row + 1] - batch.starts[row] - oldest <= len(messages.words)
+
+
+# What expires
+
+
+@inner
+def _expire(state: State, now: float, coming: int) -> bool:
+    """Let go what is too old, or has no place beside those that come; False where exits need more room."""
+    rules, messages, progress = state.rules, state.messages, state.work.progress
+    ring = len(messages.word_starts) - 1
+    while messages.ends[0] < messages.ends[1]:
+        number = messages.ends[0]
+        is_old = now - messages.records[number & ring, TIME] >= rules.span
+        if not is_old and messages.ends[1] - number + coming <= rules.size:
+            return True
+        if not _release(state, number):
+            return False
+        start = messages.word_starts[number & ring]
+        for i in range(start, start + messages.word_counts[number & ring]):
+            word = np.int64(messages.words[i & (len(messages.words) - 1)])
+            drop_first(state.lists, word)
+            state.words.uses[word] -= 1
+        messages.ends[0] = number + 1
+        progress[EXPIRED] += 1
+    return True
+
+
+@inlined
+def _release(state: State, number: int) -> bool:
+    """Take a message out of every buffer that has it; False, and nothing done, where exits need more room."""
+    buffers, messages, work = state.buffers, state.messages, state.work
+    first = np.int64(messages.first_due[number & (len(messages.first_due) - 1)])
+    due, slot = np.int64(0), first
+    while slot != NOBODY:
+        due += 1
+        slot = np.int64(buffers.next_due[slot])
+    if work.progress[EXITS] + due > len(work.exit_numbers):
+        return False
+    slot = first
+    while slot != NOBODY:
+        after = np.int64(buffers.next_due[slot])
+        buffers.due[slot] = NOBODY
+        _release_from(state, slot, number)
+        slot = after
+    messages.first_due[number & (len(messages.first_due) - 1)] = NOBODY
+    return True
+
+
+@inlined
+def _release_from(state: State, slot: int, number: int) -> None:
+    """Take a message out of one buffer, if it is still there, and let the slot be due with its next one."""
+    buffers, newest = state.buffers, state.messages.ends[1] - 1
+    count = np.int64(buffers.counts[slot])
+    if count > 0:
+        at = place_in(buffers, slot, np.int64(0))
+        if number_of(buffers.numbers[at], newest) == number:
+            score = buffers.scores[at]
+            count -= 1
+            buffers.counts[slot] = count
+            buffers.heads[slot] = (buffers.heads[slot] + 1) & (buffers.capacities[slot] - 1)
+            if not is_better(buffers.kth_scores[slot], buffers.kth_numbers[slot], score, number):
+                _leave_best(state, slot, score, number)
+    if count > 0:
+        wait_for(
+            buffers, state.messages, slot, number_of(buffers.numbers[place_in(buffers, slot, np.int64(0))], newest)
+        )
+
+
+@inlined
+def _leave_best(state: State, slot: int, score: float, number: int) -> None:
+    """One of the best expired, and is out of the buffer: another one is the k-th now, or none."""
+    buffers, work = state.buffers, state.work
+    touch(state, slot)
+    place = np.int64(work.places[slot]) - 1
+    if not is_better(work.before_scores[place], work.before_numbers[place], score, number):
+        _note_exit(state, place, score, number)
+    kth_score, kth = buffers.kth_scores[slot], buffers.kth_numbers[slot]
+    if kth != NOBODY:
+        newest = state.messages.ends[1] - 1
+        kth_score, kth = next_below(buffers, slot, kth_score, kth, newest)
+        buffers.kth_scores[slot], buffers.kth_numbers[slot] = kth_score, kth
+
+
+@inlined
+def _note_exit(state: State, place: int, score: float, number: int) -> None:
+    """Remember that an expired message was among the best before this push, and not only since others expired."""
+    work = state.work
+    at = work.progress[EXITS]
+    work.exit_numbers[at], work.exit_scores[at], work.next_exits[at] = number, score, NOBODY
+    if work.first_exits[place] == NOBODY:
+        work.first_exits[place] = at
+    else:
+        work.next_exits[work.last_exits[place]] = at
+    work.last_exits[place] = at
+    work.progress[EXITS] = at + 1
+
+
+@inlined
+def touch(state: State, slot: int) -> None:
+    """Remember what the last of the best k was before this push."""
+    work, buffers = state.work, state.buffers
+    if work.places[slot] == 0:
+        at = work.progress[TOUCHED]
+        work.touched[at] = slot
+        work.before_scores[at], work.before_numbers[at] = buffers.kth_scores[slot], buffers.kth_numbers[slot]
+        work.first_exits[at] = NOBODY
+        work.progress[TOUCHED] = at + 1
+        work.places[slot] = at + 1
+
+
+@inlined
+def _refill(structure: Any, state: State) -> None:
+    """Search anew where a buffer has fewer than k, and others may be below its threshold."""
+    work, records = state.work, state.interests.records
+    for i in range(work.progress[TOUCHED]):
+        slot = np.int64(work.touched[i])
+        if state.buffers.counts[slot] < state.interests.ks[slot] and records[slot, THETA] > NO_SCORE:
+            reevaluate(state, slot)
+            retune(structure, state, slot)
+
+
+# What comes
+
+
+@inlined
+def _arrive(structure: Any, state: State, batch: Batch, row: int) -> None:
+    """Put a message into the window, and into every buffer whose threshold it reaches."""
+    work = state.work
+    count = np.int64(batch.starts[row + 1] - batch.starts[row])
+    norm = read_words(batch, row, state.words, work.words)
+    x, y = batch.places[row, 0], batch.places[row, 1]
+    hits = np.int64(0)
+    if count > 0:
+        hits = disseminate(structure, state, x, y, norm, count)
+        forget_words(state.words, work.words, count)
+    number = _add_message(state, batch, row, norm)
+    for i in range(hits):
+        _reach(structure, state, np.int64(work.hits[i]), work.hit_scores[i], number)
+    work.counts[REACHED] += hits
+
+
+@inner
+def _add_message(state: State, batch: Batch, row: int, norm: float) -> int:
+    """Write a message and its words down; returns its number."""
+    messages, lists = state.messages, state.lists
+    number, word_end = messages.ends[1], messages.ends[2]
+    at = number & (len(messages.word_starts) - 1)
+    record = messages.records[at]
+    record[X], record[Y] = batch.places[row, 0], batch.places[row, 1]
+    record[TIME], record[MESSAGE_NORM] = batch.times[row], norm
+    first = batch.starts[row]
+    count = np.int64(batch.starts[row + 1] - first)
+    messages.word_starts[at], messages.word_counts[at] = word_end, count
+    for i in range(count):
+        word = batch.words[first + i]
+        messages.words[(word_end + i) & (len(messages.words) - 1)] = word
+        put_behind(lists, np.int64(word), number)
+        state.words.uses[word] += 1
+    messages.ends[1], messages.ends[2] = number + 1, word_end + count
+    return number
+
+
+@inlined
+def _reach(structure: Any, state: State, slot: int, score: float, number: int) -> None:
+    """Put a message into a buffer; where it is one of the best k, another one is the last of them."""
+    buffers = state.buffers
+    if buffers.counts[slot] == buffers.capacities[slot]:
+        raise_threshold(state, slot, number)
+        retune(structure, state, slot)
+        if score < state.interests.records[slot, THETA]:
+            return
+    kth_score, kth, k = buffers.kth_scores[slot], buffers.kth_numbers[slot], np.int64(state.interests.ks[slot])
+    put_in_buffer(state, slot, score, number)
+    if kth != NOBODY and score < kth_score:
+        return
+    touch(state, slot)
+    if kth != NOBODY:
+        kth_score, kth = next_above(buffers, slot, kth_score, kth, number)
+    else:
+        kth_score, kth = ranked(buffers, slot, k, number, state.work.best)
+    buffers.kth_scores[slot], buffers.kth_numbers[slot] = kth_score, kth
+
+
+# What is told
+
+
+@inlined
+def _most_changes(state: State) -> int:
+    """No more changes than this has the push that is told."""
+    work, ks = state.work, state.interests.ks
+    of_one = 2 * (work.progress[EXPIRED] + 1)
+    most = work.progress[EXITS]
+    for i in range(work.progress[TOUCHED]):
+        most += min(of_one, 2 * np.int64(ks[work.touched[i]]))
+    return most
+
+
+@inner
+def _tell(state: State, changes: Changes, came: int) -> None:
+    """Write the changes of a push, exits first, each by subscription, then the older first; and begin a new one.
+
+    Messages from `came` on were not there before.
+    """
+    work, progress = state.work, state.work.progress
+    touched, order = progress[TOUCHED], state.work.order
+    for i in range(touched):
+        order[i] = state.interests.ranks[work.touched[i]] << TOUCHED_BITS | i
+    sort_numbers(order, np.int64(0), touched)
+    for i in range(touched):
+        place = order[i] & _PLACE
+        slot = np.int64(work.touched[place])
+        one = np.int64(work.first_exits[place])
+        while one != NOBODY:  # these are older than what is in the buffer
+            _write(changes, progress, slot, work.exit_numbers[one], False, work.exit_scores[one])
+            one = np.int64(work.next_exits[one])
+        _tell_differences(state, changes, slot, place, False, came)
+    for i in range(touched):
+        place = order[i] & _PLACE
+        slot = np.int64(work.touched[place])
+        _tell_differences(state, changes, slot, place, True, came)
+        work.places[slot] = 0
+    progress[EXITS], progress[TOUCHED], progress[EXPIRED] = 0, 0, 0
+
+
+@inlined
+def _tell_differences(state: State, changes: Changes, slot: int, place: int, enters: bool, came: int) -> None:
+    """Of what a buffer holds, write what is among the best now and was not, or was and is not."""
+    buffers, work = state.buffers, state.work
+    newest = state.messages.ends[1] - 1
+    before_score, before = work.before_scores[place], work.before_numbers[place]
+    kth_score, kth = buffers.kth_scores[slot], buffers.kth_numbers[slot]
+    for i in range(buffers.counts[slot]):
+        at = place_in(buffers, slot, np.int64(i))
+        score, number = buffers.scores[at], number_of(buffers.numbers[at], newest)
+        is_best = not is_better(kth_score, kth, score, number)
+        was_best = number < came and not is_better(before_score, before, score, number)
+        if is_best != was_best and is_best == enters:
+            _write(changes, work.progress, slot, number, enters, score)
+
+
+@inlined
+def _write(changes: Changes, progress: Any, slot: int, number: int, enters: bool, score: float) -> None:
+    at = progress[WRITTEN]
+    changes.slots[at], changes.numbers[at] = np.int32(slot), number
+    changes.enters[at], changes.scores[at] = enters, score
+    progress[WRITTEN] = at + 1

@@ -1,0 +1,255 @@
+"""Which recent messages are best for whom? Messages, subscriptions and buffers, over any structure that disseminates.
+
+Words, subscriptions and messages are numbers here; `tocsin.window` knows what they are called.
+
+Cost: a push is what the structure takes to find whom the message reaches, and some hundred nanoseconds for each of
+them and for each whose oldest buffered message expires. A subscription takes 64 bytes for its record, 52 beside, and
+12 for each place of its buffer, the power of two from `2 * slack * k + 2` on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.protocols import Disseminator
+from tocsin.index.window.growing import bytes_of, longer, no_lists, power_of_two, with_room, with_words
+from tocsin.index.window.kernels.layouts import (
+    DONE,
+    MORE_CHANGES,
+    MORE_EXITS,
+    MORE_LISTS,
+    NOBODY,
+    ROW,
+    WRITTEN,
+    Batch,
+    Changes,
+    Rules,
+    State,
+    Work,
+)
+from tocsin.index.window.kernels.layouts import Words as WordTable
+from tocsin.index.window.kernels.searching import evaluate_all, forget_slot
+from tocsin.index.window.kernels.stream import pass_time, push_messages
+from tocsin.index.window.slots import Coming, Slots
+from tocsin.index.window.stored import no_messages, with_message_room
+
+SLACK: Final = 3
+"""A threshold is the score at rank SLACK * k: 0.03 searches a message at k = 10, where 1 takes 64 and 2 takes 2."""
+
+_ENDLESS: Final = 1 << 62
+_SPARE: Final = 64
+"""Places behind what is found that may be written to."""
+_GONE_AT_LEAST: Final = 1024
+"""Fewer than that are not worth a look at all others."""
+
+
+class Sliding:
+    """A window of `size` messages, or of `span` seconds, or both; `diagonal` is the longest distance."""
+
+    def __init__(
+        self, disseminator: Disseminator, diagonal: float, size: int | None, span: float | None, slack: int = SLACK
+    ) -> None:
+        self.disseminator = disseminator
+        self.rules = Rules(_ENDLESS if size is None else size, math.inf if span is None else span, diagonal, slack)
+        self.slots = Slots(slack)
+        self.messages = no_messages()
+        self.lists = no_lists(1)
+        self.words = WordTable(np.zeros(1), np.zeros(1, np.int32), np.zeros(1))
+        self._work = _no_work()
+        self._out = _no_changes(1024)
+
+    # Words
+
+    def know_words(self, count: int, numbers: NDArray[np.int64], squares: NDArray[np.float64]) -> None:
+        """Let words below a number be known; `numbers` are new, or given again, and weigh `squares`."""
+        room = power_of_two(count)
+        if room > len(self.words.squares):
+            self.words = WordTable(*(longer(array, room) for array in self.words))
+            self.lists = with_words(self.lists, room)
+            self.disseminator.know_words(room)
+        self.words.squares[numbers] = squares
+
+    # Subscriptions
+
+    def add(self, coming: Coming) -> NDArray[np.int32]:
+        """Take subscriptions, which see the window as it stands; returns their slots."""
+        slots = self.slots.add(coming)
+        self._give_room_to_work(int(np.diff(coming.starts).max(initial=0)))
+        np.add.at(self.words.uses, coming.words, 1)
+        if self.held:
+            evaluate_all(self._state(), slots)
+        self.disseminator.add(slots, coming.starts, coming.words, self.slots.interests)
+        return slots
+
+    def remove(self, slot: int) -> None:
+        """Let a subscription go."""
+        forget_slot(self._state(), slot)
+        self.slots.remove(slot)
+
+    def settle(self) -> bool:
+        """Drop those that are gone from the structure, where they are many, and let it order the rest anew.
+
+        True where word numbers may have become free.
+        """
+        gone = self.slots.gone
+        drops = gone > max(_GONE_AT_LEAST, self.slots.living // 8)
+        if drops:
+            gone_slots = self.slots.reuse()
+            np.subtract.at(self.words.uses, self.slots.words_of(gone_slots)[1], 1)
+            self.slots.pack_longer()
+        if drops or self.disseminator.is_due(self.slots.living, int(self.messages.ends[1])):
+            alive = self.slots.alive()
+            self.disseminator.build(alive, *self.slots.words_of(alive), self.slots.interests, self.words)
+        return drops
+
+    # Messages
+
+    @property
+    def held(self) -> int:
+        """How many messages are in the window."""
+        return int(self.messages.ends[1] - self.messages.ends[0])
+
+    @property
+    def taken(self) -> int:
+        """How many messages there were, which is the number of the next one."""
+        return int(self.messages.ends[1])
+
+    def start_at(self, number: int) -> None:
+        """Number the messages that come from there on; there was none."""
+        self.messages.ends[:2] = number
+
+    def push(self, batch: Batch) -> Changes:
+        """Let messages come, one after the other; returns all that changes."""
+        rows = len(batch.times)
+        self._give_room_to_work(int(np.diff(batch.starts).max(initial=0)))
+        self._out = self._out._replace(ends=np.zeros(rows, np.int64))
+        self._work.progress[[ROW, WRITTEN]] = 0
+        while (wanted := push_messages(self.disseminator.table, self._state(), batch, self._out)) != DONE:
+            self._give_room(wanted, batch)
+        return self._written()
+
+    def advance(self, now: float) -> Changes:
+        """Let time pass; returns what changes."""
+        self._work.progress[[ROW, WRITTEN]] = 0
+        while (wanted := pass_time(self.disseminator.table, self._state(), now, self._out)) != DONE:
+            self._give_room(wanted, None)
+        return self._written()
+
+    def best(self, slot: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The numbers and scores of a subscription's best messages, best first."""
+        buffers, newest = self.slots.buffers, self.taken - 1
+        ring = np.arange(int(buffers.counts[slot])) + int(buffers.heads[slot])
+        at = buffers.starts[slot] + (ring & (int(buffers.capacities[slot]) - 1))
+        scores, last_bits = buffers.scores[at], buffers.numbers[at].astype(np.int64)
+        numbers = newest - ((newest - last_bits) & 0xFFFFFFFF)
+        order = np.lexsort((-numbers, -scores))[: int(self.slots.interests.ks[slot])]
+        return numbers[order], scores[order]
+
+    def counts(self) -> NDArray[np.int64]:
+        """What was compared, reached, evaluated anew and raised so far; columns of `Work.counts`."""
+        return self._work.counts.copy()
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes by what they are for."""
+        own = {"messages": bytes_of([self.messages, self.lists]), "work": bytes_of([self._work, self._out, self.words])}
+        return {**self.slots.bytes(), "structure": self.disseminator.bytes(), **own}
+
+    # Room
+
+    def _state(self) -> State:
+        slots = self.slots
+        return State(self.rules, slots.interests, slots.buffers, self.messages, self.lists, self.words, self._work)
+
+    def _written(self) -> Changes:
+        out, stop = self._out, int(self._work.progress[WRITTEN])
+        return Changes._make([*(array[:stop].copy() for array in out[:4]), out.ends])
+
+    def _give_room(self, wanted: int, batch: Batch | None) -> None:
+        """What a push waits for, twice as much of it."""
+        work, out = self._work, self._out
+        if wanted == MORE_CHANGES:
+            room = 2 * len(out.slots)
+            self._out = Changes._make([*(longer(array, room) for array in out[:4]), out.ends])
+        elif wanted == MORE_EXITS:
+            room = 2 * len(work.exit_numbers)
+            next_exits, numbers, scores = (
+                longer(array, room) for array in (work.next_exits, work.exit_numbers, work.exit_scores)
+            )
+            self._work = work._replace(next_exits=next_exits, exit_numbers=numbers, exit_scores=scores)
+        elif wanted == MORE_LISTS:
+            self.lists = with_room(self.lists, 4 * len(batch.words) if batch else 0)
+        else:
+            self._give_room_to_messages(batch)
+
+    def _give_room_to_messages(self, batch: Batch | None) -> None:
+        """Twice the room, but for what can never be more than a window and a batch."""
+        rows, words = (len(batch.times), len(batch.words)) if batch else (1, 1)
+        held = self.held
+        more = min(held + rows, self.rules.size - held + 1)
+        self.messages = with_message_room(self.messages, max(more, 1), words)
+        self._give_room_to_work(0)
+
+    def _give_room_to_work(self, words: int) -> None:
+        """Let all memory of a call be large enough for what there is."""
+        work, slots = self._work, self.slots.capacity
+        if len(work.shares) < slots:
+            work = work._replace(
+                hits=np.empty(slots + _SPARE, np.int32),
+                hit_scores=np.empty(slots + _SPARE),
+                shares=np.zeros(slots),
+                touched=longer(work.touched, slots),
+                places=longer(work.places, slots),
+                before_scores=longer(work.before_scores, slots),
+                before_numbers=longer(work.before_numbers, slots),
+                order=np.empty(slots, np.int64),
+                first_exits=longer(work.first_exits, slots, NOBODY),
+                last_exits=longer(work.last_exits, slots),
+            )
+        ring, largest = len(self.messages.word_starts), self.slots.largest_buffer
+        if len(work.reached) < ring:
+            room = ring + _SPARE
+            work = work._replace(
+                found=np.empty(room, np.int32), reached=np.zeros(ring), chosen=np.empty(room, np.int64)
+            )
+        if len(work.kept_scores) < largest:
+            kept_scores, kept_numbers = np.empty(largest), np.empty(largest, np.int32)
+            work = work._replace(best=np.empty(4 * largest + 64), kept_scores=kept_scores, kept_numbers=kept_numbers)
+        if len(work.words) < words:
+            work = work._replace(words=np.empty(power_of_two(words), np.int32))
+        self._work = work
+
+
+def _no_changes(room: int) -> Changes:
+    return Changes(
+        np.zeros(room, np.int32),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.bool_),
+        np.zeros(room),
+        np.zeros(0, np.int64),
+    )
+
+
+def _no_work() -> Work:
+    small, large, numbers = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0)
+    return Work(
+        *(
+            small,
+            np.zeros(_SPARE, np.int32),
+            np.zeros(_SPARE),
+            numbers,
+            small,
+            small,
+            numbers,
+            large,
+            large,
+            small,
+            small,
+        ),
+        *(np.zeros(64, np.int32), np.zeros(64, np.int64), np.zeros(64), small, numbers, numbers, large, numbers, small),
+        *(np.zeros(6, np.int64), np.zeros(4, np.int64)),
+    )

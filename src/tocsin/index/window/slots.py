@@ -1,0 +1,210 @@
+"""Where do subscriptions of a window lie? Each in a slot: a record of a cache line, and a buffer.
+
+A slot whose subscription goes is out of everybody's reach at once, and free again when the structure has dropped it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import gathered
+from tocsin.errors import InvalidInput
+from tocsin.index.window.growing import bytes_of, longer, power_of_two
+from tocsin.index.window.kernels.layouts import (
+    ALPHA,
+    FIRST_WORD,
+    GONE,
+    NO_SCORE,
+    NOBODY,
+    NORM,
+    THETA,
+    TOUCHED_BITS,
+    WITHIN,
+    Buffers,
+    Interests,
+    X,
+    Y,
+)
+
+
+class Coming(NamedTuple):
+    """Subscriptions that come. C of them with N words."""
+
+    starts: NDArray[np.int64]  # (C + 1,)
+    words: NDArray[np.int32]  # (N,) each once in a subscription, the lightest first
+    places: NDArray[np.float64]  # (C, 2)
+    ks: NDArray[np.int32]  # (C,)
+    alphas: NDArray[np.float64]  # (C,)
+    norms: NDArray[np.float64]  # (C,)
+
+    def part(self, places: NDArray[np.int64]) -> Coming:
+        """Some of them."""
+        own, owners = gathered(self.starts, places)
+        starts = np.searchsorted(owners, np.arange(len(places) + 1))
+        return Coming._make([starts, self.words[own], *(array[places] for array in self[2:])])
+
+
+class Slots:
+    """The tables of all subscriptions, which grow, and which slots are free. `slack` as in `kernels.layouts.Rules`."""
+
+    def __init__(self, slack: int) -> None:
+        self.slack = slack
+        self.living = 0
+        self.largest_buffer = 8
+        self._end = 0
+        self._free: list[int] = []
+        self._gone: list[int] = []
+        self._longer_end = 0
+        self._entries_end = 0
+        self._free_entries: dict[int, list[int]] = defaultdict(list)
+        self.interests = _no_interests()
+        self.buffers = _no_buffers()
+
+    @property
+    def capacity(self) -> int:
+        return len(self.interests.ks)
+
+    @property
+    def gone(self) -> int:
+        """How many slots wait for the structure to drop them."""
+        return len(self._gone)
+
+    def alive(self) -> NDArray[np.int32]:
+        """The slots of all subscriptions, ascending."""
+        return np.flatnonzero(self.interests.records[: self._end, THETA] != GONE).astype(np.int32)
+
+    def words_of(self, slots: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The words of some slots, end to end, and where those of each begin."""
+        held, longer_words = self.interests.words, self.interests.longer
+        rows = held[slots, FIRST_WORD : FIRST_WORD + WITHIN]
+        if not (rows[:, -1] < 0).any():
+            counts = (rows > 0).sum(1)
+            return np.concatenate([[0], np.cumsum(counts)]), rows[rows > 0]
+        parts = []
+        for row in rows:
+            at = ~int(row[-1])
+            own = row[row > 0]
+            parts.append(own if row[-1] >= 0 else np.append(own, longer_words[at + 1 : at + 1 + longer_words[at]]))
+        return np.concatenate([[0], np.cumsum([len(part) for part in parts])]), np.concatenate(parts).astype(np.int32)
+
+    # Coming and going
+
+    def add(self, coming: Coming) -> NDArray[np.int32]:
+        """Give slots to subscriptions; their buffers are empty, and every message reaches their thresholds."""
+        count = len(coming.ks)
+        reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        fresh = range(self._end, self._end + count - len(reused))
+        self._end += len(fresh)
+        if self._end > 1 << TOUCHED_BITS:
+            raise InvalidInput(f"a window holds {1 << TOUCHED_BITS:,} subscriptions at most; make another window")
+        slots = np.array([*reused, *fresh], np.int32)
+        if self._end > self.capacity:
+            self._grow(power_of_two(self._end))
+        self._write_records(slots, coming)
+        self._give_buffers(slots, coming.ks)
+        self.living += count
+        return slots
+
+    def remove(self, slot: int) -> None:
+        """Let no message reach a slot any more; its buffer is free, and nobody must be waiting for it."""
+        self.interests.records[slot, THETA] = GONE
+        self._free_entries[int(self.buffers.capacities[slot])].append(int(self.buffers.starts[slot]))
+        self.buffers.counts[slot] = 0
+        self._gone.append(slot)
+        self.living -= 1
+
+    def reuse(self) -> NDArray[np.int32]:
+        """Slots that were gone may be given again; returns them."""
+        gone = np.array(self._gone, np.int32)
+        self._free += self._gone
+        self._gone = []
+        return gone
+
+    def _write_records(self, slots: NDArray[np.int32], coming: Coming) -> None:
+        records, words = self.interests.records, self.interests.words
+        records[slots, X], records[slots, Y] = coming.places[:, 0], coming.places[:, 1]
+        records[slots, ALPHA], records[slots, THETA], records[slots, NORM] = coming.alphas, NO_SCORE, coming.norms
+        counts = np.diff(coming.starts)
+        own = np.arange(WITHIN)
+        at = np.minimum(coming.starts[:-1, None] + own, max(len(coming.words) - 1, 0))
+        words[slots, FIRST_WORD:] = np.where(own < counts[:, None], coming.words[at], 0)
+        for i in np.flatnonzero(counts > WITHIN):
+            rest = coming.words[coming.starts[i] + WITHIN - 1 : coming.starts[i + 1]]
+            words[slots[i], FIRST_WORD + WITHIN - 1] = ~self._put_longer(rest)
+        self.interests.ks[slots] = coming.ks
+
+    def _put_longer(self, words: NDArray[np.int32]) -> int:
+        """Write the words that a record has no room for; returns where."""
+        at, stop = self._longer_end, self._longer_end + 1 + len(words)
+        if stop > len(self.interests.longer):
+            self.interests = self.interests._replace(longer=longer(self.interests.longer, power_of_two(stop)))
+        self.interests.longer[at] = len(words)
+        self.interests.longer[at + 1 : stop] = words
+        self._longer_end = stop
+        return at
+
+    def _give_buffers(self, slots: NDArray[np.int32], ks: NDArray[np.int32]) -> None:
+        buffers = self.buffers
+        for k in np.unique(ks).tolist():
+            capacity = power_of_two(2 * self.slack * k + 2, 8)
+            self.largest_buffer = max(self.largest_buffer, capacity)
+            wanting = slots[ks == k]
+            free = self._free_entries[capacity]
+            starts = [free.pop() for _ in range(min(len(free), len(wanting)))]
+            fresh = self._entries_end + capacity * np.arange(len(wanting) - len(starts))
+            self._entries_end += capacity * len(fresh)
+            buffers.starts[wanting] = np.concatenate([np.array(starts, np.int64), fresh])
+            buffers.capacities[wanting] = capacity
+        if self._entries_end > len(buffers.scores):
+            room = max(self._entries_end, min(2 * len(buffers.scores), self._entries_end + (1 << 24)))
+            scores, numbers = longer(buffers.scores, room), longer(buffers.numbers, room)
+            buffers = self.buffers = buffers._replace(scores=scores, numbers=numbers)
+        buffers.heads[slots] = buffers.counts[slots] = 0
+        buffers.kth_scores[slots], buffers.kth_numbers[slots], buffers.due[slots] = NO_SCORE, NOBODY, NOBODY
+
+    def _grow(self, capacity: int) -> None:
+        records = longer(self.interests.records, capacity)
+        records[len(self.interests.ks) :, THETA] = GONE
+        self.interests = Interests(
+            records,
+            records.view(np.int32),
+            self.interests.longer,
+            longer(self.interests.ks, capacity),
+            longer(self.interests.ranks, capacity),
+        )
+        own = [longer(array, capacity) for array in self.buffers[:-2]]
+        self.buffers = Buffers._make([*own, *self.buffers[-2:]])
+
+    def pack_longer(self) -> None:
+        """Leave out the words of those that are gone."""
+        alive = self.alive()
+        column = FIRST_WORD + WITHIN - 1
+        old, words = self.interests.longer, self.interests.words
+        self.interests = self.interests._replace(longer=np.zeros(64, np.int32))
+        self._longer_end = 0
+        for slot in alive[words[alive, column] < 0].tolist():
+            at = ~int(words[slot, column])
+            words[slot, column] = ~self._put_longer(old[at + 1 : at + 1 + old[at]])
+
+    def bytes(self) -> dict[str, int]:
+        """By what they are for."""
+        interests = self.interests
+        return {
+            "records": interests.records.nbytes + bytes_of([interests[2:]]),
+            "buffers": bytes_of([self.buffers]),
+        }
+
+
+def _no_interests() -> Interests:
+    records = np.empty((0, 8), np.float64)
+    longer_words = np.zeros(64, np.int32)
+    return Interests(records, records.view(np.int32), longer_words, np.empty(0, np.int32), np.empty(0, np.int64))
+
+
+def _no_buffers() -> Buffers:
+    kinds = [hint.__args__[1].__args__[0] for hint in get_type_hints(Buffers).values()]
+    return Buffers._make(np.empty(0, kind) for kind in kinds)

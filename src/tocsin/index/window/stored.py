@@ -1,0 +1,66 @@
+"""Where do the messages of the window lie? In rings that grow when time, not a count, says how long they stay."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.window.growing import power_of_two
+from tocsin.index.window.kernels.layouts import NOBODY, Messages
+
+
+def no_messages() -> Messages:
+    """A window without any."""
+    return Messages(
+        np.zeros((64, 4)),
+        np.zeros(64, np.int64),
+        np.zeros(64, np.int32),
+        np.full(64, NOBODY, np.int32),
+        np.zeros(1024, np.int32),
+        np.zeros(3, np.int64),
+    )
+
+
+def with_message_room(messages: Messages, more: int, more_words: int) -> Messages:
+    """The same with room for more messages of so many words."""
+    first, stop, word_stop = messages.ends.tolist()
+    numbers = np.arange(first, stop)
+    old = numbers & (len(messages.word_starts) - 1)
+    room = power_of_two(max(stop - first + more, 2 * len(old)))
+    new = numbers & (room - 1)
+    records, starts, counts = np.zeros((room, 4)), np.zeros(room, np.int64), np.zeros(room, np.int32)
+    due = np.full(room, NOBODY, np.int32)
+    records[new], starts[new] = messages.records[old], messages.word_starts[old]
+    counts[new] = messages.word_counts[old]
+    due[new] = messages.first_due[old]
+    word_first = int(messages.word_starts[old[0]]) if len(old) else word_stop
+    return Messages(
+        records, starts, counts, due, _with_words(messages.words, word_first, word_stop, more_words), messages.ends
+    )
+
+
+def _with_words(words: NDArray[np.int32], first: int, stop: int, more: int) -> NDArray[np.int32]:
+    """A ring of words with room for more."""
+    held = np.arange(first, stop)
+    room = power_of_two(max(stop - first + more, len(words)))
+    ring = np.zeros(room, np.int32)
+    ring[held & (room - 1)] = words[held & (len(words) - 1)]
+    return ring
+
+
+def words_of_message(messages: Messages, number: int) -> NDArray[np.int32]:
+    """The words of one message of the window."""
+    at = number & (len(messages.word_starts) - 1)
+    places = int(messages.word_starts[at]) + np.arange(int(messages.word_counts[at]))
+    words: NDArray[np.int32] = messages.words[places & (len(messages.words) - 1)]
+    return words
+
+
+def words_of_messages(messages: Messages) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The words of all messages, the oldest first, end to end, and where those of each begin."""
+    first, stop, word_stop = messages.ends.tolist()
+    at = np.arange(first, stop) & (len(messages.word_starts) - 1)
+    counts = messages.word_counts[at]
+    starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    word_first = word_stop - int(starts[-1])
+    return starts, messages.words[np.arange(word_first, word_stop) & (len(messages.words) - 1)]

@@ -1,0 +1,160 @@
+"""What are the bounds, a message and a change of a window?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tocsin.errors import InvalidInput, RecordError
+from tocsin.model.event import is_geometry
+from tocsin.model.readings import read_instant
+from tocsin.model.subscription import SubscriptionId, shown
+from tocsin.model.values import Instant, Point
+
+MessageKey: TypeAlias = str | int
+
+ENTER: Final = "enter"
+EXIT: Final = "exit"
+
+_LIGHTEST: Final = 1e-100
+_HEAVIEST: Final = 1e100
+"""Weights whose squares a float64 can add up."""
+
+
+class Change(NamedTuple):
+    """What became of a message for a subscription: `kind` is `enter`, when it is one of its best k now, or `exit`."""
+
+    subscription: SubscriptionId
+    message: MessageKey
+    kind: str
+    score: float
+
+
+class Bounds(NamedTuple):
+    """Where messages and subscriptions may be: a box, its edges included."""
+
+    left: float
+    lower: float
+    right: float
+    upper: float
+
+    @classmethod
+    def of(cls, raw: Any) -> Bounds:
+        """Bounds as a caller gives them; raises `InvalidInput`.
+
+        >>> Bounds.of((-180, -90, 180, 90)).diagonal
+        402.49223594996215
+        """
+        sides = list(raw) if isinstance(raw, Iterable) and not isinstance(raw, str) else []
+        if len(sides) != 4 or not all(_is_number(side) and math.isfinite(side) for side in sides):
+            raise InvalidInput(f"bounds are {shown(raw)}; give four numbers: (xmin, ymin, xmax, ymax)")
+        bounds = cls(*map(float, sides))
+        if bounds.left > bounds.right or bounds.lower > bounds.upper or not 0 < bounds.diagonal < math.inf:
+            raise InvalidInput(f"bounds are {shown(raw)}; xmin and ymin are at most xmax and ymax, and not both equal")
+        return bounds
+
+    @property
+    def diagonal(self) -> float:
+        """The longest distance."""
+        width, height = self.right - self.left, self.upper - self.lower
+        return math.sqrt(width * width + height * height)
+
+    def place(self, raw: Any) -> tuple[float, float]:
+        """A location within; raises `RecordError`."""
+        x, y = _point(raw)
+        if not (self.left <= x <= self.right and self.lower <= y <= self.upper):
+            raise RecordError(f"({x:g}, {y:g}) is outside the bounds {tuple(self)}", "location")
+        return x, y
+
+
+def _point(raw: Any) -> tuple[float, float]:
+    if isinstance(raw, Point):
+        return raw.x, raw.y
+    if raw is None:
+        raise RecordError("there is none; give two numbers: [x, y]", "location")
+    pair = raw.get("coordinates") if isinstance(raw, Mapping) and is_geometry(raw) else raw
+    if isinstance(pair, np.ndarray):
+        pair = pair.tolist()
+    if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(map(_is_number, pair)):
+        raise RecordError(f"it is {shown(raw)}; give two numbers: [x, y]", "location")
+    return float(pair[0]), float(pair[1])
+
+
+def checked_words(raw: Any) -> list[str]:
+    """Words, each once; raises `RecordError`."""
+    if isinstance(raw, str | bytes | Mapping) or not isinstance(raw, Iterable):
+        raise RecordError(f"they are {shown(raw)}; give a list of strings, or a text under 'text'", "words")
+    words = list(dict.fromkeys(raw))
+    for word in words:
+        if not isinstance(word, str):
+            raise RecordError(f"{shown(word)} is no word; words are strings", "words")
+        _check_unicode(word, "words")
+    return words
+
+
+def checked_key(raw: Any) -> MessageKey | None:
+    """A message's key; raises `RecordError`."""
+    if isinstance(raw, str):
+        _check_unicode(raw, "key")
+    if raw is None or isinstance(raw, str):
+        return raw
+    if isinstance(raw, int) and not isinstance(raw, bool) and -(2**63) <= raw < 2**63:
+        return int(raw)
+    raise RecordError(f"it is {shown(raw)}; a key is a string or an integer of 64 bits", "key")
+
+
+def _check_unicode(text: str, field: str) -> None:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise RecordError(f"{shown(text)} is not valid Unicode: it has a lone surrogate", field) from None
+
+
+def checked_seconds(raw: Any, field: str = "time") -> float:
+    """A time in seconds since 1970 or any other moment; raises `RecordError`."""
+    if isinstance(raw, str) and (read := read_instant(raw)) is not None:
+        raw = read
+    if isinstance(raw, date):
+        raw = Instant.of(raw)
+    if isinstance(raw, Instant):
+        return raw.microseconds / 1e6
+    if not _is_number(raw) or not math.isfinite(raw):
+        raise RecordError(f"it is {shown(raw)}; give a number of seconds, or an instant", field)
+    return float(raw)
+
+
+def checked_k(raw: Any) -> int:
+    """How many messages a subscription wants; raises `RecordError`."""
+    if isinstance(raw, bool) or not isinstance(raw, int) or not 1 <= raw <= MOST_MESSAGES:
+        raise RecordError(f"it is {shown(raw)}; it must be an integer from 1 to {MOST_MESSAGES:,}", "k")
+    return int(raw)
+
+
+MOST_MESSAGES: Final = 1_000_000
+"""No subscription gets more: room for several times as many is kept for each."""
+
+
+def checked_alpha(raw: Any) -> float:
+    """How much a place counts; raises `RecordError`."""
+    if not _is_number(raw) or not 0 <= raw < 1:
+        raise RecordError(f"it is {shown(raw)}; it must be a number from 0 to less than 1", "alpha")
+    return float(raw)
+
+
+def checked_squares(weights: Mapping[str, float] | None) -> dict[str, float]:
+    """The squares of what words weigh; raises `InvalidInput`."""
+    for word, weight in (weights or {}).items():
+        if not isinstance(word, str) or not _is_number(weight) or not _LIGHTEST <= weight <= _HEAVIEST:
+            raise InvalidInput(
+                f"the weight of {shown(word)} is {shown(weight)}; words weigh numbers from {_LIGHTEST} to {_HEAVIEST}."
+            )
+    return {word: float(weight) * float(weight) for word, weight in (weights or {}).items()}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

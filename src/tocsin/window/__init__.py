@@ -1,0 +1,7 @@
+"""Which recent messages are best for each subscription?"""
+
+from tocsin.window.answer import WindowAnswer, WindowStats
+from tocsin.window.explaining import WindowExplanation
+from tocsin.window.window import Window
+
+__all__ = ["Window", "WindowAnswer", "WindowExplanation", "WindowStats"]

@@ -1,0 +1,81 @@
+"""What comes back from many messages? A table of changes, what was rejected, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from tocsin.errors import MissingExtra
+from tocsin.model.subscription import Reject, told
+
+_AT_ONCE: Final = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStats:
+    """What a window did, since it was made or for one batch. Seconds are wall time."""
+
+    messages: int = 0
+    candidates_examined: int = 0  # subscriptions that were compared with a message
+    reached: int = 0  # of these, whose buffer took it
+    changes: int = 0
+    reevaluations: int = 0  # subscriptions whose best were searched for in the window
+    seconds: float = 0.0
+
+    def less(self, before: WindowStats) -> WindowStats:
+        """What was done since."""
+        return WindowStats(
+            self.messages - before.messages,
+            self.candidates_examined - before.candidates_examined,
+            self.reached - before.reached,
+            self.changes - before.changes,
+            self.reevaluations - before.reevaluations,
+            self.seconds - before.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAnswer:
+    """The changes of a batch of messages.
+
+    `table` has a row a change: `event` (the message's row, int64), `subscription`, `message` (its key or number),
+    `kind` (`enter` or `exit`) and `score`. Order: by event, exits first, then by subscription, then the older message.
+    Ids and keys that are strings are dictionary columns, which read as plain ones. It exports itself to whatever
+    reads Arrow: `pa.table(answer)`, `polars.DataFrame(answer)`.
+    """
+
+    table: pa.Table
+    errors: list[Reject]
+    stats: WindowStats
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows of the table, each as an object."""
+        for batch in self.table.to_batches(_AT_ONCE):
+            yield from batch.to_pylist()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas data frame."""
+        try:
+            return self.table.to_pandas()
+        except ImportError:
+            raise MissingExtra("pandas is not installed: pip install 'pandas>=2.2,<3'") from None
+
+    def to_polars(self) -> Any:
+        """The table as a Polars data frame."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtra("polars is not installed: pip install polars") from None
+        return polars.from_arrow(self.table)
+
+    def __repr__(self) -> str:
+        return f"WindowAnswer({len(self)} changes of {self.stats.messages} messages, {told(self.errors)})"

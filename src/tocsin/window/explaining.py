@@ -1,0 +1,90 @@
+"""Why is a message among a subscription's best, or why not? By words and places, not by what structures hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tocsin.model.subscription import SubscriptionId
+from tocsin.model.window import Bounds, MessageKey
+
+
+@dataclass(frozen=True, slots=True)
+class WindowExplanation:
+    """What a message is worth to a subscription; `score` is None where they have no word in common, or it expired.
+
+    `rank` counts from 1, and is None where the message is not among the best; `str` says all of it in words.
+    """
+
+    subscription: SubscriptionId
+    message: MessageKey
+    score: float | None
+    rank: int | None
+    common: tuple[str, ...]
+    spatial: float
+    textual: float
+    reason: str
+
+    @property
+    def is_best(self) -> bool:
+        """Whether the message is among the best."""
+        return self.rank is not None
+
+    def __str__(self) -> str:
+        head = "is among the best" if self.is_best else "is not among the best"
+        lines = [f"message {self.message!r} {head} of {self.subscription!r}: {self.reason}"]
+        if self.score is not None:
+            lines += [
+                f"  score    {self.score:.6g}",
+                f"  place    {self.spatial:.6g}, 1 for the same place, 0 for the other end of the bounds",
+                f"  words    {self.textual:.6g}, in common: {', '.join(self.common)}",
+            ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A message, or a subscription: where it is, and what each of its words weighs, squared."""
+
+    place: tuple[float, float]
+    squares: dict[str, float]
+
+    @property
+    def norm(self) -> float:
+        return math.sqrt(_added(self.squares.values()))
+
+
+def explain(
+    subscription: tuple[SubscriptionId, Side, float, int],
+    message: tuple[MessageKey, int, Side],
+    best: Sequence[tuple[int, float]],
+    bounds: Bounds,
+) -> WindowExplanation:
+    """Explain a message of the window; `best` are the numbers and scores of the subscription's best, best first."""
+    name, wanted, alpha, k = subscription
+    key, number, given = message
+    common = sorted(wanted.squares.keys() & given.squares.keys())
+    dx, dy = wanted.place[0] - given.place[0], wanted.place[1] - given.place[1]
+    spatial = 1.0 - math.sqrt(dx * dx + dy * dy) / bounds.diagonal
+    if not common:
+        reason = f"they have no word in common; the subscription asks for {', '.join(sorted(wanted.squares))}"
+        return WindowExplanation(name, key, None, None, (), spatial, 0.0, reason)
+    textual = min(_added(wanted.squares[word] for word in common) / (wanted.norm * given.norm), 1.0)
+    score = alpha * spatial + (1.0 - alpha) * textual
+    numbers = [one for one, _ in best]
+    rank = numbers.index(number) + 1 if number in numbers else None
+    if rank is not None:
+        reason = f"it is number {rank} of {len(best)}"
+    else:
+        last = best[-1][1]
+        how = "is newer" if last == score else f"has {last:.6g}"
+        reason = f"it has {score:.6g}, and the last of the best {k} {how}"
+    return WindowExplanation(name, key, score, rank, tuple(common), spatial, textual, reason)
+
+
+def _added(squares: object) -> float:
+    total = 0.0
+    for square in sorted(squares):  # type: ignore[call-overload]
+        total += square
+    return total

@@ -1,0 +1,70 @@
+"""What are messages called? By the key that they came with, or else by their number: one or the other in a window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.errors import RecordError
+from tocsin.model.subscription import shown
+from tocsin.model.window import MessageKey
+
+
+class Keys:
+    """The keys of the latest messages; `kind` is str, int, or None where messages have none. It is the first's."""
+
+    def __init__(self) -> None:
+        self.kind: type | None = None
+        self._any = False
+        self._first = 0
+        self._keys: list[MessageKey] = []
+
+    def check(self, key: MessageKey | None) -> None:
+        """Raise `RecordError` for a key of another kind than those before."""
+        kind = None if key is None else type(key)
+        if not self._any:
+            self.kind, self._any = kind, True
+        elif kind is not self.kind:
+            before = {str: "have strings for keys", int: "have integers for keys"}.get(self.kind or bool, "have no key")
+            raise RecordError(
+                f"it is {shown(key)}, and the messages before {before}; give all messages one kind", "key"
+            )
+
+    def add(self, keys: Sequence[MessageKey]) -> None:
+        """The keys of messages that were taken."""
+        if self.kind is not None:
+            self._keys += keys
+
+    def forget(self, first: int, taken: int) -> None:
+        """Keep those of messages from a number on alone."""
+        if self.kind is None:
+            self._first = taken
+        elif first - self._first > len(self._keys) // 2:
+            del self._keys[: first - self._first]
+            self._first = first
+
+    def of(self, numbers: NDArray[np.int64]) -> list[MessageKey]:
+        """The keys of messages."""
+        if self.kind is None:
+            return numbers.tolist()  # type: ignore[no-any-return]
+        return [self._keys[number - self._first] for number in numbers.tolist()]
+
+    def column(self, numbers: NDArray[np.int64]) -> pa.Array:
+        """The keys of messages as a column; strings as a dictionary column."""
+        if self.kind is None:
+            return pa.array(numbers)
+        distinct, places = np.unique(numbers, return_inverse=True)
+        keys = pa.array(self.of(distinct), pa.string() if self.kind is str else pa.int64())
+        if self.kind is int:
+            return keys.take(pa.array(places))
+        return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), keys)
+
+    def numbers_of(self, key: MessageKey, first: int, taken: int) -> list[int]:
+        """The messages from a number on that have a key, the oldest first."""
+        if self.kind is None:
+            return [key] if isinstance(key, int) and first <= key < taken else []
+        own = self._keys[first - self._first :]
+        return [first + at for at, other in enumerate(own) if type(other) is type(key) and other == key]

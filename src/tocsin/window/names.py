@@ -1,0 +1,139 @@
+"""What are subscriptions called? Ids by slot, and ranks that ascend with the ids.
+
+Ranks leave gaps, so that a new subscription goes between two others; where a gap is full, all get new ones.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.errors import RecordError, UnknownSubscription
+from tocsin.model.subscription import SubscriptionId, shown
+
+_LAST_RANK: Final = 1 << 37
+_GAP: Final = 1 << 12
+_RECENT: Final = 4096
+"""So many ids lie beside the others, for a list this long is changed fast."""
+
+
+class Names:
+    """Ids, all strings or all integers, and the slots that they are in."""
+
+    def __init__(self) -> None:
+        self.are_strings = True
+        self._slots: dict[Any, int] = {}
+        self._ids: list[Any] = []
+        self._sorted = _Ranked([], [])
+        self._recent = _Ranked([], [])
+        self._column: pa.Array | None = None
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._slots
+
+    def __iter__(self) -> Iterator[SubscriptionId]:
+        """The ids, ascending."""
+        return iter(sorted(self._slots))
+
+    def slot(self, name: SubscriptionId) -> int:
+        """Where a subscription lies; raises `UnknownSubscription`."""
+        found = self._slots.get(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
+        if found is None:
+            raise UnknownSubscription(f"there is no subscription {shown(name)}")
+        return found
+
+    def check_kind(self, name: SubscriptionId) -> None:
+        """Raise `RecordError` where the others are of another type."""
+        if self._slots and isinstance(name, str) != self.are_strings:
+            others = "strings" if self.are_strings else "integers"
+            raise RecordError(f"{shown(name)} is of another type than the ids before, which are {others}", "id")
+
+    def add(self, names: Sequence[SubscriptionId], slots: NDArray[np.int32], ranks: NDArray[np.int64]) -> None:
+        """Name slots, and write their ranks, and those of others where gaps are full."""
+        self._column = None
+        places = slots.tolist()
+        if not self._slots:  # whoever was there before may have been of another type
+            self._ids, self.are_strings = [], isinstance(names[0], str)
+            self._sorted, self._recent = _Ranked([], []), _Ranked([], [])
+        self._ids += [None] * (max(places, default=-1) + 1 - len(self._ids))
+        for name, slot in zip(names, places, strict=True):
+            self._slots[name] = slot
+            self._ids[slot] = name
+        if len(names) + len(self._recent.names) > _RECENT:
+            self._rank_all(ranks)
+            return
+        for name, slot in zip(names, places, strict=True):
+            rank = self._rank_between(name)
+            if rank is None:
+                self._rank_all(ranks)
+                return
+            ranks[slot] = rank
+
+    def remove(self, name: SubscriptionId) -> None:
+        """Its slot keeps the id for as long as changes may tell of it."""
+        del self._slots[name]
+
+    def column(self, slots: NDArray[np.int32]) -> pa.Array:
+        """The ids of slots; strings as a dictionary column."""
+        if self._column is None:
+            kind = pa.string() if self.are_strings else pa.int64()
+            self._column = pa.array(self._ids, kind)
+        if pa.types.is_integer(self._column.type):
+            return self._column.take(pa.array(slots))
+        return pa.DictionaryArray.from_arrays(pa.array(slots), self._column)
+
+    def of(self, slots: NDArray[np.int32]) -> list[SubscriptionId]:
+        """The ids of slots."""
+        return [self._ids[slot] for slot in slots.tolist()]
+
+    # Ranks
+
+    def _rank_between(self, name: Any) -> int | None:
+        """A rank between those of the neighbours of a new id; None where there is none."""
+        at, recent = self._sorted.find(name), self._recent.find(name)
+        known = self._sorted.rank_of(name, at) or self._recent.rank_of(name, recent)
+        if known:
+            return known
+        low = max(self._sorted.before(at), self._recent.before(recent))
+        high = min(self._sorted.behind(at), self._recent.behind(recent))
+        rank = min((low + high) // 2, low + _GAP)
+        if not low < rank < high:
+            return None
+        self._recent.names.insert(recent, name)
+        self._recent.ranks.insert(recent, rank)
+        return rank
+
+    def _rank_all(self, ranks: NDArray[np.int64]) -> None:
+        """New ranks for everybody, in equal steps."""
+        names = sorted(self._slots)
+        step = min(_GAP, _LAST_RANK // (len(names) + 1))
+        given = step * np.arange(1, len(names) + 1)
+        ranks[np.fromiter(map(self._slots.__getitem__, names), np.int64, len(names))] = given
+        self._sorted, self._recent = _Ranked(names, given.tolist()), _Ranked([], [])
+
+
+class _Ranked:
+    """Ids in order with their ranks."""
+
+    def __init__(self, names: list[Any], ranks: list[int]) -> None:
+        self.names, self.ranks = names, ranks
+
+    def find(self, name: Any) -> int:
+        return bisect_left(self.names, name)
+
+    def rank_of(self, name: Any, at: int) -> int | None:
+        return self.ranks[at] if at < len(self.names) and self.names[at] == name else None
+
+    def before(self, at: int) -> int:
+        return self.ranks[at - 1] if at else 0
+
+    def behind(self, at: int) -> int:
+        return self.ranks[at] if at < len(self.ranks) else _LAST_RANK

@@ -1,0 +1,202 @@
+"""What do records say of messages and subscriptions? Arrays of what can be taken, and why the rest cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import gathered
+from tocsin.errors import InvalidInput, RecordError
+from tocsin.index.window.kernels.batches import distinct_words
+from tocsin.index.window.kernels.layouts import Batch
+from tocsin.index.window.slots import Coming
+from tocsin.model.subscription import Reject, SubscriptionId, checked_id
+from tocsin.model.texts import Text
+from tocsin.model.window import (
+    MOST_MESSAGES,
+    Bounds,
+    MessageKey,
+    checked_alpha,
+    checked_k,
+    checked_key,
+)
+from tocsin.records import Chunk, read_events
+from tocsin.window.fields import Column, Fields, WordLists, places_in, seconds_in, words_in
+from tocsin.window.keys import Keys
+from tocsin.window.vocabulary import Vocabulary
+
+DEFAULT_K: Final = 10
+DEFAULT_ALPHA: Final = 0.5
+_MESSAGE: Final = frozenset(("words", "text", "location", "key", "time"))
+_SUBSCRIPTION: Final = ("id", "words", "text", "location", "k", "alpha")
+
+
+class Read(NamedTuple):
+    """Messages that can be taken, by their rows, and why others cannot."""
+
+    batch: Batch
+    rows: NDArray[np.int64]
+    keys: list[MessageKey]
+    rejects: list[Reject]
+
+
+class Asked(NamedTuple):
+    """Subscriptions that can be taken, by their ids and rows, and why others cannot."""
+
+    coming: Coming
+    ids: list[SubscriptionId]
+    rows: NDArray[np.int64]
+    rejects: list[Reject]
+
+
+class Reader:
+    """Reads records by the rules of a window; `latest` is the time before which no message may be."""
+
+    def __init__(self, bounds: Bounds, how: Text, has_time: bool, vocabulary: Vocabulary, keys: Keys) -> None:
+        self._bounds, self._how, self._has_time = bounds, how, has_time
+        self._vocabulary, self._keys = vocabulary, keys
+        self.latest = -np.inf
+
+    def message_chunks(self, source: Any) -> Iterator[Chunk]:
+        """The records of a source; raises `InvalidInput` where it cannot be read."""
+        return read_events(source, lambda name: name in _MESSAGE, what="messages")
+
+    def subscription_chunks(self, source: Any) -> Iterator[Chunk]:
+        """The records of a source; raises `InvalidInput` where it cannot be read."""
+        return read_events(source, what="subscriptions")
+
+    def messages(self, chunk: Chunk, know: Callable[[], NDArray[np.float64]]) -> Read:
+        """The messages of a chunk; `know` makes new words known and returns what words weigh, squared."""
+        fields = Fields(chunk)
+        places = places_in(fields, self._bounds)
+        times = seconds_in(fields) if self._has_time else np.zeros(len(fields))
+        lists = words_in(fields, self._how)
+        keys = self._keys_in(fields, self._late(fields, times))
+        good = fields.good()
+        starts, words = self._numbered(lists, good, know)
+        batch = Batch(starts, words, np.ascontiguousarray(places[good]), np.ascontiguousarray(times[good]))
+        return Read(batch, fields.rows[good], [keys[at] for at in good.tolist()] if keys else [], fields.rejects())
+
+    def subscriptions(self, chunk: Chunk, know: Callable[[], NDArray[np.float64]]) -> Asked:
+        """The subscriptions of a chunk; whether ids are taken is not looked at."""
+        fields = Fields(chunk)
+        _refuse_unknown(fields)
+        ids = _ids_in(fields)
+        places, lists = places_in(fields, self._bounds), words_in(fields, self._how)
+        for at in np.flatnonzero(np.diff(lists.starts) == 0).tolist():
+            fields.refuse(at, RecordError("there is none; a subscription has one word at least", "words"))
+        ks = _numbers_in(fields, "k", DEFAULT_K, checked_k, np.int32)
+        alphas = _numbers_in(fields, "alpha", DEFAULT_ALPHA, checked_alpha, np.float64)
+        good = fields.good()
+        starts, words = self._numbered(lists, good, know)
+        norms = norms_of(starts, words, know())
+        coming = Coming(starts, words, places[good], ks[good], alphas[good], norms)
+        rejects = fields.rejects(lambda at: ids[at])
+        return Asked(coming, [ids[at] for at in good.tolist()], fields.rows[good], rejects)
+
+    def _late(self, fields: Fields, times: NDArray[np.float64]) -> list[int]:
+        """The places of messages in time; the others are refused."""
+        good = fields.good()
+        if not self._has_time or not len(good):
+            return good.tolist()  # type: ignore[no-any-return]
+        latest = np.maximum.accumulate(np.append(self.latest, times[good]))
+        for at, before in zip(good.tolist(), latest[:-1].tolist(), strict=True):
+            if times[at] < before:
+                reason = f"{times[at]:g} is before {before:g}, the time of the message before; send messages in order"
+                fields.refuse(at, RecordError(reason, "time"))
+        self.latest = float(latest[-1])
+        return fields.good().tolist()  # type: ignore[no-any-return]
+
+    def _keys_in(self, fields: Fields, good: list[int]) -> list[Any]:
+        """The keys of messages; an empty list where they have none."""
+        column = fields.column("key")
+        keys: list[Any] = [None] * len(fields) if column is None else _plain(column)
+        for at in good:
+            try:
+                keys[at] = checked_key(keys[at])
+                self._keys.check(keys[at])
+            except RecordError as error:
+                fields.refuse(at, error)
+        return keys if self._keys.kind is not None else []
+
+    def _numbered(
+        self, lists: WordLists, good: NDArray[np.int64], know: Callable[[], NDArray[np.float64]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The words of some records as numbers, each once in a record, the lightest first."""
+        numbers = self._vocabulary.numbers_of(lists.distinct)
+        squares = know()
+        starts, members = lists.starts, lists.numbers
+        if len(good) < len(starts) - 1:
+            own, owners = gathered(starts, good)
+            members, starts = members[own], np.searchsorted(owners, np.arange(len(good) + 1))
+        out_starts, out = np.empty(len(starts), np.int64), np.empty(len(members), np.int32)
+        stamps = np.zeros(len(squares), np.int64)
+        distinct_words(starts, numbers[members] if len(members) else out, squares, stamps, out_starts, out)
+        return out_starts, out[: out_starts[-1]]
+
+
+def norms_of(starts: NDArray[np.int64], words: NDArray[np.int32], squares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The norm of each record's words, added up from the first on."""
+    counts = np.diff(starts)
+    sums = np.zeros(len(counts))
+    for place in range(int(counts.max(initial=0))):
+        has = np.flatnonzero(counts > place)
+        sums[has] += squares[words[starts[has] + place]]
+    return np.sqrt(sums)
+
+
+def _refuse_unknown(fields: Fields) -> None:
+    """A field that no subscription has is probably another one, misspelt."""
+    known = ", ".join(_SUBSCRIPTION)
+    for name in fields.names:
+        if name not in _SUBSCRIPTION:
+            raise InvalidInput(f"a subscription has no column {name!r:.60}; it has {known}. Leave the column out.")
+    for at, record in enumerate(fields.objects):
+        if unknown := next((name for name in record if name not in _SUBSCRIPTION), None):
+            fields.refuse(at, RecordError(f"a subscription has no field {unknown!r:.60}; it has {known}", str(unknown)))
+
+
+def _ids_in(fields: Fields) -> list[SubscriptionId | None]:
+    column = fields.column("id")
+    ids: list[SubscriptionId | None] = [None] * len(fields)
+    if isinstance(column, pa.Array) and not column.null_count and _is_id(column.type):
+        ids = column.to_pylist()
+    else:
+        for at, one in fields.each(column, range(len(fields)), checked_id):
+            ids[at] = one
+    return ids
+
+
+def _is_id(kind: pa.DataType) -> bool:
+    is_small = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
+    return is_small or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _numbers_in(fields: Fields, name: str, default: float, check: Callable[[Any], Any], kind: Any) -> NDArray[Any]:
+    """A number of each record, or the default where there is none."""
+    column = fields.column(name)
+    numbers = np.full(len(fields), default, kind)
+    if column is None:
+        return numbers
+    is_good = np.zeros(len(fields), bool)
+    if isinstance(column, pa.Array) and not column.null_count and _fits(column.type, kind):
+        raw = column.to_numpy(zero_copy_only=False)
+        is_good = (raw >= 1) & (raw <= MOST_MESSAGES) if kind is np.int32 else (raw >= 0) & (raw < 1)
+        numbers[is_good] = raw[is_good]
+    for at, number in fields.each(
+        column, np.flatnonzero(~is_good).tolist(), lambda raw: default if raw is None else check(raw)
+    ):
+        numbers[at] = number
+    return numbers
+
+
+def _fits(given: pa.DataType, kind: Any) -> bool:
+    return bool(pa.types.is_integer(given) if kind is np.int32 else pa.types.is_floating(given))
+
+
+def _plain(column: Column) -> list[Any]:
+    return list(column) if isinstance(column, list) else column.to_pylist()

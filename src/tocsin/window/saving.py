@@ -1,0 +1,132 @@
+"""How does a window lie on disk? As two Arrow files, its messages and its subscriptions, and a manifest.
+
+The manifest names the files, and is written last: a window that is saved again replaces the one before at once. What
+is best is found anew when it is loaded.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.errors import InvalidInput, SegmentError, TocsinError
+from tocsin.index.window.kernels.layouts import ALPHA, TIME, X, Y
+from tocsin.index.window.stored import words_of_messages
+from tocsin.segment.storage import read_manifest, whole_number, write_manifest
+from tocsin.writing import told
+
+if TYPE_CHECKING:
+    from tocsin.window.window import Window
+
+FORMAT: Final = "tocsin window"
+VERSION: Final = 1
+MANIFEST: Final = "manifest.json"
+
+
+def save_window(window: Window, folder: str | Path) -> None:
+    """Write a window; `InvalidInput` says which file could not be written."""
+    folder = Path(folder)
+    part = uuid.uuid4().hex[:8]
+    names = {"messages": f"messages-{part}.arrow", "subscriptions": f"subscriptions-{part}.arrow"}
+    with told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / names["messages"], _messages_of(window))
+        _write(folder / names["subscriptions"], _subscriptions_of(window))
+        latest = window._reader.latest
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            **names,
+            "size": window.size,
+            "time": window.span,
+            "bounds": list(window.bounds),
+            "weights": dict(window.weights),
+            "text": str(window.text),
+            "index": window.index,
+            "slack": window.slack,
+            "taken": window._sliding.taken,
+            "latest": None if math.isinf(latest) else latest,
+        }
+        write_manifest(folder / MANIFEST, manifest)
+        for old in [*folder.glob("messages-*.arrow"), *folder.glob("subscriptions-*.arrow")]:
+            if old.name not in names.values():
+                with suppress(OSError):
+                    old.unlink()
+
+
+def load_window(kind: type[Window], folder: str | Path, index: str | None) -> Window:
+    """A window as it was saved; raises `SegmentError`."""
+    folder = Path(folder)
+    manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION)
+    try:
+        window = kind(
+            manifest["size"],
+            bounds=manifest["bounds"],
+            time=manifest["time"],
+            weights=manifest["weights"],
+            text=manifest["text"],
+            index=index or manifest["index"],
+            slack=manifest["slack"],
+        )
+        messages, subscriptions = (_read(folder / manifest[name]) for name in ("messages", "subscriptions"))
+        window._restore(messages, subscriptions, whole_number(manifest["taken"]), manifest["latest"])
+    except (KeyError, TypeError, ValueError, OSError, pa.ArrowException, TocsinError) as error:
+        if isinstance(error, InvalidInput) and index is not None:
+            raise
+        raise SegmentError(f"{folder} is damaged: {error!r:.200}. Save the window again.") from None
+    return window
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def _read(path: Path) -> pa.Table:
+    with pa.OSFile(str(path), "rb") as file:
+        return pa.ipc.open_file(file).read_all()
+
+
+def _messages_of(window: Window) -> pa.Table:
+    messages = window._sliding.messages
+    first, stop = messages.ends[:2].tolist()
+    numbers = np.arange(first, stop)
+    records = messages.records[numbers & (len(messages.word_starts) - 1)]
+    columns = {"words": _lists(window, *words_of_messages(messages)), "location": _pairs(records[:, [X, Y]])}
+    columns["time"] = pa.array(records[:, TIME])
+    keys = window._keys.column(numbers)
+    if window._keys.kind is not None:
+        columns["key"] = keys.dictionary_decode() if pa.types.is_dictionary(keys.type) else keys
+    return pa.table(columns)
+
+
+def _subscriptions_of(window: Window) -> pa.Table:
+    slots = window._sliding.slots
+    alive = np.array([window._names.slot(name) for name in window._names], np.int32)
+    records = slots.interests.records[alive]
+    ids = window._names.column(alive)
+    return pa.table(
+        {
+            "id": ids.dictionary_decode() if pa.types.is_dictionary(ids.type) else ids,
+            "words": _lists(window, *slots.words_of(alive)),
+            "location": _pairs(records[:, [X, Y]]),
+            "k": pa.array(slots.interests.ks[alive]),
+            "alpha": pa.array(records[:, ALPHA]),
+        }
+    )
+
+
+def _lists(window: Window, starts: NDArray[np.int64], numbers: NDArray[np.int32]) -> pa.Array:
+    words = pa.array(window._vocabulary.words_of(numbers.tolist()), pa.string())
+    return pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), words)
+
+
+def _pairs(places: NDArray[np.float64]) -> Any:
+    return pa.FixedSizeListArray.from_arrays(pa.array(places.reshape(-1)), 2)

@@ -1,0 +1,76 @@
+"""Which number has a word? One of its own for as long as a subscription or a message of the window has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SPARE: Final = 10_000
+"""So many words that nobody has may stay, beside as many as there are."""
+
+
+class Vocabulary:
+    """Words by number, from 1 on. Numbers of words that nobody has any more are given again."""
+
+    def __init__(self, squares: Mapping[str, float]) -> None:
+        self._squares = squares
+        self._numbers = _Numbers()
+        self._most = _SPARE
+
+    def __len__(self) -> int:
+        """One more than the largest number."""
+        return len(self._numbers.texts)
+
+    def numbers_of(self, words: Iterable[str]) -> NDArray[np.int32]:
+        """The number of each word, a new one for a new word."""
+        return np.array(list(map(self._numbers.__getitem__, words)), np.int32)
+
+    def words_of(self, numbers: Iterable[int]) -> list[str]:
+        """The words of some numbers."""
+        return [self._numbers.texts[number] for number in numbers]
+
+    def new_words(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The numbers that were given since this was last asked, and what their words weigh, squared."""
+        fresh, self._numbers.fresh = self._numbers.fresh, []
+        weighs: Sequence[float] = [self._squares.get(self._numbers.texts[number], 1.0) for number in fresh]
+        return np.array(fresh, np.int64), np.array(weighs, np.float64)
+
+    def is_full(self) -> bool:
+        """Whether it is worth a look which words nobody has."""
+        return len(self._numbers) > self._most
+
+    def forget(self, uses: NDArray[np.int32]) -> None:
+        """Take their numbers from words that nobody uses."""
+        self._numbers.forget(uses)
+        self._most = 2 * len(self._numbers) + _SPARE
+
+
+class _Numbers(dict[str, int]):
+    """Numbers by word, given when they are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts = [""]
+        self.fresh: list[int] = []
+        self._free: list[int] = []
+
+    def __missing__(self, word: str) -> int:
+        if self._free:
+            number = self._free.pop()
+            self.texts[number] = word
+        else:
+            number = len(self.texts)
+            self.texts.append(word)
+        self[word] = number
+        self.fresh.append(number)
+        return number
+
+    def forget(self, uses: NDArray[np.int32]) -> None:
+        unused = np.flatnonzero(uses[1 : len(self.texts)] == 0) + 1
+        for number in unused.tolist():
+            if self.pop(self.texts[number], None) is not None:
+                self.texts[number] = ""
+                self._free.append(number)

@@ -1,0 +1,389 @@
+"""Which recent messages are best for each subscription? A window that slides over messages as they come."""
+
+from __future__ import annotations
+
+import threading
+import time as clock
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.errors import DuplicateSubscription, InvalidInput, RecordError
+from tocsin.forking import renewed
+from tocsin.index.registry import disseminator
+from tocsin.index.window import SLACK, Sliding
+from tocsin.index.window.kernels.layouts import ALPHA, EXAMINED, REACHED, REEVALUATED, Changes, X, Y
+from tocsin.index.window.stored import words_of_message
+from tocsin.model.subscription import Reject, Report, SubscriptionId, shown
+from tocsin.model.texts import PLAIN, Text
+from tocsin.model.window import ENTER, EXIT, Bounds, Change, MessageKey, checked_seconds, checked_squares
+from tocsin.records import ObjectChunk
+from tocsin.window.answer import WindowAnswer, WindowStats
+from tocsin.window.explaining import Side, WindowExplanation, explain
+from tocsin.window.keys import Keys
+from tocsin.window.names import Names
+from tocsin.window.reading import DEFAULT_ALPHA, DEFAULT_K, Asked, Read, Reader
+from tocsin.window.saving import load_window, save_window
+from tocsin.window.vocabulary import Vocabulary
+
+_KINDS: Final = pa.array([EXIT, ENTER])
+_TABLE: Final = ("event", "subscription", "message", "kind", "score")
+
+
+class Window:
+    """The best k of the recent messages for every subscription, kept up to date as messages come.
+
+    The window is the last `size` messages, those of the last `time` seconds (a number, or a `timedelta`), or what both
+    leave. A message is a set of words at a place within `bounds` (xmin, ymin, xmax, ymax); so is a subscription. A
+    message that has a word in common with a subscription has the score
+
+        alpha * (1 - distance / diagonal of the bounds) + (1 - alpha) * cosine of the words
+
+    Words weigh 1 each, or what `weights` says (`tocsin.idf` makes a mapping). Of equal scores the newer message is
+    better. `text` says how the words of texts are made. `index` names the structure that finds whom a message reaches,
+    options in parentheses; every structure gives the same answers. Many threads may ask; one at a time is served.
+
+    >>> window = Window(size=1000, bounds=(-180, -90, 180, 90))
+    >>> window.subscribe("u1", words=["seafood"], location=(2.35, 48.85), k=1, alpha=0.3)
+    >>> window.push(words=["fresh", "seafood"], location=(2.29, 48.86))
+    [Change(subscription='u1', message=0, kind='enter', score=0.7949...)]
+    >>> [(change.kind, change.message) for change in window.push(words=["seafood"], location=(2.29, 48.86))]
+    [('exit', 0), ('enter', 1)]
+    >>> window.results("u1")
+    [(1, 0.9999...)]
+
+    Source: Wang et al. 2016 (Skype); docs/papers/skype.md says where it departs.
+    """
+
+    def __init__(
+        self,
+        size: int | None = None,
+        *,
+        bounds: Sequence[float],
+        time: float | timedelta | None = None,
+        weights: Mapping[str, float] | None = None,
+        text: Text | str = PLAIN,
+        index: str = "inverted_file",
+        slack: int = SLACK,
+    ) -> None:
+        self.size, self.span = _checked_size(size), _checked_span(time)
+        if self.size is None and self.span is None:
+            raise InvalidInput("a window needs size, a number of messages, or time, a number of seconds, or both")
+        if isinstance(slack, bool) or not isinstance(slack, int) or not 1 <= slack <= 16:
+            raise InvalidInput(f"slack is {slack!r:.40}; it must be an integer from 1 to 16")
+        self.bounds, self.index, self.slack = Bounds.of(bounds), index, slack
+        self.text = text if isinstance(text, Text) else Text.of(text)
+        self.weights, self._squares = dict(weights or {}), checked_squares(weights)
+        self._sliding = Sliding(disseminator(index), self.bounds.diagonal, self.size, self.span, slack)
+        self._vocabulary, self._names, self._keys = Vocabulary(self._squares), Names(), Keys()
+        self._reader = Reader(self.bounds, self.text, self.span is not None, self._vocabulary, self._keys)
+        self._changes = 0
+        self._seconds = 0.0
+        self.renew_locks()
+        renewed(self)
+
+    def renew_locks(self) -> None:
+        self._lock = threading.RLock()
+
+    # Subscriptions
+
+    def subscribe(
+        self,
+        id: SubscriptionId,
+        *,
+        words: Iterable[str] | None = None,
+        text: str | None = None,
+        location: Any,
+        k: int = DEFAULT_K,
+        alpha: float = DEFAULT_ALPHA,
+        replace: bool = False,
+    ) -> None:
+        """Keep the best k messages for a subscription, from now on, of the window as it stands.
+
+        `alpha` is how much the place counts, from 0 to less than 1. Raises `RecordError` for what cannot be used, and
+        `DuplicateSubscription` for an id that is taken, unless it is replaced. Cost: microseconds, and a search of
+        the window.
+        """
+        words = words if words is None or isinstance(words, str) else list(words)
+        record = {"id": id, "words": words, "text": text, "location": location, "k": k, "alpha": alpha}
+        with self._lock:
+            asked = self._reader.subscriptions(ObjectChunk([(0, record)]), self._know)
+            if asked.rejects:
+                raise RecordError(asked.rejects[0].reason, asked.rejects[0].field)
+            if id in self._names:
+                if not replace:
+                    raise DuplicateSubscription(f"subscription {shown(id)} exists; give replace=True to replace it")
+                self.unsubscribe(id)
+            self._names.check_kind(id)
+            self._take(asked, [0])
+
+    def subscribe_many(self, subscriptions: Any, *, replace: bool = False, strict: bool = False) -> Report:
+        """Take subscriptions from any source of records: `id`, `words` or `text`, `location`, and perhaps `k`, `alpha`.
+
+        What cannot be taken is reported with its row and reason; `strict` raises `RecordError` at the first.
+        """
+        accepted, errors = 0, list[Reject]()
+        with self._lock:
+            for chunk in self._reader.subscription_chunks(subscriptions):
+                asked = self._reader.subscriptions(chunk, self._know)
+                places, rejects = self._new_ones(asked, replace)
+                errors += sorted([*asked.rejects, *rejects], key=lambda one: one.row)
+                _stop_at_first(errors, strict)
+                self._take(asked, places)
+                accepted += len(places)
+        return Report(accepted, errors)
+
+    def unsubscribe(self, id: SubscriptionId) -> None:
+        """Let a subscription go; raises `UnknownSubscription`."""
+        with self._lock:
+            slot = self._names.slot(id)
+            self._names.remove(id)
+            self._sliding.remove(slot)
+
+    def __len__(self) -> int:
+        """How many subscriptions there are."""
+        return len(self._names)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._names
+
+    def __iter__(self) -> Iterator[SubscriptionId]:
+        """The ids, ascending."""
+        return iter(self._names)
+
+    # Messages
+
+    def push(
+        self,
+        *,
+        words: Iterable[str] | None = None,
+        text: str | None = None,
+        location: Any,
+        key: MessageKey | None = None,
+        time: Any = None,
+    ) -> list[Change]:
+        """Let a message come; returns every change that this causes: exits, then enters, each by subscription.
+
+        Messages are named by `key`, or numbered from 0. `time` is seconds or an instant, and asked for where the
+        window is one of time. Raises `RecordError` for a bad message, which changes nothing.
+        """
+        words = words if words is None or isinstance(words, str) else list(words)
+        record = {"words": words, "text": text, "location": location, "key": key, "time": time}
+        with self._lock:
+            read = self._read(ObjectChunk([(0, record)]))
+            if read.rejects:
+                raise RecordError(read.rejects[0].reason, read.rejects[0].field)
+            return self._told(self._push(read))
+
+    def push_batch(self, messages: Any, *, strict: bool = False) -> WindowAnswer:
+        """Let messages come, one after the other, from any source of records with `words` or `text`, and `location`.
+
+        And `key` and `time`. A bad message is reported with its row and reason, and the rest is served; `strict` raises
+        `RecordError` at the first, when those of earlier chunks were taken.
+        """
+        parts, errors = [self._table(None, np.zeros(0, np.int64))], list[Reject]()
+        with self._lock:
+            before = self.stats
+            for chunk in self._reader.message_chunks(messages):
+                read = self._read(chunk)
+                errors += read.rejects
+                _stop_at_first(errors, strict)
+                parts.append(self._table(self._push(read), read.rows))
+            filled = [part for part in parts if part.num_rows] or parts[:1]
+            table = pa.concat_tables(filled).unify_dictionaries()
+            return WindowAnswer(table, errors, self.stats.less(before))
+
+    def advance(self, time: Any) -> list[Change]:
+        """Let time pass without a message; returns the changes. Later messages may not be of an earlier time."""
+        if self.span is None:
+            raise InvalidInput("this window is one of a number of messages; only a window with time= can be advanced")
+        with self._lock:
+            now = checked_seconds(time)
+            if now < self._reader.latest:
+                raise InvalidInput(f"time is {now:g}, before {self._reader.latest:g}, the latest so far")
+            self._reader.latest = now
+            return self._told(self._counted(self._sliding.advance(now)))
+
+    # Answers
+
+    def results(self, id: SubscriptionId) -> list[tuple[MessageKey, float]]:
+        """The best messages of a subscription with their scores, best first; raises `UnknownSubscription`."""
+        with self._lock:
+            numbers, scores = self._sliding.best(self._names.slot(id))
+            return list(zip(self._keys.of(numbers), scores.tolist(), strict=True))
+
+    def results_table(self) -> pa.Table:
+        """The best messages of all: `subscription`, `rank` from 1 on, `message`, `score`, in order of the first two."""
+        with self._lock:
+            slots = np.array([self._names.slot(name) for name in self._names], np.int32)
+            best = [self._sliding.best(slot) for slot in slots.tolist()]
+            counts = np.array([len(numbers) for numbers, _ in best], np.int64)
+            numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for numbers, _ in best)])
+            ranks = np.arange(1, len(numbers) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
+            return pa.table(
+                {
+                    "subscription": self._names.column(np.repeat(slots, counts)),
+                    "rank": ranks,
+                    "message": self._keys.column(numbers),
+                    "score": np.concatenate([np.zeros(0), *(scores for _, scores in best)]),
+                }
+            )
+
+    def explain(self, id: SubscriptionId, message: MessageKey) -> WindowExplanation:
+        """Why a message is among a subscription's best, or why not.
+
+        Of messages of one key the newest is meant. Raises `UnknownSubscription`, and `InvalidInput` for a message that
+        is not in the window.
+        """
+        with self._lock:
+            sliding, slot = self._sliding, self._names.slot(id)
+            first, taken = sliding.taken - sliding.held, sliding.taken
+            numbers = self._keys.numbers_of(message, first, taken)
+            if not numbers:
+                raise InvalidInput(f"message {shown(message)} is not in the window; it expired, or never came")
+            at = numbers[-1] & (len(sliding.messages.word_starts) - 1)
+            record, own = sliding.slots.interests.records[slot], sliding.messages.records[at]
+            given = Side((float(own[X]), float(own[Y])), self._weighed(words_of_message(sliding.messages, numbers[-1])))
+            words = sliding.slots.words_of(np.array([slot], np.int32))[1]
+            wanted = Side((float(record[X]), float(record[Y])), self._weighed(words))
+            best = list(zip(*(array.tolist() for array in sliding.best(slot)), strict=True))
+            k = int(sliding.slots.interests.ks[slot])
+            return explain((id, wanted, float(record[ALPHA]), k), (message, numbers[-1], given), best, self.bounds)
+
+    @property
+    def held(self) -> int:
+        """How many messages are in the window."""
+        return self._sliding.held
+
+    @property
+    def stats(self) -> WindowStats:
+        """What the window did since it was made."""
+        counts = self._sliding.counts()
+        examined, reached, reevaluations = (int(counts[column]) for column in (EXAMINED, REACHED, REEVALUATED))
+        return WindowStats(self._sliding.taken, examined, reached, self._changes, reevaluations, self._seconds)
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes by what they are for: `records`, `buffers`, `structure`, `messages`, `work`."""
+        return self._sliding.sizes()
+
+    def __repr__(self) -> str:
+        return f"Window({len(self)} subscriptions, {self.held} messages, index={self.index!r})"
+
+    # Files
+
+    def save(self, folder: str | Path) -> None:
+        """Write everything into a folder, whole or not at all: the messages and the subscriptions, as two tables."""
+        with self._lock:
+            save_window(self, folder)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, index: str | None = None) -> Window:
+        """A window as it was saved, over the same index or another one; raises `SegmentError`."""
+        return load_window(cls, folder, index)
+
+    # Within
+
+    def _know(self) -> NDArray[np.float64]:
+        """Let the words that are new be known below."""
+        self._sliding.know_words(len(self._vocabulary), *self._vocabulary.new_words())
+        return self._sliding.words.squares
+
+    def _read(self, chunk: Any) -> Read:
+        sliding = self._sliding
+        if sliding.settle() or self._vocabulary.is_full():
+            self._vocabulary.forget(sliding.words.uses)
+        self._keys.forget(sliding.taken - sliding.held, sliding.taken)
+        return self._reader.messages(chunk, self._know)
+
+    def _push(self, read: Read) -> Changes:
+        self._keys.add(read.keys)
+        began = clock.perf_counter()
+        changes = self._sliding.push(read.batch)
+        self._seconds += clock.perf_counter() - began
+        return self._counted(changes)
+
+    def _restore(self, messages: pa.Table, subscriptions: pa.Table, taken: int, latest: float | None) -> None:
+        """Take what was saved: messages, of which the last has a number below `taken`, then subscriptions."""
+        self._sliding.start_at(taken - messages.num_rows)
+        for chunk in self._reader.message_chunks(messages):
+            read = self._read(chunk)
+            _stop_at_first(read.rejects, strict=True)
+            self._push(read)
+        self._reader.latest = -np.inf if latest is None else float(latest)
+        self.subscribe_many(subscriptions, strict=True)
+
+    def _counted(self, changes: Changes) -> Changes:
+        self._changes += len(changes.slots)
+        return changes
+
+    def _new_ones(self, asked: Asked, replace: bool) -> tuple[list[int], list[Reject]]:
+        """The places of those whose ids are free, or become so; of equal ones the last where they are replaced."""
+        places: dict[SubscriptionId, int] = {}
+        rejects = []
+        kind = None if not asked.ids else type(asked.ids[0])
+        for place, (name, row) in enumerate(zip(asked.ids, asked.rows.tolist(), strict=True)):
+            try:
+                self._names.check_kind(name)
+                if type(name) is not kind:
+                    raise RecordError(f"{shown(name)} is of another type than the ids before", "id")
+                if not replace and (name in places or name in self._names):
+                    raise RecordError(f"the id {shown(name)} is taken", "id")
+                places[name] = place
+            except RecordError as error:
+                rejects.append(Reject(row, name, error.field, error.reason))
+        for name in [name for name in places if name in self._names]:
+            self.unsubscribe(name)
+        return sorted(places.values()), rejects
+
+    def _take(self, asked: Asked, places: list[int]) -> None:
+        if not places:
+            return
+        coming = asked.coming if len(places) == len(asked.ids) else asked.coming.part(np.array(places))
+        slots = self._sliding.add(coming)
+        self._names.add([asked.ids[place] for place in places], slots, self._sliding.slots.interests.ranks)
+
+    def _weighed(self, numbers: NDArray[np.int32]) -> dict[str, float]:
+        words = self._vocabulary.words_of(numbers.tolist())
+        return {word: self._squares.get(word, 1.0) for word in words}
+
+    def _told(self, changes: Changes) -> list[Change]:
+        kinds = [ENTER if enters else EXIT for enters in changes.enters.tolist()]
+        names, keys = self._names.of(changes.slots), self._keys.of(changes.numbers)
+        return list(map(Change, names, keys, kinds, changes.scores.tolist()))
+
+    def _table(self, changes: Changes | None, rows: NDArray[np.int64]) -> pa.Table:
+        if changes is None:
+            empty = np.zeros(0, np.int32)
+            changes = Changes(empty, rows, np.zeros(0, np.bool_), np.zeros(0), rows)
+        events = np.repeat(rows, np.diff(changes.ends, prepend=0))
+        kinds = pa.DictionaryArray.from_arrays(pa.array(changes.enters.astype(np.int8)), _KINDS)
+        columns = [events, self._names.column(changes.slots), self._keys.column(changes.numbers), kinds, changes.scores]
+        return pa.table(columns, names=_TABLE)
+
+
+def _stop_at_first(errors: list[Reject], strict: bool) -> None:
+    if strict and errors:
+        first = errors[0]
+        raise RecordError(f"row {first.row}: {first.reason}", first.field)
+
+
+def _checked_size(size: Any) -> int | None:
+    if size is None:
+        return None
+    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1 << 30:
+        raise InvalidInput(f"size is {size!r:.40}; it must be a number of messages, from 1 to {1 << 30:,}")
+    return int(size)
+
+
+def _checked_span(time: Any) -> float | None:
+    if time is None:
+        return None
+    seconds = time.total_seconds() if isinstance(time, timedelta) else time
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
+        raise InvalidInput(f"time is {time!r:.40}; it must be a number of seconds above 0, or a timedelta")
+    return float(seconds)
