@@ -106,7 +106,11 @@ class Both:
             assert self.replayed[name] == {message for message, _ in results}
 
 
-@pytest.mark.parametrize("index", [one.name for one in disseminators()])
+EVERY = ["blocks(late=2, first=3)", *(one.name for one in disseminators())]
+"""Each structure, and blocks that are made anew all the time."""
+
+
+@pytest.mark.parametrize("index", EVERY)
 @given(steps=steps, kind=windows, weights=st.sampled_from([None, WEIGHTS]), slack=st.sampled_from([1, 2, 3]))
 def test_a_window_is_the_oracle_at_every_step(index: str, steps: Any, kind: Any, weights: Any, slack: int) -> None:
     """Arrivals, expiries, ties, subscriptions that come and go, batches, save and load in between."""

@@ -118,6 +118,9 @@ class Disseminator(Protocol):
     def know_words(self, count: int) -> None:
         """Make room for words below a number."""
 
+    def know_length(self, words: int) -> None:
+        """Make room for messages of so many words."""
+
     def add(
         self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Any
     ) -> None:
@@ -136,8 +139,12 @@ class Disseminator(Protocol):
         words: NDArray[np.int32],
         interests: Any,
         table: Any,
+        taken: int,
     ) -> None:
-        """Hold these and nobody else, by the thresholds of now; `table` has what words weigh."""
+        """Hold these and nobody else, by the thresholds of now; `table` has what words weigh.
+
+        `taken` is how many messages there were since the beginning.
+        """
 
     def bytes(self) -> int:
         """What it takes."""

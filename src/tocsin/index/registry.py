@@ -203,10 +203,13 @@ def disseminators() -> tuple[Registration, ...]:
     return DISSEMINATORS
 
 
-def disseminator(text: str) -> Disseminator:
-    """A structure for a window, by its name and options: `name`, or `name(option=1)`; raises `UnknownIndex`."""
+def disseminator(text: str, diagonal: float) -> Disseminator:
+    """A structure for a window, by its name and options: `name`, or `name(option=1)`; raises `UnknownIndex`.
+
+    `diagonal` is the longest distance.
+    """
     registration, options = parse_index(text, DISSEMINATORS)
-    return cast(Disseminator, registration.builder(**{**registration.options, **options}))
+    return cast(Disseminator, registration.builder(diagonal, **{**registration.options, **options}))
 
 
 def find_index(name: str, among: Sequence[Registration] | None = None) -> Registration:

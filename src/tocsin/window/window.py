@@ -68,7 +68,7 @@ class Window:
         time: float | timedelta | None = None,
         weights: Mapping[str, float] | None = None,
         text: Text | str = PLAIN,
-        index: str = "inverted_file",
+        index: str = "blocks",
         slack: int = SLACK,
     ) -> None:
         self.size, self.span = _checked_size(size), _checked_span(time)
@@ -79,7 +79,9 @@ class Window:
         self.bounds, self.index, self.slack = Bounds.of(bounds), index, slack
         self.text = text if isinstance(text, Text) else Text.of(text)
         self.weights, self._squares = dict(weights or {}), checked_squares(weights)
-        self._sliding = Sliding(disseminator(index), self.bounds.diagonal, self.size, self.span, slack)
+        self._sliding = Sliding(
+            disseminator(index, self.bounds.diagonal), self.bounds.diagonal, self.size, self.span, slack
+        )
         self._vocabulary, self._names, self._keys = Vocabulary(self._squares), Names(), Keys()
         self._reader = Reader(self.bounds, self.text, self.span is not None, self._vocabulary, self._keys)
         self._changes = 0

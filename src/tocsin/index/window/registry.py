@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from tocsin.index.protocols import BEST_MESSAGES, PLACES_WITH_WORDS, Registration
+from tocsin.index.window.blocks import FIRST, LATE, BlocksIndex
 from tocsin.index.window.inverted_file import InvertedFileIndex
 
 DISSEMINATORS: Final = (
+    Registration(
+        "blocks",
+        BEST_MESSAGES,
+        PLACES_WITH_WORDS,
+        "blocks of postings that are alike, in bytes (ours)",
+        False,
+        BlocksIndex,
+        {"late": LATE, "first": FIRST},
+    ),
     Registration(
         "inverted_file",
         BEST_MESSAGES,

@@ -10,7 +10,7 @@ them and for each whose oldest buffered message expires. A subscription takes 64
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -41,6 +41,8 @@ from tocsin.index.window.stored import no_messages, with_message_room
 SLACK: Final = 3
 """A threshold is the score at rank SLACK * k: 0.03 searches a message at k = 10, where 1 takes 64 and 2 takes 2."""
 
+_AT_ONCE: Final = 1024
+"""Messages between two looks at whether a structure is to be built anew."""
 _ENDLESS: Final = 1 << 62
 _SPARE: Final = 64
 """Places behind what is found that may be written to."""
@@ -92,20 +94,21 @@ class Sliding:
         self.slots.remove(slot)
 
     def settle(self) -> bool:
-        """Drop those that are gone from the structure, where they are many, and let it order the rest anew.
-
-        True where word numbers may have become free.
-        """
+        """Drop those that are gone from the structure, where they are many; True where words may have become free."""
         gone = self.slots.gone
         drops = gone > max(_GONE_AT_LEAST, self.slots.living // 8)
         if drops:
             gone_slots = self.slots.reuse()
             np.subtract.at(self.words.uses, self.slots.words_of(gone_slots)[1], 1)
             self.slots.pack_longer()
-        if drops or self.disseminator.is_due(self.slots.living, int(self.messages.ends[1])):
-            alive = self.slots.alive()
-            self.disseminator.build(alive, *self.slots.words_of(alive), self.slots.interests, self.words)
+            self._build()
         return drops
+
+    def _build(self) -> None:
+        """Let the structure hold who is there, by the thresholds of now."""
+        alive = self.slots.alive()
+        starts, words = self.slots.words_of(alive)
+        self.disseminator.build(alive, starts, words, self.slots.interests, self.words, self.taken)
 
     # Messages
 
@@ -127,7 +130,13 @@ class Sliding:
         """Let messages come, one after the other; returns all that changes."""
         rows = len(batch.times)
         self._give_room_to_work(int(np.diff(batch.starts).max(initial=0)))
-        self._out = self._out._replace(ends=np.zeros(rows, np.int64))
+        parts = [self._push(_rows_of(batch, at, at + _AT_ONCE)) for at in range(0, rows, _AT_ONCE)]
+        return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def _push(self, batch: Batch) -> Changes:
+        if self.disseminator.is_due(self.slots.living, self.taken):
+            self._build()
+        self._out = self._out._replace(ends=np.zeros(len(batch.times), np.int64))
         self._work.progress[[ROW, WRITTEN]] = 0
         while (wanted := push_messages(self.disseminator.table, self._state(), batch, self._out)) != DONE:
             self._give_room(wanted, batch)
@@ -221,7 +230,23 @@ class Sliding:
             work = work._replace(best=np.empty(4 * largest + 64), kept_scores=kept_scores, kept_numbers=kept_numbers)
         if len(work.words) < words:
             work = work._replace(words=np.empty(power_of_two(words), np.int32))
+            self.disseminator.know_length(len(work.words))
         self._work = work
+
+
+def _rows_of(batch: Batch, first: int, stop: int) -> Batch:
+    """Some messages of a batch."""
+    return Batch(batch.starts[first : stop + 1], batch.words, batch.places[first:stop], batch.times[first:stop])
+
+
+def _joined(parts: Sequence[Changes]) -> Changes:
+    """The changes of one batch after the other."""
+    if not parts:
+        return _no_changes(0)
+    before = np.cumsum([0, *(len(part.slots) for part in parts)]).tolist()
+    ends = [part.ends + written for part, written in zip(parts, before, strict=False)]
+    columns = zip(*(part[:4] for part in parts), strict=True)
+    return Changes._make([*(np.concatenate(arrays) for arrays in columns), np.concatenate(ends)])
 
 
 def _no_changes(room: int) -> Changes:

@@ -19,11 +19,14 @@ from tocsin.index.window.kernels.layouts import Interests, Words
 class InvertedFileIndex:
     """The Disseminator over such a file."""
 
-    def __init__(self) -> None:
+    def __init__(self, diagonal: float) -> None:
         self.table = InvertedFile(no_lists(1))
 
     def know_words(self, count: int) -> None:
         self.table = InvertedFile(with_words(self.table.lists, count))
+
+    def know_length(self, words: int) -> None:
+        """It needs nothing for long messages."""
 
     def add(
         self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Interests
@@ -40,6 +43,7 @@ class InvertedFileIndex:
         words: NDArray[np.int32],
         interests: Interests,
         table: Words,
+        taken: int,
     ) -> None:
         self.table = InvertedFile(put_behind_all(no_lists(len(table.squares)), slots, starts, words))
 

@@ -1,0 +1,98 @@
+"""What is a block? Up to 64 postings of a word that are alike, as bytes that say no more than is safe.
+
+With D the diagonal, a message m reaches a subscription s where
+
+    theta <= alpha * (1 - distance / D) + (1 - alpha) * cosine
+    (theta - alpha) + alpha * distance / D <= (1 - alpha) * cosine
+
+Words are in one order, rarest first. The pair is looked at under its rarest common word w alone, so that only words
+after w can add to the cosine: by Cauchy-Schwarz
+
+    cosine <= w_s * w_m + |s after w| * |m after w|
+
+with weights normalised to unit length; the second term is 0 where signatures of the words after w have no common bit.
+Four numbers of a posting do not depend on the message: theta - alpha and alpha (rounded down), (1 - alpha) * w_s and
+(1 - alpha) * |s after w| (rounded up); with x and y they are six bytes, relative to what the block spans. A block's
+header has the least and the most of each: its test holds wherever that of one of its postings does.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.window.kernels.layouts import Lists
+
+BLOCK: Final = 64
+"""Postings of a block at most."""
+
+ACROSS, UP, NEED, SHARE, WEIGHT, REST = range(6)
+"""Features: x and y in diagonals, theta - alpha, alpha, (1 - alpha) * w_s, (1 - alpha) * |s after w|."""
+FEATURES: Final = 6
+
+LEFT, RIGHT, LOWER, UPPER, LEAST_NEED, LEAST_SHARE, MOST_WEIGHT, MOST_REST = range(8)
+"""Rows of the headers."""
+
+STEPS, HELD = 6, 12
+"""Columns of a block's scales: where each feature begins, then its steps, then how many postings there are."""
+
+SIGNATURES: Final = FEATURES * BLOCK // 2
+"""Where the signatures begin behind the bytes, counted in two bytes each."""
+
+NO_RANK: Final = 2**31 - 1
+"""The rank of a word that no block is of."""
+
+LEAST_THETA: Final = -0.05
+"""A threshold that no score is below stands as this."""
+
+SLACK: Final = 2e-5
+"""What rounding in float32 may take from either side of the test."""
+
+
+class Blocks(NamedTuple):
+    """Blocks by word. V words, B blocks, S slots, P postings."""
+
+    ranks: NDArray[np.int32]  # (V,) rarest first, NO_RANK
+    bits: NDArray[np.uint16]  # (V,) of a signature
+    firsts: NDArray[np.int64]  # (V,) a word's blocks
+    stops: NDArray[np.int64]  # (V,)
+    headers: Annotated[NDArray[np.float32], 2]  # (8, B)
+    scales: Annotated[NDArray[np.float32], 2]  # (B, 16)
+    codes: Annotated[NDArray[np.uint8], 2]  # (B, 512) FEATURES rows of 64, then signatures
+    signatures: Annotated[NDArray[np.uint16], 2]  # (B, 256) the same memory
+    owners: Annotated[NDArray[np.int32], 2]  # (B, 64) slots
+    place_starts: NDArray[np.int64]  # (S,) where the postings of a slot are: places[start : start + count]
+    place_counts: NDArray[np.int32]  # (S,)
+    places: NDArray[np.int32]  # (P,) 64 * block + column
+
+
+class Scratch(NamedTuple):
+    """Memory of a search. M blocks of one word at most, B blocks, C candidates."""
+
+    margins: NDArray[np.float32]  # (M,) or 64
+    order: NDArray[np.int32]  # (N,) the words of a message that have blocks, the most frequent first
+    rests: NDArray[np.float32]  # (N,) |m after w| of each
+    signs: NDArray[np.uint16]  # (N,) the signature of the words after it
+    chosen: NDArray[np.int32]  # (B + 1,) blocks that pass by their header
+    under: NDArray[np.int32]  # (B + 1,) by which word
+    candidates: NDArray[np.int32]  # (C + 64,)
+    by: NDArray[np.int32]  # (C + 64,) the rank of the word that each was found by
+
+
+class BlocksAndLate(NamedTuple):
+    """Blocks, and those who came since they were made, under each of their words."""
+
+    blocks: Blocks
+    late: Lists
+    scratch: Scratch
+
+
+class Postings(NamedTuple):
+    """Postings by rank, before they are cut into blocks. R ranks, P postings."""
+
+    starts: NDArray[np.int64]  # (R + 1,)
+    owners: NDArray[np.int32]  # (P,)
+    features: Annotated[NDArray[np.float32], 2]  # (FEATURES, P)
+    signs: NDArray[np.uint16]  # (P,) the signature of the words after
