@@ -347,7 +347,7 @@ class Window:
             return
         coming = asked.coming if len(places) == len(asked.ids) else asked.coming.part(np.array(places))
         slots = self._sliding.add(coming)
-        self._names.add([asked.ids[place] for place in places], slots, self._sliding.slots.interests.ranks)
+        self._names.add([asked.ids[place] for place in places], slots, self._sliding.slots.ranks)
 
     def _weighed(self, numbers: NDArray[np.int32]) -> dict[str, float]:
         words = self._vocabulary.words_of(numbers.tolist())

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,16 @@ from numpy.typing import NDArray
 from tocsin.index.protocols import Disseminator
 from tocsin.index.window.growing import bytes_of, longer, no_lists, power_of_two, with_room, with_words
 from tocsin.index.window.kernels.layouts import (
+    CAPACITY,
+    COUNT,
     DONE,
+    HEAD,
     MORE_CHANGES,
     MORE_EXITS,
     MORE_LISTS,
     NOBODY,
     ROW,
+    START,
     WRITTEN,
     Batch,
     Changes,
@@ -152,8 +156,8 @@ class Sliding:
     def best(self, slot: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The numbers and scores of a subscription's best messages, best first."""
         buffers, newest = self.slots.buffers, self.taken - 1
-        ring = np.arange(int(buffers.counts[slot])) + int(buffers.heads[slot])
-        at = buffers.starts[slot] + (ring & (int(buffers.capacities[slot]) - 1))
+        count, head, capacity = buffers.small[slot, [COUNT, HEAD, CAPACITY]].tolist()
+        at = buffers.wide[slot, START] + ((np.arange(count) + head) & (capacity - 1))
         scores, last_bits = buffers.scores[at], buffers.numbers[at].astype(np.int64)
         numbers = newest - ((newest - last_bits) & 0xFFFFFFFF)
         order = np.lexsort((-numbers, -scores))[: int(self.slots.interests.ks[slot])]
@@ -212,7 +216,8 @@ class Sliding:
                 hit_scores=np.empty(slots + _SPARE),
                 shares=np.zeros(slots),
                 touched=longer(work.touched, slots),
-                places=longer(work.places, slots),
+                arrivals=longer(work.arrivals, slots),
+                steps=longer(work.steps, slots),
                 before_scores=longer(work.before_scores, slots),
                 before_numbers=longer(work.before_numbers, slots),
                 order=np.empty(slots, np.int64),
@@ -260,21 +265,15 @@ def _no_changes(room: int) -> Changes:
 
 
 def _no_work() -> Work:
-    small, large, numbers = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0)
-    return Work(
-        *(
-            small,
-            np.zeros(_SPARE, np.int32),
-            np.zeros(_SPARE),
-            numbers,
-            small,
-            small,
-            numbers,
-            large,
-            large,
-            small,
-            small,
-        ),
-        *(np.zeros(64, np.int32), np.zeros(64, np.int64), np.zeros(64), small, numbers, numbers, large, numbers, small),
-        *(np.zeros(6, np.int64), np.zeros(4, np.int64)),
+    """Without room, but for what a push writes to before it knows how much it needs."""
+    hints = get_type_hints(Work)
+    work = Work._make(np.zeros(0, hint.__args__[1].__args__[0]) for hint in hints.values())
+    return work._replace(
+        hits=np.zeros(_SPARE, np.int32),
+        hit_scores=np.zeros(_SPARE),
+        next_exits=np.zeros(_SPARE, np.int32),
+        exit_numbers=np.zeros(_SPARE, np.int64),
+        exit_scores=np.zeros(_SPARE),
+        progress=np.zeros(6, np.int64),
+        counts=np.zeros(4, np.int64),
     )

@@ -6,7 +6,7 @@ A slot whose subscription goes is out of everybody's reach at once, and free aga
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import NamedTuple, get_type_hints
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,25 @@ from tocsin.errors import InvalidInput
 from tocsin.index.window.growing import bytes_of, longer, power_of_two
 from tocsin.index.window.kernels.layouts import (
     ALPHA,
+    CAPACITY,
+    COUNT,
+    EMPTY,
     FIRST_WORD,
     GONE,
+    HEAD,
+    KTH,
+    KTH_SCORE,
+    NEXT_DUE,
     NO_SCORE,
     NOBODY,
     NORM,
+    NOT_DUE,
+    RANK,
+    START,
     THETA,
+    TOUCHED_AT,
     TOUCHED_BITS,
+    WANTED,
     WITHIN,
     Buffers,
     Interests,
@@ -73,6 +85,11 @@ class Slots:
         """How many slots wait for the structure to drop them."""
         return len(self._gone)
 
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """The place of each slot in the order of the ids, to be written to."""
+        return self.buffers.wide[:, RANK]
+
     def alive(self) -> NDArray[np.int32]:
         """The slots of all subscriptions, ascending."""
         return np.flatnonzero(self.interests.records[: self._end, THETA] != GONE).astype(np.int32)
@@ -112,8 +129,9 @@ class Slots:
     def remove(self, slot: int) -> None:
         """Let no message reach a slot any more; its buffer is free, and nobody must be waiting for it."""
         self.interests.records[slot, THETA] = GONE
-        self._free_entries[int(self.buffers.capacities[slot])].append(int(self.buffers.starts[slot]))
-        self.buffers.counts[slot] = 0
+        small = self.buffers.small
+        self._free_entries[int(small[slot, CAPACITY])].append(int(self.buffers.wide[slot, START]))
+        small[slot, COUNT] = 0
         self._gone.append(slot)
         self.living -= 1
 
@@ -148,7 +166,7 @@ class Slots:
         return at
 
     def _give_buffers(self, slots: NDArray[np.int32], ks: NDArray[np.int32]) -> None:
-        buffers = self.buffers
+        buffers, small = self.buffers, self.buffers.small
         for k in np.unique(ks).tolist():
             capacity = power_of_two(2 * self.slack * k + 2, 8)
             self.largest_buffer = max(self.largest_buffer, capacity)
@@ -157,14 +175,18 @@ class Slots:
             starts = [free.pop() for _ in range(min(len(free), len(wanting)))]
             fresh = self._entries_end + capacity * np.arange(len(wanting) - len(starts))
             self._entries_end += capacity * len(fresh)
-            buffers.starts[wanting] = np.concatenate([np.array(starts, np.int64), fresh])
-            buffers.capacities[wanting] = capacity
+            buffers.wide[wanting, START] = np.concatenate([np.array(starts, np.int64), fresh])
+            for start in starts:
+                buffers.scores[start : start + capacity] = EMPTY
+            small[wanting, CAPACITY] = capacity
+        small[slots, WANTED] = ks
         if self._entries_end > len(buffers.scores):
             room = max(self._entries_end, min(2 * len(buffers.scores), self._entries_end + (1 << 24)))
-            scores, numbers = longer(buffers.scores, room), longer(buffers.numbers, room)
-            buffers = self.buffers = buffers._replace(scores=scores, numbers=numbers)
-        buffers.heads[slots] = buffers.counts[slots] = 0
-        buffers.kth_scores[slots], buffers.kth_numbers[slots], buffers.due[slots] = NO_SCORE, NOBODY, NOBODY
+            scores, numbers = longer(buffers.scores, room, EMPTY), longer(buffers.numbers, room)
+            self.buffers = buffers._replace(scores=scores, bits=scores.view(np.int64), numbers=numbers)
+        small[slots, HEAD] = small[slots, COUNT] = small[slots, TOUCHED_AT] = 0
+        buffers.real[slots, KTH_SCORE] = NO_SCORE
+        buffers.wide[slots, KTH], small[slots, NEXT_DUE] = NOBODY, NOT_DUE
 
     def _grow(self, capacity: int) -> None:
         records = longer(self.interests.records, capacity)
@@ -174,10 +196,10 @@ class Slots:
             records.view(np.int32),
             self.interests.longer,
             longer(self.interests.ks, capacity),
-            longer(self.interests.ranks, capacity),
         )
-        own = [longer(array, capacity) for array in self.buffers[:-2]]
-        self.buffers = Buffers._make([*own, *self.buffers[-2:]])
+        wide = longer(self.buffers.wide, capacity)
+        views = wide.view(np.float64), wide.view(np.int32)
+        self.buffers = Buffers(wide, *views, *self.buffers[3:])
 
     def pack_longer(self) -> None:
         """Leave out the words of those that are gone."""
@@ -195,16 +217,17 @@ class Slots:
         interests = self.interests
         return {
             "records": interests.records.nbytes + bytes_of([interests[2:]]),
-            "buffers": bytes_of([self.buffers]),
+            "buffers": self.buffers.wide.nbytes + self.buffers.scores.nbytes + self.buffers.numbers.nbytes,
         }
 
 
 def _no_interests() -> Interests:
     records = np.empty((0, 8), np.float64)
     longer_words = np.zeros(64, np.int32)
-    return Interests(records, records.view(np.int32), longer_words, np.empty(0, np.int32), np.empty(0, np.int64))
+    return Interests(records, records.view(np.int32), longer_words, np.empty(0, np.int32))
 
 
 def _no_buffers() -> Buffers:
-    kinds = [hint.__args__[1].__args__[0] for hint in get_type_hints(Buffers).values()]
-    return Buffers._make(np.empty(0, kind) for kind in kinds)
+    wide, scores = np.empty((0, 8), np.int64), np.empty(0)
+    views = wide.view(np.float64), wide.view(np.int32)
+    return Buffers(wide, *views, scores, scores.view(np.int64), np.empty(0, np.int32))

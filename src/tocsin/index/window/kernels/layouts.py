@@ -19,13 +19,26 @@ FIRST_WORD: Final = 10
 WITHIN: Final = 6
 """A record holds six words behind its numbers, as int32; of more than six, five, and where the others are."""
 
+START, KTH, RANK, KTH_SCORE = range(4)
+"""Columns of a buffer's record: three of int64, one of float64."""
+CAPACITY, HEAD, COUNT, WANTED, DUE, NEXT_DUE, LAST_DUE, TOUCHED_AT = range(8, 16)
+"""And eight of int32 behind them."""
+
+EMPTY: Final = -1.0
+"""The score of a place in a buffer that holds none; scores are never below 0."""
+
 NOBODY: Final = -1
+NOT_DUE: Final = -2
+"""The NEXT_DUE of a slot that waits for no message."""
 NO_SCORE: Final = -np.inf
 GONE: Final = np.inf
 """The threshold of a subscription that is no longer there: no message reaches it."""
 
 TOUCHED_BITS: Final = 25
 """So many subscriptions, as a power of two, may a window have: a place among them lies below a rank in 63 bits."""
+
+ONE_EXIT, ARRIVAL, OTHERS = 1, 2, 4
+"""What touched a subscription: one of its best expired, one came, or more than these two: several expired, a search."""
 
 EXPIRING, TELLING = 0, 1
 """Where a push is that had to wait for room."""
@@ -55,25 +68,22 @@ class Interests(NamedTuple):
     words: Annotated[NDArray[np.int32], 2]  # (S, 16) the same memory; the lightest word first, NO_WORD behind the last
     longer: NDArray[np.int32]  # (L,) runs of the words that a record has no room for, each behind its length
     ks: NDArray[np.int32]  # (S,)
-    ranks: NDArray[np.int64]  # (S,) ascending with the ids
 
 
 class Buffers(NamedTuple):
     """For each slot the messages that reach its threshold, in the order in which they came. S slots, E entries.
 
-    A buffer is a ring of a power of two. `kth` is the last of its best k: (NO_SCORE, NOBODY) where there are fewer.
+    A buffer is a ring of a power of two; its record is a cache line. KTH and KTH_SCORE are the number and the score of
+    the last of its best k, NOBODY and NO_SCORE where there are fewer; WANTED is k. RANK ascends with the ids. A slot is
+    DUE with the oldest message of its buffer, given by its last bits, and hangs in its list by NEXT_DUE and LAST_DUE.
+    TOUCHED_AT is 1 + its place among those that a push touched, 0 between pushes.
     """
 
-    starts: NDArray[np.int64]  # (S,)
-    capacities: NDArray[np.int32]  # (S,)
-    heads: NDArray[np.int32]  # (S,)
-    counts: NDArray[np.int32]  # (S,)
-    kth_scores: NDArray[np.float64]  # (S,)
-    kth_numbers: NDArray[np.int64]  # (S,)
-    next_due: NDArray[np.int32]  # (S,) the next slot whose oldest message is the same, NOBODY
-    last_due: NDArray[np.int32]  # (S,) the one before; NOBODY for the first
-    due: NDArray[np.int64]  # (S,) with which message the slot is due, NOBODY
-    scores: NDArray[np.float64]  # (E,)
+    wide: Annotated[NDArray[np.int64], 2]  # (S, 8) START, KTH, RANK
+    real: Annotated[NDArray[np.float64], 2]  # (S, 8) the same memory: KTH_SCORE
+    small: Annotated[NDArray[np.int32], 2]  # (S, 16) the same memory: CAPACITY .. TOUCHED_AT
+    scores: NDArray[np.float64]  # (E,) EMPTY where no message is
+    bits: NDArray[np.int64]  # (E,) the same memory: of numbers that are not negative, in the same order
     numbers: NDArray[np.int32]  # (E,) the last 32 bits of the messages' numbers
 
 
@@ -134,14 +144,15 @@ class Work(NamedTuple):
     hit_scores: NDArray[np.float64]  # (S,)
     shares: NDArray[np.float64]  # (S,) 0 between messages
     touched: NDArray[np.int32]  # (S,) whose best may have changed
-    places: NDArray[np.int32]  # (S,) 1 + the place of a slot among them; 0 between messages
     before_scores: NDArray[np.float64]  # (S,) of the last of the best k, before the push
     before_numbers: NDArray[np.int64]  # (S,)
+    arrivals: NDArray[np.float64]  # (S,) the score of the message that came, of each that was touched
+    steps: NDArray[np.uint8]  # (S,) what touched each: ONE_EXIT, ARRIVAL, OTHERS
     order: NDArray[np.int64]  # (S,)
     first_exits: NDArray[np.int32]  # (S,) the first exit of what expired, of each that was touched; NOBODY
     last_exits: NDArray[np.int32]  # (S,)
     next_exits: NDArray[np.int32]  # (X,) the next one of the same
-    exit_numbers: NDArray[np.int64]  # (X,) messages
+    exit_numbers: NDArray[np.int64]  # (X,) messages that were among the best, and expired
     exit_scores: NDArray[np.float64]  # (X,)
     found: NDArray[np.int32]  # (M,) messages with a word in common
     reached: NDArray[np.float64]  # (M,) what they share, then their scores; 0 between calls

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from tocsin.index.window.kernels.buffers import fill, ranked, wait_for, wait_for_nothing
 from tocsin.index.window.kernels.layouts import (
     ALPHA,
+    KTH,
+    KTH_SCORE,
     MESSAGE_NORM,
     NO_SCORE,
     NORM,
@@ -48,7 +50,7 @@ def reevaluate(state: State, slot: int) -> None:
     state.interests.records[slot, THETA] = worst if kept == rank else NO_SCORE
     newest = state.messages.ends[1] - 1
     score, number = ranked(buffers, slot, np.int64(state.interests.ks[slot]), newest, work.best)
-    buffers.kth_scores[slot], buffers.kth_numbers[slot] = score, number
+    buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH] = score, number
     wait_for_nothing(buffers, state.messages, slot)
     if kept > 0:
         wait_for(buffers, state.messages, slot, work.chosen[0])

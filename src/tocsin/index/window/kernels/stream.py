@@ -25,27 +25,43 @@ from tocsin.index.window.kernels.buffers import (
 )
 from tocsin.index.window.kernels.disseminating import disseminate, retune
 from tocsin.index.window.kernels.layouts import (
+    ARRIVAL,
+    CAPACITY,
+    COUNT,
     DONE,
+    EMPTY,
     EXITS,
     EXPIRED,
     EXPIRING,
+    HEAD,
+    KTH,
+    KTH_SCORE,
     MESSAGE_NORM,
     MORE_CHANGES,
     MORE_EXITS,
     MORE_LISTS,
     MORE_MESSAGES,
+    NEXT_DUE,
     NO_SCORE,
     NOBODY,
+    NOT_DUE,
+    ONE_EXIT,
+    OTHERS,
     PHASE,
+    RANK,
     REACHED,
     ROW,
+    START,
     TELLING,
     THETA,
     TIME,
     TOUCHED,
+    TOUCHED_AT,
     TOUCHED_BITS,
+    WANTED,
     WRITTEN,
     Batch,
+    Buffers,
     Changes,
     State,
     X,
@@ -54,10 +70,14 @@ from tocsin.index.window.kernels.layouts import (
 from tocsin.index.window.kernels.lists import drop_first, has_room, put_behind
 from tocsin.index.window.kernels.scoring import forget_words, read_words
 from tocsin.index.window.kernels.searching import reevaluate
-from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.sorting import sort_numbers
 
+AHEAD = 6
+"""So many subscriptions before its turn the memory of one is asked for, in two steps or three."""
+_MOST_ASKED = np.int64(128)
+"""Scores of one buffer that are asked for."""
 _PLACE = np.int64((1 << TOUCHED_BITS) - 1)
 
 
@@ -149,20 +169,23 @@ def _expire(state: State, now: float, coming: int) -> bool:
 def _release(state: State, number: int) -> bool:
     """Take a message out of every buffer that has it; False, and nothing done, where exits need more room."""
     buffers, messages, work = state.buffers, state.messages, state.work
-    first = np.int64(messages.first_due[number & (len(messages.first_due) - 1)])
-    due, slot = np.int64(0), first
+    small, those = buffers.small, work.hits
+    at = number & (len(messages.first_due) - 1)
+    due, slot = np.int64(0), np.int64(messages.first_due[at])
     while slot != NOBODY:
+        those[due] = np.int32(slot)
         due += 1
-        slot = np.int64(buffers.next_due[slot])
+        slot = np.int64(small[slot, NEXT_DUE])
     if work.progress[EXITS] + due > len(work.exit_numbers):
         return False
-    slot = first
-    while slot != NOBODY:
-        after = np.int64(buffers.next_due[slot])
-        buffers.due[slot] = NOBODY
+    for i in range(due):
+        prefetch(buffers.wide, 8 * np.int64(those[min(i + 3 * AHEAD, due - 1)]))
+        _ask_for_oldest(buffers, np.int64(those[min(i + 2 * AHEAD, due - 1)]))
+        _ask_for_neighbour(state, np.int64(those[min(i + AHEAD, due - 1)]))
+        slot = np.int64(those[i])
+        small[slot, NEXT_DUE] = NOT_DUE
         _release_from(state, slot, number)
-        slot = after
-    messages.first_due[number & (len(messages.first_due) - 1)] = NOBODY
+    messages.first_due[at] = NOBODY
     return True
 
 
@@ -170,35 +193,35 @@ def _release(state: State, number: int) -> bool:
 def _release_from(state: State, slot: int, number: int) -> None:
     """Take a message out of one buffer, if it is still there, and let the slot be due with its next one."""
     buffers, newest = state.buffers, state.messages.ends[1] - 1
-    count = np.int64(buffers.counts[slot])
+    small = buffers.small
+    count = np.int64(small[slot, COUNT])
     if count > 0:
         at = place_in(buffers, slot, np.int64(0))
         if number_of(buffers.numbers[at], newest) == number:
             score = buffers.scores[at]
+            buffers.scores[at] = EMPTY
             count -= 1
-            buffers.counts[slot] = count
-            buffers.heads[slot] = (buffers.heads[slot] + 1) & (buffers.capacities[slot] - 1)
-            if not is_better(buffers.kth_scores[slot], buffers.kth_numbers[slot], score, number):
+            small[slot, COUNT] = count
+            small[slot, HEAD] = (small[slot, HEAD] + 1) & (small[slot, CAPACITY] - 1)
+            if not is_better(buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH], score, number):
                 _leave_best(state, slot, score, number)
     if count > 0:
-        wait_for(
-            buffers, state.messages, slot, number_of(buffers.numbers[place_in(buffers, slot, np.int64(0))], newest)
-        )
+        oldest = number_of(buffers.numbers[place_in(buffers, slot, np.int64(0))], newest)
+        wait_for(buffers, state.messages, slot, oldest)
 
 
 @inlined
 def _leave_best(state: State, slot: int, score: float, number: int) -> None:
     """One of the best expired, and is out of the buffer: another one is the k-th now, or none."""
     buffers, work = state.buffers, state.work
-    touch(state, slot)
-    place = np.int64(work.places[slot]) - 1
+    place = _touch(state, slot)
     if not is_better(work.before_scores[place], work.before_numbers[place], score, number):
         _note_exit(state, place, score, number)
-    kth_score, kth = buffers.kth_scores[slot], buffers.kth_numbers[slot]
+    work.steps[place] |= OTHERS if work.steps[place] & ONE_EXIT else ONE_EXIT
+    kth_score, kth = buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH]
     if kth != NOBODY:
-        newest = state.messages.ends[1] - 1
-        kth_score, kth = next_below(buffers, slot, kth_score, kth, newest)
-        buffers.kth_scores[slot], buffers.kth_numbers[slot] = kth_score, kth
+        kth_score, kth = next_below(buffers, slot, kth_score, kth, state.messages.ends[1] - 1)
+        buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH] = kth_score, kth
 
 
 @inlined
@@ -216,27 +239,29 @@ def _note_exit(state: State, place: int, score: float, number: int) -> None:
 
 
 @inlined
-def touch(state: State, slot: int) -> None:
-    """Remember what the last of the best k was before this push."""
+def _touch(state: State, slot: int) -> int:
+    """Remember what the last of the best k was before this push; returns the place among those that were touched."""
     work, buffers = state.work, state.buffers
-    if work.places[slot] == 0:
+    at = np.int64(buffers.small[slot, TOUCHED_AT]) - 1
+    if at < 0:
         at = work.progress[TOUCHED]
-        work.touched[at] = slot
-        work.before_scores[at], work.before_numbers[at] = buffers.kth_scores[slot], buffers.kth_numbers[slot]
-        work.first_exits[at] = NOBODY
+        work.touched[at], work.steps[at], work.first_exits[at] = slot, 0, NOBODY
+        work.before_scores[at], work.before_numbers[at] = buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH]
         work.progress[TOUCHED] = at + 1
-        work.places[slot] = at + 1
+        buffers.small[slot, TOUCHED_AT] = at + 1
+    return at
 
 
 @inlined
 def _refill(structure: Any, state: State) -> None:
     """Search anew where a buffer has fewer than k, and others may be below its threshold."""
-    work, records = state.work, state.interests.records
+    work, records, small = state.work, state.interests.records, state.buffers.small
     for i in range(work.progress[TOUCHED]):
         slot = np.int64(work.touched[i])
-        if state.buffers.counts[slot] < state.interests.ks[slot] and records[slot, THETA] > NO_SCORE:
+        if small[slot, COUNT] < small[slot, WANTED] and records[slot, THETA] > NO_SCORE:
             reevaluate(state, slot)
             retune(structure, state, slot)
+            work.steps[i] |= OTHERS
 
 
 # What comes
@@ -255,6 +280,8 @@ def _arrive(structure: Any, state: State, batch: Batch, row: int) -> None:
         forget_words(state.words, work.words, count)
     number = _add_message(state, batch, row, norm)
     for i in range(hits):
+        prefetch(state.buffers.wide, 8 * np.int64(work.hits[min(i + 2 * AHEAD, hits - 1)]))
+        _ask_for_newest(state, min(i + AHEAD, hits - 1))
         _reach(structure, state, np.int64(work.hits[i]), work.hit_scores[i], number)
     work.counts[REACHED] += hits
 
@@ -284,21 +311,62 @@ def _add_message(state: State, batch: Batch, row: int, norm: float) -> int:
 def _reach(structure: Any, state: State, slot: int, score: float, number: int) -> None:
     """Put a message into a buffer; where it is one of the best k, another one is the last of them."""
     buffers = state.buffers
-    if buffers.counts[slot] == buffers.capacities[slot]:
+    small = buffers.small
+    if small[slot, COUNT] == small[slot, CAPACITY]:
         raise_threshold(state, slot, number)
         retune(structure, state, slot)
         if score < state.interests.records[slot, THETA]:
             return
-    kth_score, kth, k = buffers.kth_scores[slot], buffers.kth_numbers[slot], np.int64(state.interests.ks[slot])
+    kth_score, kth = buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH]
     put_in_buffer(state, slot, score, number)
     if kth != NOBODY and score < kth_score:
         return
-    touch(state, slot)
+    place = _touch(state, slot)
+    state.work.arrivals[place] = score
+    state.work.steps[place] |= ARRIVAL
     if kth != NOBODY:
         kth_score, kth = next_above(buffers, slot, kth_score, kth, number)
     else:
-        kth_score, kth = ranked(buffers, slot, k, number, state.work.best)
-    buffers.kth_scores[slot], buffers.kth_numbers[slot] = kth_score, kth
+        kth_score, kth = ranked(buffers, slot, np.int64(small[slot, WANTED]), number, state.work.best)
+    buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH] = kth_score, kth
+
+
+# What is asked of memory before its turn
+
+
+@inlined
+def _ask_for_oldest(buffers: Buffers, slot: int) -> None:
+    """Ask for the first entry of a buffer, and for all of its scores: the k-th best may be another one."""
+    at = place_in(buffers, slot, np.int64(0))
+    prefetch(buffers.numbers, at)
+    _ask_for_scores(buffers, slot)
+
+
+@inlined
+def _ask_for_neighbour(state: State, slot: int) -> None:
+    """Ask for the slot that is due with the second entry of a buffer: this one will hang before it."""
+    buffers, firsts = state.buffers, state.messages.first_due
+    number = np.int64(buffers.numbers[place_in(buffers, slot, np.int64(1))])
+    after = np.int64(firsts[number & (len(firsts) - 1)])
+    prefetch(buffers.wide, 8 * max(after, np.int64(0)))
+
+
+@inlined
+def _ask_for_newest(state: State, i: int) -> None:
+    """Ask for the place behind a buffer that a message reaches, and for its scores where it is one of the best."""
+    buffers, slot = state.buffers, np.int64(state.work.hits[i])
+    at = place_in(buffers, slot, np.int64(buffers.small[slot, COUNT]))
+    prefetch(buffers.numbers, at)
+    prefetch(buffers.scores, at)
+    if state.work.hit_scores[i] >= buffers.real[slot, KTH_SCORE]:
+        _ask_for_scores(buffers, slot)
+
+
+@inlined
+def _ask_for_scores(buffers: Buffers, slot: int) -> None:
+    start = buffers.wide[slot, START]
+    for at in range(start, start + min(np.int64(buffers.small[slot, CAPACITY]), _MOST_ASKED), 8):
+        prefetch(buffers.scores, at)
 
 
 # What is told
@@ -307,11 +375,11 @@ def _reach(structure: Any, state: State, slot: int, score: float, number: int) -
 @inlined
 def _most_changes(state: State) -> int:
     """No more changes than this has the push that is told."""
-    work, ks = state.work, state.interests.ks
+    work, small = state.work, state.buffers.small
     of_one = 2 * (work.progress[EXPIRED] + 1)
     most = work.progress[EXITS]
     for i in range(work.progress[TOUCHED]):
-        most += min(of_one, 2 * np.int64(ks[work.touched[i]]))
+        most += min(of_one, 2 * np.int64(small[work.touched[i], WANTED]))
     return most
 
 
@@ -324,32 +392,56 @@ def _tell(state: State, changes: Changes, came: int) -> None:
     work, progress = state.work, state.work.progress
     touched, order = progress[TOUCHED], state.work.order
     for i in range(touched):
-        order[i] = state.interests.ranks[work.touched[i]] << TOUCHED_BITS | i
+        order[i] = state.buffers.wide[work.touched[i], RANK] << TOUCHED_BITS | i
     sort_numbers(order, np.int64(0), touched)
     for i in range(touched):
-        place = order[i] & _PLACE
-        slot = np.int64(work.touched[place])
-        one = np.int64(work.first_exits[place])
-        while one != NOBODY:  # these are older than what is in the buffer
-            _write(changes, progress, slot, work.exit_numbers[one], False, work.exit_scores[one])
-            one = np.int64(work.next_exits[one])
-        _tell_differences(state, changes, slot, place, False, came)
+        _tell_exits(state, changes, order[i] & _PLACE, came)
     for i in range(touched):
         place = order[i] & _PLACE
-        slot = np.int64(work.touched[place])
-        _tell_differences(state, changes, slot, place, True, came)
-        work.places[slot] = 0
+        _tell_enters(state, changes, place, came)
+        state.buffers.small[work.touched[place], TOUCHED_AT] = 0
     progress[EXITS], progress[TOUCHED], progress[EXPIRED] = 0, 0, 0
 
 
 @inlined
+def _tell_exits(state: State, changes: Changes, place: int, came: int) -> None:
+    """Write what a subscription lost: what expired, which is older than all else, then what was driven out."""
+    work = state.work
+    slot = np.int64(work.touched[place])
+    one = np.int64(work.first_exits[place])
+    while one != NOBODY:
+        _write(changes, work.progress, slot, work.exit_numbers[one], False, work.exit_scores[one])
+        one = np.int64(work.next_exits[one])
+    if work.steps[place] == ARRIVAL:
+        if work.before_numbers[place] != NOBODY:
+            before = work.before_numbers[place]
+            _write(changes, work.progress, slot, before, False, work.before_scores[place])
+    elif work.steps[place] & OTHERS:
+        _tell_differences(state, changes, slot, place, False, came)
+
+
+@inlined
+def _tell_enters(state: State, changes: Changes, place: int, came: int) -> None:
+    """Write what a subscription won. What came takes the place of what expired; without it the next best does."""
+    work, buffers = state.work, state.buffers
+    slot = np.int64(work.touched[place])
+    steps = work.steps[place]
+    if steps & OTHERS:
+        _tell_differences(state, changes, slot, place, True, came)
+    elif steps & ARRIVAL:
+        _write(changes, work.progress, slot, came, True, work.arrivals[place])
+    elif buffers.wide[slot, KTH] != NOBODY:
+        _write(changes, work.progress, slot, buffers.wide[slot, KTH], True, buffers.real[slot, KTH_SCORE])
+
+
+@inner
 def _tell_differences(state: State, changes: Changes, slot: int, place: int, enters: bool, came: int) -> None:
     """Of what a buffer holds, write what is among the best now and was not, or was and is not."""
     buffers, work = state.buffers, state.work
     newest = state.messages.ends[1] - 1
     before_score, before = work.before_scores[place], work.before_numbers[place]
-    kth_score, kth = buffers.kth_scores[slot], buffers.kth_numbers[slot]
-    for i in range(buffers.counts[slot]):
+    kth_score, kth = buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH]
+    for i in range(buffers.small[slot, COUNT]):
         at = place_in(buffers, slot, np.int64(i))
         score, number = buffers.scores[at], number_of(buffers.numbers[at], newest)
         is_best = not is_better(kth_score, kth, score, number)
