@@ -14,6 +14,7 @@ from benchmarks import (
     b2,
     b4,
     b4_large,
+    b5,
     bulk,
     changes,
     cold,
@@ -33,6 +34,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "b2": lambda given: b2.rows(given.subscriptions, given.events),
     "b4": lambda given: b4.rows(given.subscriptions, given.events),
     "b4_large": lambda given: b4_large.rows(given.subscriptions, given.events),
+    "b5": lambda given: b5.rows(given.subscriptions, given.size),
     "places": lambda given: places.rows(min(given.subscriptions, 100_000)),
     "dense": lambda given: dense.rows(min(given.subscriptions, 200_000), given.events),
     "public": lambda given: public.rows(given.subscriptions, given.events),
@@ -52,6 +54,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all")
     parser.add_argument("--subscriptions", type=int, default=1_000_000, metavar="N", help="default: 1000000")
     parser.add_argument("--events", type=int, default=16_384, metavar="N", help="in a batch; default: 16384")
+    parser.add_argument("--size", type=int, default=100_000, metavar="N", help="b5: messages in the window")
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="cold: a checkout of another version")
     parser.add_argument("--times", type=int, default=1, metavar="N", help="cold: turns; default: 1")
     parser.add_argument("--wheel", action="store_true", help="cold: build a wheel and install it, too")

@@ -20,9 +20,11 @@ import pyarrow.parquet
 from tocsin.engine import Engine, match, sample
 from tocsin.index import registrations
 from tocsin.index.protocols import RECTANGLES, REGIONS_WITH_KEYWORDS, THE_BEST_FIRST, Registration
+from tocsin.index.registry import disseminators
 from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
 from tocsin.model.values import Range
 from tocsin.records import Conjunctions, SparseEvents
+from tocsin.window import Window
 
 _PLAIN: Final = (
     "model = 'iphone' AND price <= 580",
@@ -93,6 +95,7 @@ def uses() -> Mapping[str, Callable[[], None]]:
         "the best of many": _best_of_many,
         "changes": _changes,
         "places": _places,
+        **{f"window over {one.name}": lambda one=one: _window(one) for one in disseminators()},  # type: ignore[misc]
         "sources": _sources,
     }
 
@@ -160,6 +163,23 @@ def _relaxed(registration: Registration) -> None:
         ):
             engine.match_batch(events * 20, ranking=ranking)
             engine.match(events[0], ranking=ranking)
+
+
+def _window(registration: Registration) -> None:
+    """A window of a number of messages and one of time, so small that messages expire and are searched for again."""
+    words = [["new", "sale", f"w{n % 50}"] for n in range(400)]
+    for limits in ({"size": 100}, {"time": 50}):
+        window = Window(bounds=(0, 0, 10, 10), index=registration.name, **limits)  # type: ignore[arg-type]
+        subscriptions = [{"id": f"s{n}", "words": own, "location": [n % 9, 5], "k": 3} for n, own in enumerate(words)]
+        window.subscribe_many(subscriptions * 2)
+        window._sliding.order()
+        for n, own in enumerate(words):
+            window.push(words=own, location=(n % 7, 3), time=n)
+        window.subscribe("s0", words=["new"], location=(1, 1), replace=True)
+        window.unsubscribe("s0")
+        if "time" in limits:
+            window.advance(1000)
+        window.results_table()
 
 
 def _several_attributes() -> None:

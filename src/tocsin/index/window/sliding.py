@@ -47,6 +47,8 @@ SLACK: Final = 3
 
 _AT_ONCE: Final = 1024
 """Messages between two looks at whether a structure is to be built anew."""
+_MOST_KEPT: Final = 1 << 18
+"""Room for so many changes is kept from call to call."""
 _ENDLESS: Final = 1 << 62
 _SPARE: Final = 64
 """Places behind what is found that may be written to."""
@@ -105,14 +107,21 @@ class Sliding:
             gone_slots = self.slots.reuse()
             np.subtract.at(self.words.uses, self.slots.words_of(gone_slots)[1], 1)
             self.slots.pack_longer()
-            self._build()
+            self.order()
         return drops
 
-    def _build(self) -> None:
-        """Let the structure hold who is there, by the thresholds of now."""
+    def order(self) -> None:
+        """Let the structure hold who is there, by the thresholds of now; it does so by itself where that pays."""
         alive = self.slots.alive()
         starts, words = self.slots.words_of(alive)
         self.disseminator.build(alive, starts, words, self.slots.interests, self.words, self.taken)
+
+    def change_to(self, disseminator: Disseminator) -> None:
+        """Let another structure say whom messages reach, from now on."""
+        disseminator.know_words(len(self.words.squares))
+        disseminator.know_length(len(self._work.words))
+        self.disseminator = disseminator
+        self.order()
 
     # Messages
 
@@ -139,7 +148,7 @@ class Sliding:
 
     def _push(self, batch: Batch) -> Changes:
         if self.disseminator.is_due(self.slots.living, self.taken):
-            self._build()
+            self.order()
         self._out = self._out._replace(ends=np.zeros(len(batch.times), np.int64))
         self._work.progress[[ROW, WRITTEN]] = 0
         while (wanted := push_messages(self.disseminator.table, self._state(), batch, self._out)) != DONE:
@@ -180,6 +189,9 @@ class Sliding:
 
     def _written(self) -> Changes:
         out, stop = self._out, int(self._work.progress[WRITTEN])
+        if len(out.slots) > _MOST_KEPT:  # as while a window fills; it is handed over as it is
+            self._out = _no_changes(_MOST_KEPT)
+            return Changes._make([*(array[:stop] for array in out[:4]), out.ends])
         return Changes._make([*(array[:stop].copy() for array in out[:4]), out.ends])
 
     def _give_room(self, wanted: int, batch: Batch | None) -> None:

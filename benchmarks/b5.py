@@ -1,0 +1,83 @@
+"""B5: the best ten of the last 100,000 messages for each subscription, over every structure of the family.
+
+The window is filled once, and each structure then disseminates in the steady state: messages expire as others come,
+and subscriptions are searched for again. `kernel` is the time in which messages were pushed, of the same batches whose
+`call` is `push_batch` of an Arrow table, with its reading and the table of changes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+import tocsin
+from benchmarks.rows import Row
+from benchmarks.window_workload import BOUNDS, WindowLoad
+from tocsin.index.registry import disseminator, disseminators
+
+_FILLED_AT_ONCE: Final = 1024
+_BATCH: Final = 4096
+_BATCHES: Final = 3
+_PUSHES: Final = 2000
+_LONG_S: Final = 30.0
+"""So long a structure is given for its batches."""
+
+
+def rows(subscriptions: int, size: int) -> Iterator[Row]:
+    """Fill a window over blocks, then measure every structure on what follows."""
+    load = WindowLoad()
+    name = f"{subscriptions:,} subscriptions, {size:,} messages"
+    window = tocsin.Window(size, bounds=BOUNDS)
+    began = time.process_time()
+    report = window.subscribe_many(load.subscriptions(subscriptions))
+    assert not report.errors, report.errors[0].reason
+    yield Row("blocks", name, "subscribe_many", subscriptions / (time.process_time() - began), "subscriptions/s")
+    began = time.process_time()
+    for first in range(0, size, _FILLED_AT_ONCE):
+        window.push_batch(load.messages(min(_FILLED_AT_ONCE, size - first), first))
+    yield Row("blocks", name, "cold start: an empty window is filled", time.process_time() - began, "s")
+    for registration in disseminators():
+        window._sliding.change_to(disseminator(registration.name, window.bounds.diagonal))
+        yield from _steady(window, registration.name, name, load)
+
+
+def _steady(window: tocsin.Window, structure: str, name: str, load: WindowLoad) -> Iterator[Row]:
+    """Rates of batches, times of single pushes, and bytes."""
+    calls, kernels, changes, reevaluations, done = [], [], 0, 0, 0
+    began = time.perf_counter()
+    size = _BATCH
+    for part in range(_BATCHES):
+        messages = load.messages(size, 10**6 + part)
+        start = time.process_time()
+        before = window.stats
+        answer = window.push_batch(messages)
+        spent = window.stats.less(before)
+        calls.append(size / (time.process_time() - start))
+        kernels.append(size / answer.stats.seconds)
+        changes, reevaluations, done = changes + spent.changes, reevaluations + spent.reevaluations, done + size
+        if time.perf_counter() - began > _LONG_S:
+            break
+    yield Row(structure, name, "kernel (wall)", float(np.median(kernels)), "messages/s")
+    yield Row(structure, name, "call (CPU)", float(np.median(calls)), "messages/s")
+    yield Row(structure, name, "changes a message", changes / done, "", f"{reevaluations / done:.3f} searches")
+    yield from _pushes(window, structure, name, load)
+    sizes = window.sizes()
+    told = ", ".join(f"{part} {taken / len(window):.0f}" for part, taken in sizes.items())
+    yield Row(structure, name, "bytes a subscription", sum(sizes.values()) / len(window), "", told)
+
+
+def _pushes(window: tocsin.Window, structure: str, name: str, load: WindowLoad) -> Iterator[Row]:
+    messages = load.messages(_PUSHES, 10**7).to_pylist()
+    took = []
+    began = time.perf_counter()
+    for message in messages:
+        start = time.perf_counter()
+        window.push(**message)
+        took.append(1e6 * (time.perf_counter() - start))
+        if time.perf_counter() - began > _LONG_S:
+            break
+    for share in (50, 99):
+        yield Row(structure, name, f"one push, p{share} (wall)", float(np.percentile(took, share)), "us")
