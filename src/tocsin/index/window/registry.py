@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from tocsin.index.protocols import BEST_MESSAGES, PLACES_WITH_WORDS, Registration
-from tocsin.index.window.blocks import FIRST, LATE, BlocksIndex
+from tocsin.index.window.blocks import BlocksIndex
 from tocsin.index.window.inverted_file import InvertedFileIndex
+from tocsin.index.window.pace import FIRST, LATE
+from tocsin.index.window.skype import OPTIONS, SkypeIndex
 
 DISSEMINATORS: Final = (
     Registration(
@@ -17,6 +19,15 @@ DISSEMINATORS: Final = (
         False,
         BlocksIndex,
         {"late": LATE, "first": FIRST},
+    ),
+    Registration(
+        "skype",
+        BEST_MESSAGES,
+        PLACES_WITH_WORDS,
+        "Skype (Wang et al. 2016, section 5): a quadtree with inverted files",
+        False,
+        SkypeIndex,
+        OPTIONS,
     ),
     Registration(
         "inverted_file",

@@ -1,5 +1,5 @@
 """Whom does a message reach? Each word's subscriptions in blocks of what is alike, whose bytes say whom it cannot."""
 
-from tocsin.index.window.blocks.index import FIRST, LATE, BlocksIndex
+from tocsin.index.window.blocks.index import BlocksIndex
 
-__all__ = ["FIRST", "LATE", "BlocksIndex"]
+__all__ = ["BlocksIndex"]

@@ -19,7 +19,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.errors import UnknownIndex
 from tocsin.index.window.blocks.kernels.building import order_postings, write_blocks, write_postings
 from tocsin.index.window.blocks.kernels.layouts import (
     BLOCK,
@@ -33,13 +32,8 @@ from tocsin.index.window.blocks.kernels.layouts import (
 from tocsin.index.window.blocks.kernels.searching import AT_ONCE
 from tocsin.index.window.growing import bytes_of, longer, no_lists, put_behind_all, with_words
 from tocsin.index.window.kernels.layouts import Interests, Words
+from tocsin.index.window.pace import FIRST, LATE, Pace
 
-LATE: Final = 2048
-_LATE_SHARE: Final = 32
-"""Blocks are made anew when a 32nd of the subscriptions came since, and more than LATE."""
-FIRST: Final = 1024
-_TIMES: Final = 4
-"""And when there were 4 times as many messages as the last time, from FIRST on."""
 _OWN_BITS: Final = 8
 """So many of the most frequent words have a bit of a signature for themselves."""
 
@@ -51,11 +45,7 @@ class BlocksIndex:
     """
 
     def __init__(self, diagonal: float, late: int = LATE, first: int = FIRST) -> None:
-        if late < 0 or first < 1:
-            raise UnknownIndex(f"blocks(late={late}, first={first}); late is a number from 0 on, first one from 1 on")
-        self._diagonal, self._most_late, self._first = diagonal, late, first
-        self._late = 0
-        self._next_build = first
+        self._diagonal, self._pace = diagonal, Pace(late, first)
         self.table = BlocksAndLate(_no_blocks(1, 0), no_lists(1), _scratch(0, 0))
 
     def know_words(self, count: int) -> None:
@@ -79,11 +69,11 @@ class BlocksIndex:
     def add(
         self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Interests
     ) -> None:
-        self._late += len(slots)
+        self._pace.late += len(slots)
         self.table = self.table._replace(late=put_behind_all(self.table.late, slots, starts, words))
 
     def is_due(self, living: int, taken: int) -> bool:
-        return self._late > max(self._most_late, living // _LATE_SHARE) or (taken >= self._next_build and living > 0)
+        return self._pace.is_due(living, taken)
 
     def build(
         self,
@@ -94,7 +84,7 @@ class BlocksIndex:
         table: Words,
         taken: int,
     ) -> None:
-        self._late, self._next_build = 0, max(_TIMES * taken, self._first)
+        self._pace.begin_anew(taken)
         blocks, by_rank = _empty_blocks(words, len(table.squares))
         starts_by_rank = np.concatenate([[0], np.cumsum(by_rank, dtype=np.int64)])
         count = len(words)
