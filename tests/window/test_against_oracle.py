@@ -106,8 +106,9 @@ class Both:
             assert self.replayed[name] == {message for message, _ in results}
 
 
-EVERY = ["blocks(late=2, first=3)", *(one.name for one in disseminators())]
-"""Each structure, and blocks that are made anew all the time."""
+SMALL = ["blocks(late=2, first=3)", "skype(late=2, first=3, leaf=2, groups=2)"]
+EVERY = [*SMALL, *(one.name for one in disseminators())]
+"""Each structure, and those that are built anew now and then all the time."""
 
 
 @pytest.mark.parametrize("index", EVERY)

@@ -1,0 +1,114 @@
+"""Structures over one stream: the same changes, from ever fewer candidates the more rules are on."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tocsin
+from tocsin.index.window.skype import OPTIONS
+
+SUBSCRIPTIONS = 600
+MESSAGES = 1500
+SIZE = 300
+SMALL = "late=10, first=50"
+TREE = f"{SMALL}, leaf=40, groups=3"
+SWITCHES = ("prefix", "bounds", "unseen", "group", "early", "cell")
+
+
+@cache
+def stream() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Subscriptions and messages around a few places, with words by Zipf's law."""
+    rng = np.random.default_rng(5)
+    centres = rng.random((5, 2))
+    words = [f"w{n}" for n in range(60)]
+    shares = 1.0 / np.arange(1, 61)
+
+    def record(most: int) -> dict[str, Any]:
+        place = np.clip(centres[rng.integers(5)] + rng.normal(0, 0.03, 2), 0, 1)
+        own = rng.choice(words, rng.integers(1, most), replace=False, p=shares / shares.sum())
+        return {"words": own.tolist(), "location": place.tolist()}
+
+    subscriptions = [
+        {"id": n, "k": int(rng.integers(1, 5)), "alpha": float(rng.random() * 0.99), **record(9)}
+        for n in range(SUBSCRIPTIONS)
+    ]
+    return subscriptions, [record(7) for _ in range(MESSAGES)]
+
+
+@cache
+def pushed(index: str, slack: int = 3) -> tuple[Any, tocsin.WindowStats]:
+    """The changes over a structure, and what they cost."""
+    subscriptions, messages = stream()
+    window = tocsin.Window(SIZE, bounds=(0, 0, 1, 1), index=index, slack=slack)
+    window.subscribe_many(subscriptions)
+    answer = window.push_batch(messages[:600])
+    for name in range(0, SUBSCRIPTIONS, 3):
+        window.unsubscribe(name)
+    window.subscribe_many(subscriptions[::3])
+    answers = [answer, window.push_batch(messages[600:])]
+    return [row for one in answers for row in one], window.stats
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        f"blocks({SMALL})",
+        f"skype({TREE})",
+        "skype(leaf=1, late=0, first=1, groups=1)",
+        *(f"skype({TREE}, {name}=0)" for name in SWITCHES),
+        f"skype({TREE}, prefix=1)",
+    ],
+)
+def test_every_structure_tells_the_same_changes(index: str) -> None:
+    """Whatever rules are on, among hundreds of subscriptions, with more words than a record holds."""
+    assert pushed(index)[0] == pushed("inverted_file")[0]
+
+
+def test_every_rule_leaves_somebody_out() -> None:
+    """Without a rule no fewer candidates are examined; without all of them, more than without any one."""
+    everything = pushed(f"skype({TREE})")[1].candidates_examined
+    without = {name: pushed(f"skype({TREE}, {name}=0)")[1].candidates_examined for name in SWITCHES}
+    nothing = ", ".join(f"{name}=0" for name in SWITCHES)
+
+    assert all(count >= everything for count in without.values())
+    assert without["unseen"] > everything
+    unseen_off = [pushed(f"skype({TREE}, unseen=0, prefix={prefix})")[1].candidates_examined for prefix in (2, 1, 0)]
+    assert unseen_off[0] < unseen_off[1] < unseen_off[2], "at the first word the bound of unseen keywords is tighter"
+    assert pushed(f"skype({TREE}, {nothing})")[1].candidates_examined > max(without.values())
+    assert everything < 0.5 * pushed("inverted_file")[1].candidates_examined
+
+
+def test_blocks_leave_most_out() -> None:
+    """Most of those who share a word are seen to be out of reach by bytes alone."""
+    examined = pushed(f"blocks({SMALL})")[1].candidates_examined
+
+    assert examined < 0.4 * pushed("inverted_file")[1].candidates_examined
+
+
+def test_a_larger_buffer_is_searched_for_less_often() -> None:
+    """Each rank that the threshold lies below the k-th best saves searches; answers stay the same."""
+    searches = [pushed("inverted_file", slack)[1].reevaluations for slack in (1, 2, 3)]
+
+    assert searches[0] > searches[1] > searches[2]
+    assert pushed("inverted_file", 1)[0] == pushed("inverted_file", 3)[0]
+
+
+@pytest.mark.parametrize(
+    ("index", "told"),
+    [
+        ("skype(leaf=0)", "leaf and groups are numbers from 1 on"),
+        ("skype(prefix=3)", "prefix is 0 to 2"),
+        ("blocks(first=0)", "first=0: late is a number from 0 on, first one from 1 on"),
+    ],
+)
+def test_options_that_cannot_be(index: str, told: str) -> None:
+    with pytest.raises(tocsin.UnknownIndex, match=told):
+        tocsin.Window(1, bounds=(0, 0, 1, 1), index=index)
+
+
+def test_options_are_switches_and_sizes() -> None:
+    assert set(OPTIONS) == {*SWITCHES, "leaf", "groups", "late", "first"}
