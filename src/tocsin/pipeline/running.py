@@ -186,16 +186,18 @@ class _Taker:
         return rows.select(self._event_id(rows.columns).alias("event_id"), functions.inline(MATCHES))
 
     def _event_id(self, columns: list[str]) -> Column:
-        """What tells events apart: a column, or a member of their JSON."""
+        """What tells events apart: a member of their JSON, or a column, as a message's key is."""
         from pyspark.sql import functions
 
         name = self._pipeline.event_id
         assert name is not None
-        if name in columns:
-            return functions.col(f"`{name}`")
-        if self._json is None:
+        column = functions.col(f"`{name}`")
+        if self._json is None and name not in columns:
             raise InvalidInput(f"event_id names {name!r}, which is no column; there are {columns}")
-        return functions.get_json_object(self._json, f"$.{name}")
+        if self._json is None:
+            return column
+        member = functions.get_json_object(self._json, f"$.{name}")
+        return functions.coalesce(member, column.cast("string")) if name in columns else member
 
 
 def _wait(queries: list[StreamingQuery], stop: threading.Event, look: Callable[[], None]) -> None:
