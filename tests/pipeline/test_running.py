@@ -18,8 +18,10 @@ import pytest
 
 from tocsin.cli.main import main
 from tocsin.errors import InvalidInput, TocsinError
+from tocsin.locks import Lock
 from tocsin.pipeline import read_pipeline
 from tocsin.pipeline.example import write_example
+from tocsin.pipeline.layout import claim
 from tocsin.pipeline.running import run
 from tocsin.spark.listening import Progress, prometheus_text
 
@@ -194,6 +196,18 @@ def test_what_is_missing_is_told(spark: Any, tmp_path: Path, spoil: Any, words: 
     else:
         with pytest.raises(InvalidInput, match=words):
             run(read_pipeline(path), once=True)
+
+
+def test_a_pipeline_runs_once_at_a_time(tmp_path: Path) -> None:
+    """Another one with its checkpoint is refused before it reads anything."""
+    path, *_ = write_example(tmp_path / "pipeline.toml")
+    pipeline = read_pipeline(path)
+    claim(pipeline)
+
+    with Lock(pipeline.checkpoint), pytest.raises(InvalidInput, match="this pipeline runs already"):
+        run(pipeline, once=True)
+
+    assert not (tmp_path / "index").exists()
 
 
 def test_a_stream_that_fails_is_told(spark: Any, tmp_path: Path) -> None:

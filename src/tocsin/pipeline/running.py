@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput, TocsinError
+from tocsin.locks import Lock
 from tocsin.model.subscription import Reject
 from tocsin.pipeline.description import Pipeline
 from tocsin.pipeline.layout import claim
@@ -63,6 +64,21 @@ def run(
     """
     stop = stop or threading.Event()
     claim(pipeline)
+    with Lock(pipeline.checkpoint, patience_s=0) as lock:
+        if lock.waited:
+            raise InvalidInput(f"{pipeline.checkpoint} is in use: this pipeline runs already, here or elsewhere")
+        return _run(pipeline, stop, look, say, once=once)
+
+
+def _run(
+    pipeline: Pipeline,
+    stop: threading.Event,
+    look: Callable[[Progress], None] | None,
+    say: Callable[[str], None],
+    *,
+    once: bool,
+) -> Outcome:
+    """Compile, follow changes, match; what has begun is ended, however it ends."""
     say("reading subscriptions")
     rejects = prepare(pipeline)
     say("starting Spark")
