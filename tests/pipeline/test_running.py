@@ -227,14 +227,15 @@ def test_a_stream_that_fails_is_told(spark: Any, tmp_path: Path) -> None:
     assert ("e9", "cheap") in matches(tmp_path)
 
 
-def test_a_signal_ends_it_cleanly(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     """The micro-batch that runs is finished, the status is 0, and the last line says what was done."""
     path, *_ = write_example(tmp_path / "pipeline.toml")
     command = [sys.executable, "-m", "tocsin", "pipeline", "run", str(path)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: len(matches(tmp_path)) == 5)
 
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     _, told = process.communicate(timeout=90)
 
     assert process.returncode == 0

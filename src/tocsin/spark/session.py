@@ -11,8 +11,12 @@ import functools
 import logging
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -76,8 +80,9 @@ def local_session(master: str = "local[*]", *, app: str = "tocsin", **conf: str 
     for key, value in conf.items():
         settings.set(key, str(value).lower() if isinstance(value, bool) else str(value))
     try:
-        _start_java(settings, log)
-        return SparkSession.builder.config(conf=settings).getOrCreate()
+        with _same_interrupt():
+            _start_java(settings, log)
+            return SparkSession.builder.config(conf=settings).getOrCreate()
     except Exception as error:
         if log.exists() and (tail := log.read_text(errors="replace")[-2000:].strip()):
             error.add_note(f"The last that Spark said:\n{tail}")
@@ -104,6 +109,17 @@ def _silence() -> None:
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in Path(record.pathname).parts
+
+
+@contextmanager
+def _same_interrupt() -> Iterator[None]:
+    """Leave Ctrl-C to whoever has taken it: Spark's context takes it for itself, and cuts jobs off."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread() and handler is not signal.default_int_handler:
+            signal.signal(signal.SIGINT, handler)
 
 
 def _start_java(settings: SparkConf, log: Path) -> None:
