@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader of our output has gone, as `head` does; what Python flushes at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return CLEAN if given.command in ("match", "explain", "index") else FAILED
+        return CLEAN if given.command in ("match", "explain", "index", "pipeline") else FAILED
     except KeyboardInterrupt:
         print(f"tocsin {given.command}: interrupted; nothing half-written is left", file=sys.stderr)
         return INTERRUPTED

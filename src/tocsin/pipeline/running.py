@@ -227,6 +227,8 @@ def _wait(queries: list[StreamingQuery], stop: threading.Event, look: Callable[[
     look()
     for query in queries:
         if (error := query.exception()) is not None:
+            if BrokenPipeError.__name__ in str(error):
+                raise BrokenPipeError  # the reader of a console has gone
             raise TocsinError(f"a stream failed, and can be run again: {_reason(str(error))}")
 
 

@@ -42,7 +42,10 @@ def _console(most: int) -> Write:
     """Prints the first rows of each micro-batch, as JSON."""
 
     def write(rows: DataFrame, number: int) -> None:
-        for line in rows.limit(most).toJSON().collect():
+        from pyspark.sql import functions
+
+        told = rows.limit(most).select(functions.to_json(functions.struct("*")))
+        for (line,) in told.collect():
             print(line, flush=True)
 
     return write
