@@ -116,8 +116,10 @@ def merge(session: SparkSession, path: str | Path, *, index: str = "auto", keep_
 
     Others may match against the index, and change it, meanwhile.
     """
-    folder, plan = Path(path).absolute(), choose(index)
+    return _merge(session, Path(path).absolute(), choose(index), keep_s)
 
+
+def _merge(session: SparkSession, folder: Path, plan: Plan, keep_s: float) -> int:
     def run(_: Batches) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([pa.array([compact(folder, plan, keep_s=keep_s)])], ["merges"])
 
@@ -199,6 +201,6 @@ class _Merging:
 
     def _run(self, session: SparkSession) -> None:
         try:
-            merge(session, self._amender.folder, keep_s=self._amender.keep_s)
+            _merge(session, self._amender.folder, self._amender.plan, self._amender.keep_s)
         except Exception:  # the index goes on with its small parts; the next micro-batch tries again  # noqa: BLE001
             _LOG.exception("parts of %s could not be merged", self._amender.folder)
