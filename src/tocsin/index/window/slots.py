@@ -24,7 +24,6 @@ from tocsin.index.window.kernels.layouts import (
     HEAD,
     KTH,
     KTH_SCORE,
-    NEXT_DUE,
     NO_SCORE,
     NOBODY,
     NORM,
@@ -186,7 +185,7 @@ class Slots:
             self.buffers = buffers._replace(scores=scores, bits=scores.view(np.int64), numbers=numbers)
         small[slots, HEAD] = small[slots, COUNT] = small[slots, TOUCHED_AT] = 0
         buffers.real[slots, KTH_SCORE] = NO_SCORE
-        buffers.wide[slots, KTH], small[slots, NEXT_DUE] = NOBODY, NOT_DUE
+        buffers.wide[slots, KTH], buffers.next_due[slots] = NOBODY, NOT_DUE
 
     def _grow(self, capacity: int) -> None:
         records = longer(self.interests.records, capacity)
@@ -199,7 +198,8 @@ class Slots:
         )
         wide = longer(self.buffers.wide, capacity)
         views = wide.view(np.float64), wide.view(np.int32)
-        self.buffers = Buffers(wide, *views, *self.buffers[3:])
+        due = longer(self.buffers.next_due, capacity, NOT_DUE), longer(self.buffers.last_due, capacity, NOBODY)
+        self.buffers = Buffers(wide, *views, *due, *self.buffers[5:])
 
     def pack_longer(self) -> None:
         """Leave out the words of those that are gone."""
@@ -217,7 +217,7 @@ class Slots:
         interests = self.interests
         return {
             "records": interests.records.nbytes + bytes_of([interests[2:]]),
-            "buffers": self.buffers.wide.nbytes + self.buffers.scores.nbytes + self.buffers.numbers.nbytes,
+            "buffers": bytes_of([(self.buffers.wide, *self.buffers[3:6], self.buffers.numbers)]),
         }
 
 
@@ -230,4 +230,5 @@ def _no_interests() -> Interests:
 def _no_buffers() -> Buffers:
     wide, scores = np.empty((0, 8), np.int64), np.empty(0)
     views = wide.view(np.float64), wide.view(np.int32)
-    return Buffers(wide, *views, scores, scores.view(np.int64), np.empty(0, np.int32))
+    due = np.empty(0, np.int32), np.empty(0, np.int32)
+    return Buffers(wide, *views, *due, scores, scores.view(np.int64), np.empty(0, np.int32))

@@ -24,8 +24,6 @@ from tocsin.index.window.kernels.layouts import (
     DUE,
     EMPTY,
     HEAD,
-    LAST_DUE,
-    NEXT_DUE,
     NO_SCORE,
     NOBODY,
     NOT_DUE,
@@ -66,29 +64,29 @@ def place_in(buffers: Buffers, slot: int, i: int) -> int:
 @inner
 def wait_for(buffers: Buffers, messages: Messages, slot: int, number: int) -> None:
     """Let a slot be due with a message; it is with none."""
-    small, firsts = buffers.small, messages.first_due
+    firsts = messages.first_due
     at = number & (len(firsts) - 1)
     after = np.int64(firsts[at])
-    small[slot, NEXT_DUE], small[slot, LAST_DUE], small[slot, DUE] = after, NOBODY, np.int32(number)
+    buffers.next_due[slot], buffers.last_due[slot] = after, NOBODY
+    buffers.small[slot, DUE] = np.int32(number)
     if after != NOBODY:
-        small[after, LAST_DUE] = slot
+        buffers.last_due[after] = slot
     firsts[at] = slot
 
 
 @inner
 def wait_for_nothing(buffers: Buffers, messages: Messages, slot: int) -> None:
     """Take a slot out of the list that it hangs in, if any."""
-    small = buffers.small
-    if small[slot, NEXT_DUE] == NOT_DUE:
+    if buffers.next_due[slot] == NOT_DUE:
         return
-    before, after = np.int64(small[slot, LAST_DUE]), np.int64(small[slot, NEXT_DUE])
+    before, after = np.int64(buffers.last_due[slot]), np.int64(buffers.next_due[slot])
     if before == NOBODY:
-        messages.first_due[np.int64(small[slot, DUE]) & (len(messages.first_due) - 1)] = after
+        messages.first_due[np.int64(buffers.small[slot, DUE]) & (len(messages.first_due) - 1)] = after
     else:
-        small[before, NEXT_DUE] = after
+        buffers.next_due[before] = after
     if after != NOBODY:
-        small[after, LAST_DUE] = before
-    small[slot, NEXT_DUE] = NOT_DUE
+        buffers.last_due[after] = before
+    buffers.next_due[slot] = NOT_DUE
 
 
 @inlined
@@ -100,7 +98,7 @@ def put_in_buffer(state: State, slot: int, score: float, number: int) -> None:
     at = place_in(buffers, slot, count)
     buffers.scores[at], buffers.numbers[at] = score, np.int32(number)
     small[slot, COUNT] = count + 1
-    if small[slot, NEXT_DUE] == NOT_DUE:
+    if buffers.next_due[slot] == NOT_DUE:
         wait_for(buffers, state.messages, slot, number)
 
 
@@ -156,7 +154,7 @@ def next_below(buffers: Buffers, slot: int, score: float, number: int, newest: i
         one = bits[i]
         equal += np.int64(one == limit)
         most = max(most, one if one < limit else empty)
-    if equal > 0:
+    if equal > 1 or (equal == 1 and _oldest_of(buffers, start, stop, score, newest) != number):
         return _tied_below(buffers, slot, score, number, newest)
     if most == empty:
         return NO_SCORE, np.int64(NOBODY)
@@ -165,7 +163,7 @@ def next_below(buffers: Buffers, slot: int, score: float, number: int, newest: i
 
 @inner
 def _tied_below(buffers: Buffers, slot: int, score: float, number: int, newest: int) -> tuple[float, int]:
-    """The same where a score is equal, or the message is there."""
+    """The same where scores are equal."""
     found_score, found = NO_SCORE, np.int64(NOBODY)
     for i in range(buffers.small[slot, COUNT]):
         at = place_in(buffers, slot, np.int64(i))

@@ -21,15 +21,15 @@ WITHIN: Final = 6
 
 START, KTH, RANK, KTH_SCORE = range(4)
 """Columns of a buffer's record: three of int64, one of float64."""
-CAPACITY, HEAD, COUNT, WANTED, DUE, NEXT_DUE, LAST_DUE, TOUCHED_AT = range(8, 16)
-"""And eight of int32 behind them."""
+CAPACITY, HEAD, COUNT, WANTED, DUE, TOUCHED_AT = range(8, 14)
+"""And six of int32 behind them."""
 
 EMPTY: Final = -1.0
 """The score of a place in a buffer that holds none; scores are never below 0."""
 
 NOBODY: Final = -1
 NOT_DUE: Final = -2
-"""The NEXT_DUE of a slot that waits for no message."""
+"""The `next_due` of a slot that waits for no message."""
 NO_SCORE: Final = -np.inf
 GONE: Final = np.inf
 """The threshold of a subscription that is no longer there: no message reaches it."""
@@ -75,13 +75,16 @@ class Buffers(NamedTuple):
 
     A buffer is a ring of a power of two; its record is a cache line. KTH and KTH_SCORE are the number and the score of
     the last of its best k, NOBODY and NO_SCORE where there are fewer; WANTED is k. RANK ascends with the ids. A slot is
-    DUE with the oldest message of its buffer, given by its last bits, and hangs in its list by NEXT_DUE and LAST_DUE.
+    DUE with the oldest message of its buffer, given by its last bits, and hangs in its list by `next_due` and
+    `last_due`, which lie close together, for a list is gone through at once.
     TOUCHED_AT is 1 + its place among those that a push touched, 0 between pushes.
     """
 
     wide: Annotated[NDArray[np.int64], 2]  # (S, 8) START, KTH, RANK
     real: Annotated[NDArray[np.float64], 2]  # (S, 8) the same memory: KTH_SCORE
     small: Annotated[NDArray[np.int32], 2]  # (S, 16) the same memory: CAPACITY .. TOUCHED_AT
+    next_due: NDArray[np.int32]  # (S,) the next slot that is due with the same message, NOBODY; or NOT_DUE
+    last_due: NDArray[np.int32]  # (S,) the one before, NOBODY
     scores: NDArray[np.float64]  # (E,) EMPTY where no message is
     bits: NDArray[np.int64]  # (E,) the same memory: of numbers that are not negative, in the same order
     numbers: NDArray[np.int32]  # (E,) the last 32 bits of the messages' numbers

@@ -41,7 +41,6 @@ from tocsin.index.window.kernels.layouts import (
     MORE_EXITS,
     MORE_LISTS,
     MORE_MESSAGES,
-    NEXT_DUE,
     NO_SCORE,
     NOBODY,
     NOT_DUE,
@@ -74,8 +73,8 @@ from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.sorting import sort_numbers
 
-AHEAD = 6
-"""So many subscriptions before its turn the memory of one is asked for, in two steps or three."""
+AHEAD = 8
+"""So many subscriptions before its turn the memory of one is asked for, in two steps."""
 _MOST_ASKED = np.int64(128)
 """Scores of one buffer that are asked for."""
 _PLACE = np.int64((1 << TOUCHED_BITS) - 1)
@@ -169,21 +168,20 @@ def _expire(state: State, now: float, coming: int) -> bool:
 def _release(state: State, number: int) -> bool:
     """Take a message out of every buffer that has it; False, and nothing done, where exits need more room."""
     buffers, messages, work = state.buffers, state.messages, state.work
-    small, those = buffers.small, work.hits
+    next_due, those = buffers.next_due, work.hits
     at = number & (len(messages.first_due) - 1)
     due, slot = np.int64(0), np.int64(messages.first_due[at])
     while slot != NOBODY:
         those[due] = np.int32(slot)
         due += 1
-        slot = np.int64(small[slot, NEXT_DUE])
+        slot = np.int64(next_due[slot])
     if work.progress[EXITS] + due > len(work.exit_numbers):
         return False
     for i in range(due):
-        prefetch(buffers.wide, 8 * np.int64(those[min(i + 3 * AHEAD, due - 1)]))
-        _ask_for_oldest(buffers, np.int64(those[min(i + 2 * AHEAD, due - 1)]))
-        _ask_for_neighbour(state, np.int64(those[min(i + AHEAD, due - 1)]))
+        prefetch(buffers.wide, 8 * np.int64(those[min(i + 2 * AHEAD, due - 1)]))
+        _ask_for_oldest(buffers, np.int64(those[min(i + AHEAD, due - 1)]))
         slot = np.int64(those[i])
-        small[slot, NEXT_DUE] = NOT_DUE
+        next_due[slot] = NOT_DUE
         _release_from(state, slot, number)
     messages.first_due[at] = NOBODY
     return True
@@ -340,15 +338,6 @@ def _ask_for_oldest(buffers: Buffers, slot: int) -> None:
     at = place_in(buffers, slot, np.int64(0))
     prefetch(buffers.numbers, at)
     _ask_for_scores(buffers, slot)
-
-
-@inlined
-def _ask_for_neighbour(state: State, slot: int) -> None:
-    """Ask for the slot that is due with the second entry of a buffer: this one will hang before it."""
-    buffers, firsts = state.buffers, state.messages.first_due
-    number = np.int64(buffers.numbers[place_in(buffers, slot, np.int64(1))])
-    after = np.int64(firsts[number & (len(firsts) - 1)])
-    prefetch(buffers.wide, 8 * max(after, np.int64(0)))
 
 
 @inlined
