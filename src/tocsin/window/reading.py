@@ -60,6 +60,7 @@ class Reader:
         self._bounds, self._how, self._has_time = bounds, how, has_time
         self._vocabulary, self._keys = vocabulary, keys
         self.latest = -np.inf
+        self._stamps, self._stamp = np.zeros(0, np.int64), 0
 
     def message_chunks(self, source: Any) -> Iterator[Chunk]:
         """The records of a source; raises `InvalidInput` where it cannot be read."""
@@ -134,8 +135,11 @@ class Reader:
             own, owners = gathered(starts, good)
             members, starts = members[own], np.searchsorted(owners, np.arange(len(good) + 1))
         out_starts, out = np.empty(len(starts), np.int64), np.empty(len(members), np.int32)
-        stamps = np.zeros(len(squares), np.int64)
-        distinct_words(starts, numbers[members] if len(members) else out, squares, stamps, out_starts, out)
+        if len(self._stamps) < len(squares):
+            self._stamps = np.zeros(len(squares), np.int64)
+        given = numbers[members] if len(members) else out
+        distinct_words(starts, given, squares, self._stamps, self._stamp, out_starts, out)
+        self._stamp += len(good)
         return out_starts, out[: out_starts[-1]]
 
 

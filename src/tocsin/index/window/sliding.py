@@ -10,6 +10,7 @@ them and for each whose oldest buffered message expires. A subscription takes 64
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Final, get_type_hints
 
@@ -38,9 +39,10 @@ from tocsin.index.window.kernels.layouts import (
 )
 from tocsin.index.window.kernels.layouts import Words as WordTable
 from tocsin.index.window.kernels.searching import evaluate_all, forget_slot
-from tocsin.index.window.kernels.stream import pass_time, push_messages
+from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages
 from tocsin.index.window.slots import Coming, Slots
 from tocsin.index.window.stored import no_messages, with_message_room
+from tocsin.kernels.packing import Packed
 
 SLACK: Final = 3
 """A threshold is the score at rank SLACK * k: 0.03 searches a message at k = 10, where 1 takes 64 and 2 takes 2."""
@@ -70,6 +72,7 @@ class Sliding:
         self.words = WordTable(np.zeros(1), np.zeros(1, np.int32), np.zeros(1))
         self._work = _no_work()
         self._out = _no_changes(1024)
+        self._packed = Packed(self._state(), STATE)
 
     # Words
 
@@ -151,14 +154,14 @@ class Sliding:
             self.order()
         self._out = self._out._replace(ends=np.zeros(len(batch.times), np.int64))
         self._work.progress[[ROW, WRITTEN]] = 0
-        while (wanted := push_messages(self.disseminator.table, self._state(), batch, self._out)) != DONE:
+        while (wanted := push_messages(self.disseminator.table, self._places(), batch, self._out)) != DONE:
             self._give_room(wanted, batch)
         return self._written()
 
     def advance(self, now: float) -> Changes:
         """Let time pass; returns what changes."""
         self._work.progress[[ROW, WRITTEN]] = 0
-        while (wanted := pass_time(self.disseminator.table, self._state(), now, self._out)) != DONE:
+        while (wanted := pass_time(self.disseminator.table, self._places(), now, self._out)) != DONE:
             self._give_room(wanted, None)
         return self._written()
 
@@ -186,6 +189,13 @@ class Sliding:
     def _state(self) -> State:
         slots = self.slots
         return State(self.rules, slots.interests, slots.buffers, self.messages, self.lists, self.words, self._work)
+
+    def _places(self) -> NDArray[np.int64]:
+        """Where all tables lie, packed anew when one of them is another."""
+        state = self._state()
+        if not all(map(operator.is_, state, self._packed.table)):
+            self._packed = Packed(state, STATE)
+        return self._packed.places
 
     def _written(self) -> Changes:
         out, stop = self._out, int(self._work.progress[WRITTEN])

@@ -199,7 +199,7 @@ class Slots:
         wide = longer(self.buffers.wide, capacity)
         views = wide.view(np.float64), wide.view(np.int32)
         due = longer(self.buffers.next_due, capacity, NOT_DUE), longer(self.buffers.last_due, capacity, NOBODY)
-        self.buffers = Buffers(wide, *views, *due, *self.buffers[5:])
+        self.buffers = Buffers._make([wide, *views, *due, *self.buffers[5:]])
 
     def pack_longer(self) -> None:
         """Leave out the words of those that are gone."""

@@ -14,19 +14,20 @@ def distinct_words(
     words: NDArray[np.int32],
     squares: NDArray[np.float64],
     stamps: NDArray[np.int64],
+    stamp: int,
     out_starts: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Write the words of each record, each once, in order of what they weigh; `stamps` are 0, and of no use after."""
+    """Write the words of each record, each once, in order of what they weigh; `stamps` are `stamp` at most, then more."""
     at = np.int64(0)
     out_starts[0] = 0
     for record in range(len(starts) - 1):
         first = at
         for i in range(starts[record], starts[record + 1]):
             word = words[i]
-            if stamps[word] == record + 1:
+            if stamps[word] == stamp + record + 1:
                 continue
-            stamps[word] = record + 1
+            stamps[word] = stamp + record + 1
             place = at
             while place > first and squares[word] < squares[out[place - 1]]:
                 out[place] = out[place - 1]

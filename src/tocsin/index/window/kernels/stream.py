@@ -8,9 +8,10 @@ A push that lacks room stops between two steps, says which room, and goes on whe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.index.window.kernels.buffers import (
     is_better,
@@ -70,8 +71,11 @@ from tocsin.index.window.kernels.lists import drop_first, has_room, put_behind
 from tocsin.index.window.kernels.scoring import forget_words, read_words
 from tocsin.index.window.kernels.searching import reevaluate
 from tocsin.kernels.jit import inlined, inner, kernel, prefetch
-from tocsin.kernels.packing import viewed
+from tocsin.kernels.packing import kind_of, view, viewed
 from tocsin.kernels.sorting import sort_numbers
+
+STATE: Final = kind_of(State)
+"""What a packed state is a table of."""
 
 AHEAD = 8
 """So many subscriptions before its turn the memory of one is asked for, in two steps."""
@@ -81,9 +85,12 @@ _PLACE = np.int64((1 << TOUCHED_BITS) - 1)
 
 
 @kernel
-def push_messages(structure: Any, state: State, batch: Batch, changes: Changes) -> int:
-    """Push the messages of a batch from `progress[ROW]` on; returns DONE, or which room is wanted."""
-    held, all_, given, out = viewed(structure), viewed(state), viewed(batch), viewed(changes)
+def push_messages(structure: Any, places: NDArray[np.int64], batch: Batch, changes: Changes) -> int:
+    """Push the messages of a batch from `progress[ROW]` on; returns DONE, or which room is wanted.
+
+    `places` are those of a packed `State`.
+    """
+    held, all_, given, out = viewed(structure), view(places, STATE), viewed(batch), viewed(changes)
     progress = all_.work.progress
     while progress[ROW] < len(given.times):
         row = progress[ROW]
@@ -107,9 +114,9 @@ def push_messages(structure: Any, state: State, batch: Batch, changes: Changes) 
 
 
 @kernel
-def pass_time(structure: Any, state: State, now: float, changes: Changes) -> int:
+def pass_time(structure: Any, places: NDArray[np.int64], now: float, changes: Changes) -> int:
     """Let expire what the time says, without a message; returns DONE, or which room is wanted."""
-    held, all_, out = viewed(structure), viewed(state), viewed(changes)
+    held, all_, out = viewed(structure), view(places, STATE), viewed(changes)
     progress = all_.work.progress
     if progress[PHASE] == EXPIRING:
         if not _expire(all_, now, np.int64(0)):
@@ -178,8 +185,8 @@ def _release(state: State, number: int) -> bool:
     if work.progress[EXITS] + due > len(work.exit_numbers):
         return False
     for i in range(due):
-        prefetch(buffers.wide, 8 * np.int64(those[min(i + 2 * AHEAD, due - 1)]))
-        _ask_for_oldest(buffers, np.int64(those[min(i + AHEAD, due - 1)]))
+        prefetch(buffers.wide, 8 * np.int64(those[np.int64(min(i + 2 * AHEAD, due - 1))]))
+        _ask_for_oldest(buffers, np.int64(those[np.int64(min(i + AHEAD, due - 1))]))
         slot = np.int64(those[i])
         next_due[slot] = NOT_DUE
         _release_from(state, slot, number)
@@ -278,7 +285,7 @@ def _arrive(structure: Any, state: State, batch: Batch, row: int) -> None:
         forget_words(state.words, work.words, count)
     number = _add_message(state, batch, row, norm)
     for i in range(hits):
-        prefetch(state.buffers.wide, 8 * np.int64(work.hits[min(i + 2 * AHEAD, hits - 1)]))
+        prefetch(state.buffers.wide, 8 * np.int64(work.hits[np.int64(min(i + 2 * AHEAD, hits - 1))]))
         _ask_for_newest(state, min(i + AHEAD, hits - 1))
         _reach(structure, state, np.int64(work.hits[i]), work.hit_scores[i], number)
     work.counts[REACHED] += hits
