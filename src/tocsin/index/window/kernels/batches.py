@@ -18,7 +18,7 @@ def distinct_words(
     out_starts: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Write the words of each record, each once, in order of what they weigh; `stamps` are `stamp` at most, then more."""
+    """Write the words of each record, each once, the lightest first; `stamps` are at most `stamp`, then more."""
     at = np.int64(0)
     out_starts[0] = 0
     for record in range(len(starts) - 1):
