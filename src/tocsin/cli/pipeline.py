@@ -55,7 +55,7 @@ def run_pipeline(given: argparse.Namespace) -> int:
         return 0
     from tocsin.pipeline.running import run
 
-    with _stopping() as stop:
+    with stopping() as stop:
         shown = _Shown()
         outcome = run(pipeline, once=given.once, stop=stop, look=shown.look, say=shown.say)
         shown.end()
@@ -98,7 +98,7 @@ def _told(end: End) -> str:
 
 
 @contextmanager
-def _stopping() -> Iterator[threading.Event]:
+def stopping() -> Iterator[threading.Event]:
     """An event that Ctrl-C, or a request to terminate, sets; a second one interrupts."""
     stop = threading.Event()
 

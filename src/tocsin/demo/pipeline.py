@@ -92,7 +92,7 @@ def run(
     unfinished = output / ".unfinished"
     steps = Steps(9, shown=progress)
     try:
-        with _fresh(unfinished), _session(master, steps) as spark:
+        with _fresh(unfinished), spark_session(master, steps) as spark:
             summary = _Job(spark, unfinished, output, steps).run(subscriptions, seed, events, partitions)
             _move(unfinished, output)
     except KeyboardInterrupt:
@@ -221,7 +221,7 @@ def _fresh(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _session(master: str, steps: Steps) -> Iterator[SparkSession]:
+def spark_session(master: str, steps: Steps) -> Iterator[SparkSession]:
     """A Spark session, stopped afterwards unless it was there before."""
     try:
         from pyspark.sql import SparkSession
