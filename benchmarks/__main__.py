@@ -24,6 +24,7 @@ from benchmarks import (
     places,
     public,
     ranked,
+    spark,
     threads,
 )
 from benchmarks.calibration import calibrate
@@ -39,6 +40,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "dense": lambda given: dense.rows(min(given.subscriptions, 200_000), given.events),
     "public": lambda given: public.rows(given.subscriptions, given.events),
     "threads": lambda given: threads.rows(given.subscriptions, given.events),
+    "spark": lambda given: spark.rows(given.subscriptions),
     "changes": lambda given: changes.rows(given.subscriptions),
     "patterns": lambda given: patterns.rows(given.subscriptions, given.events),
     "ranked": lambda given: ranked.rows(given.subscriptions),

@@ -6,7 +6,7 @@ the answer goes that way. It is for files that every worker sees under the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 Batches = Iterable[pa.RecordBatch]
+
+Piece = Mapping[str, Any]
+"""A file by its `path`, and the row groups from `first` up to `stop`, or all where they are None."""
 
 _ROWS: Final = 20_000
 """Rows of a batch: enough that the cost of a call vanishes, few enough for the cache."""
@@ -65,13 +68,23 @@ def match_parquet(
     events = rows if columns is None else rows.select(*columns)
     asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode)
     asked = replace(asked, tells_work=observe is not None)
-    pieces = files_of(session.readStream, path) if stream else _pieces(session, Path(path))
-    answered = answers_of_pieces(pieces, events.schema, index, asked)
+    if stream:
+        answered = answers_of_pieces(files_of(session.readStream, path), events.schema, index, asked)
+    else:
+        listed = _pieces(Path(path), session.sparkContext.defaultParallelism)
+        # A task each, without a shuffle that would put some together and cost a stage.
+        numbers = session.range(0, len(listed), 1, max(len(listed), 1))
+        answered = answers_of_pieces(numbers, events.schema, index, asked, listed)
     return answered if observe is None else observed(answered, observe, explode=explode)
 
 
-def answers_of_pieces(pieces: DataFrame, schema: StructType, index: str | Path, asked: Asked) -> DataFrame:
-    """What tasks answer of the files, or row groups, that `pieces` names: `path`, and `first` and `stop` or nulls."""
+def answers_of_pieces(
+    pieces: DataFrame, schema: StructType, index: str | Path, asked: Asked, listed: Sequence[Piece] = ()
+) -> DataFrame:
+    """What tasks answer of the files, or row groups, that `pieces` names: `path`, and `first` and `stop` or nulls.
+
+    With `listed`, `pieces` has the numbers (`id`) of those in the list.
+    """
     from pyspark.sql.pandas.types import to_arrow_schema
 
     folder = IndexFolder.read(Path(index).absolute())
@@ -82,24 +95,27 @@ def answers_of_pieces(pieces: DataFrame, schema: StructType, index: str | Path, 
         answer_schema = exploded_schema(schema[asked.event_id], folder.ids)
     answer_schema = with_work(answer_schema) if asked.tells_work else answer_schema
     types = to_arrow_schema(schema, timezone="UTC")
-    return pieces.mapInArrow(_reader(folder, asked, types), answer_schema)
+    return pieces.mapInArrow(_reader(folder, asked, types, listed), answer_schema)
 
 
-def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _reader(
+    folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequence[Piece]
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """What a task runs: reads its pieces, and answers each batch of them."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         version = of_this_batch(folder)
         snapshots = opened(version)
         for batch in batches:
-            for piece in batch.to_pylist():
+            for row in batch.to_pylist():
+                piece = listed[row["id"]] if listed else row
                 for rows in read_piece(piece, types, list(asked.columns)):
                     yield answer(rows, asked, snapshots, version.version)
 
     return run
 
 
-def read_piece(piece: dict[str, Any], types: pa.Schema, columns: list[str]) -> Iterator[pa.RecordBatch]:
+def read_piece(piece: Piece, types: pa.Schema, columns: list[str]) -> Iterator[pa.RecordBatch]:
     """The batches of a file, or of some of its row groups, in the types that Spark has for them."""
     path = piece["path"]
     path = unquote(urlparse(path).path) if path.startswith("file:") else path
@@ -131,20 +147,18 @@ def _read(session: SparkSession, path: str | Path) -> DataFrame:
         raise InvalidInput(f"{path} cannot be read as Parquet: {str(error).strip().splitlines()[0]:.300}") from None
 
 
-def _pieces(session: SparkSession, path: Path) -> DataFrame:
+def _pieces(path: Path, cores: int) -> list[Piece]:
     """The row groups of a file or a folder, some together, so that each core has a few pieces."""
     files = sorted(one for one in path.rglob("*") if is_data(one, path)) if path.is_dir() else [path]
     groups = [(str(one.absolute()), number) for one in files for number in range(pq.read_metadata(one).num_row_groups)]
-    cores = session.sparkContext.defaultParallelism
     size = max(len(groups) // (cores * _PIECES_A_CORE), 1)
-    pieces = []
+    pieces: list[Piece] = []
     for at in range(0, len(groups), size):
         own = groups[at : at + size]
         for name in dict.fromkeys(name for name, _ in own):
             numbers = [number for other, number in own if other == name]
-            pieces.append((name, numbers[0], numbers[-1] + 1))
-    frame = session.createDataFrame(pieces, "path string, first int, stop int")
-    return frame.repartition(max(len(pieces), 1)) if len(pieces) > cores else frame
+            pieces.append({"path": name, "first": numbers[0], "stop": numbers[-1] + 1})
+    return pieces
 
 
 def is_data(file: Path, folder: Path) -> bool:
