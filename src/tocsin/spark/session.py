@@ -47,6 +47,14 @@ _SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
     # Times in Parquet as the standard has them; the default is an old form, in nanoseconds.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Checkpoints lie on this machine's disk, where the default takes several times as long to write one.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    # How long a stream without events sleeps before it looks again; the default is 10 ms.
+    "spark.sql.streaming.pollingDelay": "1ms",
+    # Matching keeps no state, so a micro-batch without events has nothing to do.
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # Exceptions reach Python anyway; the warnings of a local run concern clusters.
     "spark.log.level": "ERROR",
 }

@@ -1,0 +1,182 @@
+"""How fast is Spark? The flights Parquet to Parquet beside the command line, a join in SQL, and from event to sink.
+
+Wall time. Two workers of Spark beside two threads of `tocsin match`, on the same files and the same compiled index; the
+join on a sample, for it looks at every pair; the latency of a stream at as many subscriptions as are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.boolean_workload import UNI
+from benchmarks.calibration import wall_seconds
+from benchmarks.flights_workload import alerts, flights
+from benchmarks.rows import Row
+from benchmarks.spark_jobs import ID
+from tocsin.demo.pipeline import ATTRIBUTES
+from tocsin.engine import sample
+from tocsin.engine.loading import build_from
+from tocsin.planner import choose
+from tocsin.segment import write_index
+
+_ROOT = Path(__file__).parents[1]
+_ROW_GROUP = 20_000
+_ALERTS = (20_000, 200_000)
+_JOINED = 100_000
+_SAMPLED = 1_000
+_RATE = 1_000
+_BATCHES = 60
+_ROUNDS = 3
+
+DEFAULTS = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.pollingDelay": "10ms",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "true",
+}
+"""Spark's own settings, to put beside those of `local_session`."""
+
+
+def rows(subscriptions: int, parts: str = "batch join latency") -> Iterator[Row]:
+    """Measure with so many subscriptions at most."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pq.write_table(_events(), folder / "events.parquet", row_group_size=_ROW_GROUP)
+        pq.write_table(_events().slice(0, 0), folder / "nothing.parquet")
+        if "batch" in parts:
+            for count in dict.fromkeys(min(count, subscriptions) for count in _ALERTS):
+                yield from _batch(folder, count)
+        if "join" in parts:
+            yield _join(folder, min(_JOINED, subscriptions))
+        if "latency" in parts:
+            yield from _latency(folder, subscriptions)
+
+
+@cache
+def _events() -> pa.Table:
+    """All flights, with a number each."""
+    table = flights().select(ATTRIBUTES)
+    return table.append_column(ID, pa.array(np.arange(len(table))))
+
+
+def _batch(folder: Path, count: int) -> Iterator[Row]:
+    """Parquet to Parquet on one core and two, beside the command line."""
+    load, index = f"{count // 1000}k", folder / f"index-{count}"
+    pq.write_table(pa.Table.from_pylist(list(alerts(count))), folder / "alerts.parquet")
+    _compile(folder / "alerts.parquet", index)
+    command, start = (
+        statistics.median(wall_seconds(lambda name=name: _match(index, folder / name)) for _ in range(_ROUNDS))
+        for name in ("events.parquet", "nothing.parquet")
+    )
+    two, one = (_job("batch", master=f"local[{cores}]", folder=str(folder), index=str(index)) for cores in (2, 1))
+    events = two["events"]
+    line = events / (command - start)
+    note = f"whole {command:.1f} s, with no events {start:.1f} s; {two['matches']:,} matches by both ways of Spark"
+    yield Row("tocsin match", load, "two threads", line, "events/s", note)
+    for name in ("match", "match_parquet"):
+        rate = events / two[name]
+        note = f"{rate / line:.2f} of that; {one[name] / two[name]:.2f} x local[1]; {two[name]:.1f} s"
+        yield Row("spark", load, f"{name}, local[2]", rate, "events/s", note)
+    for cores, found in (("local[2]", two), ("local[1]", one)):
+        taken = {name: seconds for name, seconds in found.items() if name not in ("events", "matches")}
+        stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in taken.items())
+        yield Row("spark", load, f"{cores}, stages", taken["match"], "s", stages)
+
+
+def _join(folder: Path, count: int) -> Row:
+    """The conditions of simple alerts as columns, joined by SQL, on a sample."""
+    columns, simple = _simple(count)
+    pq.write_table(columns, folder / "simple_columns.parquet")
+    pq.write_table(simple, folder / "simple.parquet")
+    pq.write_table(_events().slice(0, _SAMPLED), folder / "sample.parquet")
+    index = folder / "index-simple"
+    _compile(folder / "simple.parquet", index)
+    found = _job("joined", master="local[2]", folder=str(folder), index=str(index), sampled=_SAMPLED)
+    theirs, ours = found["sampled"] / found["sql"], found["events"] / found["match"]
+    same = "the same counts" if found["same"] else "OTHER COUNTS"
+    note = f"{ours / theirs:,.0f} x a join, {theirs:,.0f} events/s ({found['pairs']:,} matches of {_SAMPLED:,}, {same})"
+    return Row("spark", f"{count // 1000}k", "match, counted by alert", ours, "events/s", note)
+
+
+def _simple(count: int) -> tuple[pa.Table, pa.Table]:
+    """Alerts of a route, a carrier and bounds of delays, each there or not: as columns, and as texts."""
+    random, table = np.random.default_rng(7), flights()
+    drawn = table.take(pa.array(random.integers(0, len(table), count)))
+    columns: dict[str, Any] = {ID: [f"s{number}" for number in range(count)]}
+    for name, share in (("origin", 0.7), ("dest", 0.9), ("carrier", 0.4)):
+        columns[name] = _some(random, drawn[name].to_pylist(), share)
+    for name in ("dep_delay", "arr_delay"):
+        least = np.round(random.exponential(40, count)) + 15
+        columns[f"least_{name}"] = _some(random, least.tolist(), 0.6)
+        columns[f"most_{name}"] = _some(random, (least + 60).tolist(), 0.1)
+    columns = {name: list(column) for name, column in columns.items()}
+    texts = [_text(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+    return pa.table(columns), pa.table({"id": columns[ID], "where": texts})
+
+
+def _some(random: np.random.Generator, values: list[Any], share: float) -> list[Any]:
+    return [value if kept else None for value, kept in zip(values, random.random(len(values)) < share, strict=True)]
+
+
+def _text(row: dict[str, Any]) -> str:
+    """The columns of an alert as CQL2; with none of them, what holds for every flight."""
+    equal = [f"{name} = '{row[name]}'" for name in ("origin", "dest", "carrier") if row[name] is not None]
+    least = [f"{name[6:]} >= {row[name]:g}" for name in row if name.startswith("least_") and row[name] is not None]
+    most = [f"{name[5:]} <= {row[name]:g}" for name in row if name.startswith("most_") and row[name] is not None]
+    return " AND ".join([*equal, *least, *most]) or "month >= 1"
+
+
+def _latency(folder: Path, count: int) -> Iterator[Row]:
+    """From event to sink, with Spark's own settings and with those of `local_session`."""
+    index = folder / "index-uni"
+    segment, _ = build_from(UNI.conjunctions(count), choose("auto"))
+    write_index(index, segment)
+    (folder / "lines.txt").write_text("\n".join(json.dumps(event) for event in UNI.events(4096)), encoding="utf-8")
+    given = {"master": "local[2]", "folder": str(folder), "index": str(index), "batches": _BATCHES, "rate": _RATE}
+    settings = {"first": {}, "Spark's settings": DEFAULTS, "local_session's": {}}
+    every = _job("latency", **given, settings=settings)
+    for of in list(settings)[1:]:
+        found = every[of]
+        stages = ", ".join(f"{name} {value:.0f}" for name, value in found["stages"].items())
+        note = f"99 %: {found['p99']:.0f} ms; {found['batches']} batches, {found['matches']:.0f} matches each; {stages}"
+        yield Row("event to sink", f"{every['subscriptions'] // 1000}k", of, found["median"], "ms", note)
+
+
+def _compile(subscriptions: Path, index: Path) -> None:
+    """One segment, with statistics of some flights, as `tocsin compile --sample` does."""
+    segment, rejects = build_from(str(subscriptions), choose("auto", sample(_events().slice(0, 10_000))))
+    assert not rejects
+    write_index(index, segment)
+
+
+def _match(index: Path, events: Path) -> None:
+    out = index.parent / "cli.parquet"
+    command = [sys.executable, "-m", "tocsin", "match", str(index), str(events), "--threads", "2", "--out", str(out)]
+    subprocess.run(command, check=True, cwd=_ROOT, env=_environment(), capture_output=True)
+
+
+def _job(name: str, **given: Any) -> dict[str, Any]:
+    """Run a job in a process of its own; what it found."""
+    command = [sys.executable, "-m", "benchmarks.spark_jobs", name, json.dumps(given)]
+    done = subprocess.run(command, cwd=_ROOT, env=_environment(), stdout=subprocess.PIPE, check=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _environment() -> dict[str, str]:
+    paths = [str(_ROOT / "src"), str(_ROOT), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path), "OMP_NUM_THREADS": "1"}

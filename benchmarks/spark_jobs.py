@@ -1,0 +1,164 @@
+"""What does one session of Spark measure? A session is one a process, so each of these runs in a process of its own.
+
+    python -m benchmarks.spark_jobs batch '{"master": "local[2]", "folder": ..., "index": ...}'
+
+Prints one line of JSON. `spark.py` starts them.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.calibration import wall_seconds
+from tocsin import spark
+from tocsin.demo.pipeline import ATTRIBUTES
+from tocsin.segment import IndexFolder
+from tocsin.spark import local_session
+
+ID: Final = "id"
+_ROUNDS: Final = 3
+_PATIENCE_S: Final = 300.0
+SQL: Final = " AND ".join(
+    [
+        *(f"(a.{name} IS NULL OR a.{name} = e.{name})" for name in ("origin", "dest", "carrier")),
+        *(f"(a.least_{name} IS NULL OR e.{name} >= a.least_{name})" for name in ("dep_delay", "arr_delay")),
+        *(f"(a.most_{name} IS NULL OR e.{name} <= a.most_{name})" for name in ("dep_delay", "arr_delay")),
+    ]
+)
+"""What a user would write: conditions as columns of the alerts, NULL for any."""
+
+
+def batch(master: str, folder: str, index: str) -> dict[str, float]:
+    """Parquet to Parquet, and the stages of it; medians of rounds in which all take turns."""
+    session = local_session(master)
+    path, out = f"{folder}/events.parquet", tempfile.mkdtemp(dir=folder)
+    events = session.read.parquet(path)
+    wanted = events.select(ID, *ATTRIBUTES)
+    options: dict[str, Any] = {"attributes": ATTRIBUTES, "explode": True, "event_id": ID}
+
+    def written(rows: Any) -> Callable[[], None]:
+        return lambda: rows.write.mode("overwrite").parquet(f"{out}/matches")
+
+    def nowhere(rows: Any) -> Callable[[], None]:
+        return lambda: rows.write.format("noop").mode("overwrite").save()
+
+    stages = {
+        "read": nowhere(wanted),
+        "through Python": nowhere(wanted.mapInArrow(_same, wanted.schema)),
+        "match, not written": nowhere(spark.match(events, index, **options)),
+        "match_parquet, not written": nowhere(spark.match_parquet(session, path, index, **options)),
+    }
+    whole = {
+        "match": written(spark.match(events, index, **options)),
+        "match_parquet": written(spark.match_parquet(session, path, index, **options)),
+    }
+    spark.warm(session, index)
+    taken = _in_turns(whole) | _in_turns(stages, 1)
+    rows = session.read.parquet(f"{out}/matches").count()
+    return {**taken, "matches": rows, "events": events.count()}
+
+
+def _same(batches: Any) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+def _in_turns(works: dict[str, Callable[[], None]], rounds: int = _ROUNDS) -> dict[str, float]:
+    """The median seconds of each, after a first time."""
+    taken: dict[str, list[float]] = {name: [] for name in works}
+    for turn in range(rounds + 1):
+        for name, work in works.items():
+            seconds = wall_seconds(work)
+            if turn:
+                taken[name].append(seconds)
+    return {name: statistics.median(seconds) for name, seconds in taken.items()}
+
+
+def joined(master: str, folder: str, index: str, sampled: int) -> dict[str, Any]:
+    """A join with the conditions on some events, `spark.match` on all, and whether both count the same on some."""
+    session = local_session(master)
+    session.read.parquet(f"{folder}/simple_columns.parquet").createOrReplaceTempView("alerts")
+    session.read.parquet(f"{folder}/sample.parquet").createOrReplaceTempView("events")
+    by_sql = f"SELECT a.id, count(*) AS n FROM events e JOIN alerts a ON {SQL} GROUP BY a.id"
+    taken = {"sql": statistics.median(wall_seconds(lambda: session.sql(by_sql).toArrow()) for _ in range(_ROUNDS))}
+    theirs = _counts(session.sql(by_sql))
+    options: dict[str, Any] = {"attributes": ATTRIBUTES, "explode": True, "event_id": ID}
+    sample = spark.match(session.read.parquet(f"{folder}/sample.parquet"), index, **options)
+    ours = _counts(sample.groupBy(sample.subscription.alias("id")).count())
+    events = session.read.parquet(f"{folder}/events.parquet")
+    everything = spark.match(events, index, **options).groupBy("subscription").count()
+    spark.warm(session, index)
+    taken["match"] = _in_turns({"match": lambda: everything.toArrow()})["match"]
+    return {**taken, "sampled": sampled, "events": events.count(), "same": ours == theirs, "pairs": sum(ours.values())}
+
+
+def _counts(rows: Any) -> dict[str, int]:
+    return dict(zip(*(rows.toArrow().column(at).to_pylist() for at in range(2)), strict=True))
+
+
+def latency(
+    master: str, folder: str, index: str, batches: int, rate: int, settings: dict[str, dict[str, str]]
+) -> dict[str, Any]:
+    """From the moment at which an event exists to that at which the sink has its matches; a query for each setting."""
+    from benchmarks.stamped_source import Stamped
+
+    session = local_session(master)
+    session.dataSource.register(Stamped)
+    spark.warm(session, index)
+    stamped = session.readStream.format("stamped").option("rate", rate).option("lines", f"{folder}/lines.txt")
+    found: dict[str, Any] = {"subscriptions": IndexFolder.read(Path(index)).subscriptions}
+    for name, conf in settings.items():
+        before = {key: session.conf.get(key) for key in conf}
+        for key, value in conf.items():
+            session.conf.set(key, value)
+        matched = spark.match(stamped.load(), index, json="value").select("born", "matches")
+        with tempfile.TemporaryDirectory(dir=folder) as checkpoint:
+            found[name] = _streamed(matched, checkpoint, batches)
+        for key, value in before.items():
+            session.conf.set(key, value)
+    return found
+
+
+def _streamed(matched: Any, checkpoint: str, batches: int) -> dict[str, Any]:
+    """Run a query for so many micro-batches; of all but the first third of them, for which code is made."""
+    late: list[np.ndarray[Any, Any]] = []
+    matches = [0]
+
+    def sink(rows: Any, _: int) -> None:
+        table = rows.selectExpr("born", "size(matches) AS n").toArrow()
+        late.append(time.time() - table["born"].to_numpy())
+        matches[0] += sum(table["n"].to_pylist())
+
+    query = matched.writeStream.foreachBatch(sink).option("checkpointLocation", checkpoint).start()
+    until = time.monotonic() + _PATIENCE_S
+    while len(late) < batches and query.isActive and time.monotonic() < until:
+        time.sleep(0.1)
+    progress = [one for one in query.recentProgress if one.numInputRows]
+    query.stop()
+    latencies = np.concatenate(late[len(late) // 3 :]) * 1000
+    stages = {
+        name: statistics.median(one.durationMs.get(name, 0) for one in progress[len(progress) // 3 :])
+        for name in ("triggerExecution", "latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
+    }
+    return {
+        "median": float(np.median(latencies)),
+        "p99": float(np.percentile(latencies, 99)),
+        "batches": len(late),
+        "matches": matches[0] / sum(map(len, late)),
+        "stages": stages,
+    }
+
+
+JOBS: Final = {"batch": batch, "joined": joined, "latency": latency}
+
+if __name__ == "__main__":
+    print(json.dumps(JOBS[sys.argv[1]](**json.loads(sys.argv[2]))))
