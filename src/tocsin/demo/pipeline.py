@@ -1,12 +1,7 @@
-"""How does the demo run? Read and join, draw, compile, match, summarise, paint: one Spark job after another.
-
-Everything is made in a folder `.unfinished` below the output and moved to its place at the end, so that a run
-that is stopped, or fails, leaves the results of the one before.
-"""
+"""How does the demo run? Read and join, draw, compile, match, summarise, paint: one Spark job after another."""
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +13,7 @@ import pyarrow.parquet as pq
 from tocsin.demo import alerts as travel
 from tocsin.demo import flights, one_by_one, pictures
 from tocsin.demo import summary as results
+from tocsin.demo.output import finished_in
 from tocsin.demo.progress import Steps
 from tocsin.demo.summary import Summary
 from tocsin.engine import match
@@ -89,12 +85,10 @@ def run(
         if number is not None and number < 1:
             raise InvalidInput(f"{name} is {number}; it must be at least 1")
     output = Path(output)
-    unfinished = output / ".unfinished"
     steps = Steps(9, shown=progress)
     try:
-        with _fresh(unfinished), spark_session(master, steps) as spark:
-            summary = _Job(spark, unfinished, output, steps).run(subscriptions, seed, events, partitions)
-            _move(unfinished, output)
+        with finished_in(output, PARTS) as folder, spark_session(master, steps) as spark:
+            summary = _Job(spark, folder, output, steps).run(subscriptions, seed, events, partitions)
     except KeyboardInterrupt:
         print(f"Stopped. What was unfinished is removed from {output}.", file=sys.stderr)
         raise SystemExit(130) from None
@@ -210,17 +204,6 @@ def _explained(matched: DataFrame, alerts: DataFrame) -> list[str]:
 
 
 @contextmanager
-def _fresh(folder: Path) -> Iterator[None]:
-    """An empty folder that is gone afterwards, whatever happens."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    try:
-        yield
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
 def spark_session(master: str, steps: Steps) -> Iterator[SparkSession]:
     """A Spark session, stopped afterwards unless it was there before."""
     try:
@@ -235,12 +218,3 @@ def spark_session(master: str, steps: Steps) -> Iterator[SparkSession]:
     finally:
         if ours:
             session.stop()
-
-
-def _move(source: Path, target: Path) -> None:
-    """Put the parts of a finished run in place of those of the run before."""
-    for part in PARTS:
-        old = target / part
-        if old.is_dir():
-            shutil.rmtree(old)
-        (source / part).replace(old)
