@@ -1,0 +1,154 @@
+"""Which messages, and for whom? Orders of an office store as deals near by, and people who wait for such deals.
+
+The orders are those of the package `bokeh-sampledata`, places of their postal codes those of `zipcodes`. The orders
+have neither names of products nor dates: a deal is told in the words of its kind, its price and how it is sent, and
+they come as they lie in the file. Nobody really waits for them: a draw takes words of an order and the place of another
+one, so that frequent words and large cities have many subscriptions. The same seed draws the same ones.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.csv
+
+from tocsin.errors import MissingExtra
+
+BOUNDS: Final = (-125.0, 24.0, -66.0, 50.0)
+"""The 48 states, in which all the orders are."""
+
+K: Final = 10
+ALPHAS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
+SPREAD_DEGREES: Final = 0.3
+"""How far from the middle of a postal code people live: some 30 km."""
+
+_FILE: Final = "_data/SampleSuperstore.csv*"
+"""Compressed or not, as the version of the package has it."""
+
+_WORD: Final = re.compile("[a-z0-9]+")
+_PRICES: Final = (5, 25, 100, 500)
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """An order as a message. `text` begins with what was sold, in one word, and its category; `place` is in degrees."""
+
+    key: str
+    text: str
+    city: str
+    place: tuple[float, float]
+
+    def __str__(self) -> str:
+        return f"{self.text}; {self.city}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A subscription: what is waited for, near where, and how much the place counts."""
+
+    id: str
+    text: str
+    city: str
+    location: tuple[float, float]
+    k: int
+    alpha: float
+
+    @property
+    def near(self) -> str:
+        """Where, in words."""
+        return f"near {self.city}; the place counts {self.alpha:g}"
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.text}, {self.near}"
+
+
+def orders(limit: int | None = None) -> list[Deal]:
+    """The orders, or so many first ones, in the order of the file; one whose postal code is unknown is left out.
+
+    Raises `MissingExtra` where a package is missing.
+    """
+    places = _Places()
+    deals = []
+    for row, order in enumerate(_rows()[:limit], start=1):
+        place = places.of(order["Postal Code"].zfill(5))
+        if place is not None:
+            city = f"{order['City']}, {order['State']}"
+            deals.append(Deal(f"order-{row:04}", _told(order), city, place))
+    return deals
+
+
+def table(deals: Sequence[Deal]) -> pa.Table:
+    """The messages as a window takes them, with their cities."""
+    return pa.table(
+        {
+            "key": [deal.key for deal in deals],
+            "text": [deal.text for deal in deals],
+            "city": [deal.city for deal in deals],
+            "location": pa.array([list(deal.place) for deal in deals], pa.list_(pa.float64())),
+        }
+    )
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a deal or a wish. These texts are so plain that the window makes the same of them."""
+    return set(_WORD.findall(text.lower()))
+
+
+def draw(deals: Sequence[Deal], count: int, seed: int) -> list[Wish]:
+    """So many subscriptions: what an order is about, or parts of it, near where another one went."""
+    chance = random.Random(seed)
+    left, lower, right, upper = BOUNDS
+    wishes = []
+    for number in range(count):
+        like, near = chance.choice(deals), chance.choice(deals)
+        kind, _, *others = like.text.split(", ")
+        text = ", ".join([kind, *chance.sample(others, chance.randint(0, 2))])
+        x = min(max(chance.gauss(near.place[0], SPREAD_DEGREES), left), right)
+        y = min(max(chance.gauss(near.place[1], SPREAD_DEGREES), lower), upper)
+        wishes.append(Wish(f"wish-{number:05}", text, near.city, (x, y), K, chance.choice(ALPHAS)))
+    return wishes
+
+
+def _rows() -> list[dict[str, Any]]:
+    """The orders of the package's file, which is read as it lies there: no pandas, and nothing is imported."""
+    package = importlib.util.find_spec("bokeh_sampledata")
+    files = [] if package is None or package.origin is None else sorted(Path(package.origin).parent.glob(_FILE))
+    if not files:
+        raise MissingExtra("bokeh_sampledata is missing. The demo's data comes with: pip install 'tocsin[demo]'")
+    codes = pyarrow.csv.ConvertOptions(column_types={"Postal Code": pa.string()})
+    rows: list[dict[str, Any]] = pyarrow.csv.read_csv(files[0], convert_options=codes).to_pylist()
+    return rows
+
+
+def _told(order: dict[str, Any]) -> str:
+    """What an order is about; the price is that of one piece, before the discount."""
+    price = order["Sales"] / order["Quantity"] / (1 - order["Discount"])
+    band = next((f"under {limit} dollars" for limit in _PRICES if price < limit), f"over {_PRICES[-1]} dollars")
+    off = [f"{order['Discount'] * 100:.0f}% off"] if order["Discount"] else []
+    return ", ".join([order["Sub-Category"], order["Category"], *off, band, order["Ship Mode"]])
+
+
+class _Places:
+    """Longitude and latitude of postal codes."""
+
+    def __init__(self) -> None:
+        try:
+            import zipcodes
+        except ImportError as error:
+            raise MissingExtra(f"{error}. The demo's data comes with: pip install 'tocsin[demo]'") from None
+        self._find = zipcodes.matching
+        self._known: dict[str, tuple[float, float] | None] = {}
+
+    def of(self, code: str) -> tuple[float, float] | None:
+        """Where it is; None where it is unknown."""
+        if code not in self._known:
+            found = self._find(code)
+            self._known[code] = (float(found[0]["long"]), float(found[0]["lat"])) if found else None
+        return self._known[code]
