@@ -24,18 +24,22 @@ class Steps:
 
     def __init__(self, count: int, *, shown: bool = True, stream: TextIO | None = None) -> None:
         self.seconds: dict[str, float] = {}
+        self.shown = shown
         self._count = count
-        self._shown = shown
         self._stream = sys.stderr if stream is None else stream
+
+    def label(self, title: str) -> str:
+        """What the next step is called."""
+        return f"[{len(self.seconds) + 1}/{self._count}] {title}"
 
     @contextlib.contextmanager
     def step(self, name: str, title: str, spark: SparkSession | None = None) -> Iterator[None]:
         """Time the block under `name`; with `spark`, show how many of the tasks that it starts are done."""
-        label = f"[{len(self.seconds) + 1}/{self._count}] {title}"
+        label = self.label(title)
         started = time.perf_counter()
-        shown = _Bar if self._shown and self._stream.isatty() else _Lines if self._shown else _Nothing
+        shown = _Bar if self.shown and self._stream.isatty() else _Lines if self.shown else _Nothing
         view = shown(label, self._stream)
-        with _watched(spark, view) if spark is not None and self._shown else contextlib.nullcontext():
+        with _watched(spark, view) if spark is not None and self.shown else contextlib.nullcontext():
             try:
                 yield
             except BaseException:
