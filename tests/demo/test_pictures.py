@@ -55,6 +55,21 @@ def test_the_year_shows_something(tmp_path: Path) -> None:
         assert colours(tmp_path / f"{name}.png") > 200
 
 
+def test_the_window_shows_something(tmp_path: Path) -> None:
+    """The window is a large PNG of many colours, also where nobody is watched and no deal came."""
+    land = pictures.as_points([(x, y) for x, y, state in FIELDS if state == "Nebraska"])
+    places = np.random.default_rng(1).uniform((-120, 30), (-80, 45), (500, 2))
+    stars = [
+        pictures.Star("Paper\nnear Houston", (-95.4, 29.8), [(-80, 40), (-90, 35)]),
+        pictures.Star("", (-90, 40), []),
+    ]
+    pictures.draw_window(places, places[:50], stars, land, tmp_path / "window.png")
+    pictures.draw_window(places, places[:0], [], land, tmp_path / "empty.png")
+
+    assert colours(tmp_path / "window.png") > 200
+    assert colours(tmp_path / "empty.png") > 20
+
+
 def test_nothing_at_all_is_a_picture_too(tmp_path: Path) -> None:
     """A run that matches nothing still ends with two pictures."""
     pictures.draw_map([link._replace(alerts=0) for link in LINKS], FIELDS, tmp_path / "map.png")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +129,52 @@ def draw_fences(
     axes.set_ylim(-1960, 1720)
     below = f"{len(tracks):,} planes out of New York on {day}; a dot where one enters the fence of a city"
     _title(figure, "Who passes where", below)
+    figure.savefig(path, facecolor=NIGHT)
+
+
+class Star(NamedTuple):
+    """Somebody who waits, and where the best deals are. Places are longitude and latitude; a title has two lines."""
+
+    title: str
+    place: tuple[float, float]
+    ends: Sequence[tuple[float, float]]
+
+
+def as_points(places: Sequence[tuple[float, float]]) -> Points:
+    """Places as an array of two columns."""
+    return np.array(places, np.float64).reshape(-1, 2)
+
+
+def draw_window(waiting: Points, deals: Points, stars: Sequence[Star], land: Points, path: Path) -> None:
+    """Paint who waits, what is in the window, and lines from a few of the first to their best of the second."""
+    from matplotlib.collections import LineCollection
+
+    figure = _figure(15, 9.2)
+    axes = figure.add_axes((0.0, -0.05, 1.0, 0.99))
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    for degrees, size, colour, strength in (
+        (land, 2.2, LAND, 0.6), (waiting, 5, FAINT, 0.55), (deals, 16, AIRPORTS["EWR"], 0.35)
+    ):  # fmt: skip
+        xs, ys = _project(degrees).T
+        axes.scatter(xs, ys, s=size, c=colour, alpha=strength, linewidths=0)
+    colours = (AIRPORTS["JFK"], AIRPORTS["LGA"], "#9ef01a")
+    for row, (star, colour) in enumerate(zip(stars, colours, strict=False)):
+        start = _project(as_points([star.place]))[0]
+        ends = _project(as_points(star.ends))
+        lines = [np.array([start, end]) for end in ends]
+        axes.add_collection(LineCollection(lines, linewidths=1.3, colors=colour, alpha=0.8, zorder=4))
+        axes.scatter(ends[:, 0], ends[:, 1], s=34, c=colour, linewidths=0, zorder=5)
+        axes.scatter(start[0], start[1], s=260, c=colour, marker="*", edgecolors=NIGHT, linewidths=0.8, zorder=6)
+        figure.text(0.03, 0.185 - 0.055 * row, "\u2605", color=colour, fontsize=13, va="top")
+        figure.text(0.05, 0.185 - 0.055 * row, star.title, color=colour, fontsize=10.5, va="top", linespacing=1.3)
+    axes.set_xlim(-2700, 2900)
+    axes.set_ylim(-1750, 1720)
+    below = (
+        f"{len(waiting):,} subscriptions (grey), the last {len(deals):,} deals (blue), "
+        f"and lines from {len(stars)} of the first to the best deals for them"
+    )
+    _title(figure, "The best deals of late", below)
     figure.savefig(path, facecolor=NIGHT)
 
 
