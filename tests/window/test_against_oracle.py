@@ -106,7 +106,12 @@ class Both:
             assert self.replayed[name] == {message for message, _ in results}
 
 
-SMALL = ["blocks(late=2, first=3)", "skype(late=2, first=3, leaf=2, groups=2)"]
+TINY = {"late": 2, "first": 3, "leaf": 2, "groups": 2, "depth": 2}
+SMALL = [
+    f"{one.name}({', '.join(f'{name}={TINY[name]}' for name in one.options if name in TINY)})"
+    for one in disseminators()
+    if one.options
+]
 EVERY = [*SMALL, *(one.name for one in disseminators())]
 """Each structure, and those that are built anew now and then all the time."""
 

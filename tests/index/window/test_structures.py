@@ -61,6 +61,7 @@ def pushed(index: str, slack: int = 3) -> tuple[Any, tocsin.WindowStats]:
         "skype(leaf=1, late=0, first=1, groups=1)",
         *(f"skype({TREE}, {name}=0)" for name in SWITCHES),
         f"skype({TREE}, prefix=1)",
+        *(f"ciq({SMALL}, depth={depth})" for depth in (0, 1, 4)),
     ],
 )
 def test_every_structure_tells_the_same_changes(index: str) -> None:
@@ -89,6 +90,13 @@ def test_blocks_leave_most_out() -> None:
     assert examined < 0.4 * pushed("inverted_file")[1].candidates_examined
 
 
+def test_more_cells_leave_more_out() -> None:
+    """The nearer a cell is, the better is its bound; without cells there are the words alone."""
+    examined = [pushed(f"ciq({SMALL}, depth={depth})")[1].candidates_examined for depth in (0, 1, 4)]
+
+    assert examined[2] < examined[1] < examined[0] < pushed("inverted_file")[1].candidates_examined
+
+
 def test_a_larger_buffer_is_searched_for_less_often() -> None:
     """Each rank that the threshold lies below the k-th best saves searches; answers stay the same."""
     searches = [pushed("inverted_file", slack)[1].reevaluations for slack in (1, 2, 3)]
@@ -102,6 +110,7 @@ def test_a_larger_buffer_is_searched_for_less_often() -> None:
     [
         ("skype(leaf=0)", "leaf and groups are numbers from 1 on"),
         ("skype(prefix=3)", "prefix is 0 to 2"),
+        ("ciq(depth=9)", "depth=9: depth is a number from 0 to 8"),
         ("blocks(first=0)", "first=0: late is a number from 0 on, first one from 1 on"),
     ],
 )

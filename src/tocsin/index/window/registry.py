@@ -6,6 +6,8 @@ from typing import Final
 
 from tocsin.index.protocols import BEST_MESSAGES, PLACES_WITH_WORDS, Registration
 from tocsin.index.window.blocks import BlocksIndex
+from tocsin.index.window.ciq import OPTIONS as CIQ_OPTIONS
+from tocsin.index.window.ciq import CiqIndex
 from tocsin.index.window.inverted_file import InvertedFileIndex
 from tocsin.index.window.pace import FIRST, LATE
 from tocsin.index.window.skype import OPTIONS, SkypeIndex
@@ -28,6 +30,15 @@ DISSEMINATORS: Final = (
         False,
         SkypeIndex,
         OPTIONS,
+    ),
+    Registration(
+        "ciq",
+        BEST_MESSAGES,
+        PLACES_WITH_WORDS,
+        "CIQ (Chen et al. 2015), as section 2 of Wang et al. 2016 has it: cells with a bound for each subscription",
+        True,
+        CiqIndex,
+        CIQ_OPTIONS,
     ),
     Registration(
         "inverted_file",
