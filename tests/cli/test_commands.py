@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -333,9 +334,14 @@ def test_a_sample_that_cannot_be_taken(files: Path, capfd: Any) -> None:
 
 
 def test_index_list_names_every_index(capfd: Any) -> None:
-    """One row a registration."""
+    """One row a registration, the structures of windows among them."""
     status, out, err = run(capfd, "index", "list")
 
     assert (status, err) == (0, "")
     assert out.splitlines()[0].split() == ["name", "question", "accepts", "role", "source"]
     assert any(line.startswith("scan ") for line in out.splitlines())
+    rows = {row[0]: row[1:] for row in (re.split("  +", line) for line in out.splitlines())}
+    assert {"blocks", "skype", "ciq", "inverted_file"} <= set(rows)
+    assert rows["skype"][:3] == ["the best recent messages", "a place and words", "index"]
+    assert rows["skype"][3].startswith("Skype (Wang et al. 2016")
+    assert rows["ciq"][2] == "baseline"

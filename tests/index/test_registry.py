@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 import tocsin
-from tocsin.index import Chosen, find_index, parse_index, registrations
+from tocsin.index import Chosen, disseminators, find_index, parse_index, registrations
 from tocsin.planner import choose
 
 
 def test_names_are_distinct_and_described() -> None:
     """Each registration says what it answers and where it comes from."""
     names = [registration.name for registration in registrations()]
+    of_windows = [registration.name for registration in disseminators()]
 
+    assert len({*names, *of_windows}) == len(names) + len(of_windows), "one list shows both"
     assert len(set(names)) == len(names)
     assert "auto" not in names
     assert all(r.question and r.shapes and r.source for r in registrations())

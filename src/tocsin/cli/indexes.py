@@ -1,10 +1,10 @@
-"""tocsin index list: which indexes there are, what they answer, and where they come from."""
+"""tocsin index list: which indexes there are, those of windows last, what they answer, and where they come from."""
 
 from __future__ import annotations
 
 import argparse
 
-from tocsin.index import registrations
+from tocsin.index import disseminators, registrations
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -17,7 +17,7 @@ def run(given: argparse.Namespace) -> int:
     rows = [("name", "question", "accepts", "role", "source")]
     rows += [
         (r.name, ", ".join([r.question, *r.also]), r.shapes, "baseline" if r.is_baseline else "index", r.source)
-        for r in registrations()
+        for r in (*registrations(), *disseminators())
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     for row in rows:

@@ -6,6 +6,7 @@ from tocsin.index.protocols import Best, Matcher, Registration
 from tocsin.index.question import Part, Question, Structure
 from tocsin.index.registry import (
     build_structure,
+    disseminators,
     find_index,
     index_builder,
     matcher_builder,
@@ -32,6 +33,7 @@ __all__ = [
     "Statistics",
     "Structure",
     "build_structure",
+    "disseminators",
     "find_index",
     "index_builder",
     "matcher_builder",
