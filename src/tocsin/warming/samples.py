@@ -17,13 +17,18 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.objects import encode_objects
 from tocsin.engine import Engine, match, sample
 from tocsin.index import registrations
 from tocsin.index.protocols import RECTANGLES, REGIONS_WITH_KEYWORDS, THE_BEST_FIRST, Registration
 from tocsin.index.registry import disseminators
+from tocsin.language import Templates
 from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
 from tocsin.model.values import Range
-from tocsin.records import Conjunctions, SparseEvents
+from tocsin.placement import PLACEMENTS, planned
+from tocsin.records import Conjunctions, SparseEvents, chunk_of
+from tocsin.segment import SegmentBuilder
 from tocsin.window import Window
 
 _PLAIN: Final = (
@@ -96,6 +101,7 @@ def uses() -> Mapping[str, Callable[[], None]]:
         "changes": _changes,
         "places": _places,
         **{f"window over {one.name}": lambda one=one: _window(one) for one in disseminators()},  # type: ignore[misc]
+        "placements": _placements,
         "sources": _sources,
     }
 
@@ -220,6 +226,18 @@ def _places() -> None:
     match(_subscriptions(_REGIONS), pa.table({"tags": [["sale", "new"], ["new", "sale"]]}))
     match(_subscriptions(texts), events)
     match(_subscriptions(texts), events[:2])
+
+
+def _placements() -> None:
+    """Where subscriptions of each kind of id lie, and which partitions events visit."""
+    for numbered in (False, True):
+        builder = SegmentBuilder()
+        records = [{"id": n if numbered else f"s{n}", "where": text} for n, text in enumerate([*_RICH, *_REGIONS])]
+        builder.add(chunk_of(enumerate(records), Templates(), []))
+        part, wanted = builder.part(), Wanted(None)
+        batch = encode_objects(list(enumerate([*_EVENTS, {"place": [1.0, 2.0], "tags": ["new"]}])), wanted)
+        for name in PLACEMENTS:
+            planned(part, name, 2, batches=[batch])
 
 
 def _changes() -> None:

@@ -43,7 +43,7 @@ _MOST_NULLABLE: Final = 32
 _COMMON: Final = 0.5
 
 
-class _Costs(NamedTuple):
+class Costs(NamedTuple):
     """What placement goes by."""
 
     fields: Fields
@@ -56,7 +56,7 @@ class _Placed(NamedTuple):
     """Where each expression goes. S expressions."""
 
     compiled: CompiledExpressions
-    known: _Costs
+    known: Costs
     lists: NDArray[np.uint8]  # (S,)
     cheapest: NDArray[np.int32]  # (S,) a conjunction's access predicate
     keyed: NDArray[np.int32]  # owner, field, lowest and highest code of the other programs' keys
@@ -87,7 +87,7 @@ def _placed(compiled: CompiledExpressions, statistics: Statistics | None) -> _Pl
     compiled = narrowed(compiled)
     leaves = with_shared_operands(compiled.arrays)  # equal patterns have one number, and so one key
     compiled = replace(compiled, arrays=leaves)
-    known = _costs(compiled, statistics)
+    known = costs_of(compiled, statistics)
     lists = placing.place_all(leaves, known.literals)
     keyed = _program_keys(leaves, lists, known)
     cheapest = _cheapest_literals(leaves, lists, known)
@@ -102,10 +102,12 @@ def _placed(compiled: CompiledExpressions, statistics: Statistics | None) -> _Pl
 
 def literal_prices(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.float64]:
     """What each literal, `leaf * 2 + negated`, costs as an access predicate on an attribute that is there."""
-    return _costs(compiled, statistics, most_nullable=0).literals
+    return costs_of(compiled, statistics, most_nullable=0).literals
 
 
-def _costs(compiled: CompiledExpressions, statistics: Statistics | None, most_nullable: int = _MOST_NULLABLE) -> _Costs:
+def costs_of(
+    compiled: CompiledExpressions, statistics: Statistics | None, most_nullable: int = _MOST_NULLABLE
+) -> Costs:
     """Number the fields, sort their operands, turn keys into codes and price every literal."""
     leaves = compiled.arrays
     named = named_attributes(leaves, len(compiled.attributes))
@@ -113,7 +115,7 @@ def _costs(compiled: CompiledExpressions, statistics: Statistics | None, most_nu
     fields, keys = fields_and_keys(compiled, shares, _nullable(leaves, shares, most_nullable))
     guessed = guessed_shares(keys.fields, keys.lows, keys.highs, fields.operand_starts)
     known = price(compiled, fields, shares, guessed, statistics)
-    return _Costs(fields, keys, known, literal_costs(leaves, keys, known))
+    return Costs(fields, keys, known, literal_costs(leaves, keys, known))
 
 
 def _nullable(leaves: Expressions, shares: NDArray[np.float64], most: int) -> NDArray[np.bool_]:
@@ -126,14 +128,14 @@ def _nullable(leaves: Expressions, shares: NDArray[np.float64], most: int) -> ND
     return nullable
 
 
-def _singles(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> tuple[Runs, Postings]:
+def _singles(leaves: Expressions, lists: NDArray[np.uint8], known: Costs) -> tuple[Runs, Postings]:
     owners = np.flatnonzero(lists == placing.SINGLE).astype(np.int32)
     fields, lows, highs = _ranges(known.keys, leaves.program[leaves.program_starts[owners]])
     order, runs = cluster(len(known.fields.kinds), fields, lows, highs)
     return frozen_table(runs), Postings(*(frozen(a[order], np.int32) for a in (lows, highs, owners)))
 
 
-def _cheapest_literals(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> NDArray[np.int32]:
+def _cheapest_literals(leaves: Expressions, lists: NDArray[np.uint8], known: Costs) -> NDArray[np.int32]:
     """The access predicate of each expression that is a conjunction; 0 of all others."""
     owners = np.flatnonzero(lists == placing.CONJUNCTION).astype(np.int32)
     literals, cheapest = np.empty(len(owners), np.int32), np.zeros(len(lists), np.int32)
@@ -143,7 +145,7 @@ def _cheapest_literals(leaves: Expressions, lists: NDArray[np.uint8], known: _Co
 
 
 def _conjunctions(
-    leaves: Expressions, lists: NDArray[np.uint8], cheapest: NDArray[np.int32], known: _Costs
+    leaves: Expressions, lists: NDArray[np.uint8], cheapest: NDArray[np.int32], known: Costs
 ) -> tuple[Runs, Conjunctions]:
     owners = np.flatnonzero(lists == placing.CONJUNCTION).astype(np.int32)
     fields, lows, highs = _ranges(known.keys, cheapest[owners])
@@ -166,7 +168,7 @@ def _conjunctions(
     return frozen_table(runs), frozen_table(table)
 
 
-def _program_keys(leaves: Expressions, lists: NDArray[np.uint8], known: _Costs) -> NDArray[np.int32]:
+def _program_keys(leaves: Expressions, lists: NDArray[np.uint8], known: Costs) -> NDArray[np.int32]:
     """Owner, field, lowest and highest code of each key of the programs."""
     room = 1024
     while True:
@@ -182,7 +184,7 @@ def _prices(
     lists: NDArray[np.uint8],
     cheapest: NDArray[np.int32],
     keyed: NDArray[np.int32],
-    known: _Costs,
+    known: Costs,
 ) -> NDArray[np.float64]:
     """What each expression costs an event by one attribute, or by the keys of its cover."""
     prices = np.where(lists == placing.UNCOVERED, VERIFY, 0.0)

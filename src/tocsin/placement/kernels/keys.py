@@ -1,0 +1,61 @@
+"""What is a key, for events and subscriptions that never met? A 64-bit hash of an attribute, a kind, and a value.
+
+Two keys with one hash send an event where it finds nothing; no event is ever kept from where it could.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels.jit import inlined, kernel
+
+PRESENCE: Final = 64  # beside the kinds of `index.fields.kernels.layouts`: the attribute is there
+LEAF: Final = 65  # a leaf of the tree that divides the map; the value is its number
+
+_FIRST = np.uint64(0xCBF29CE484222325)
+_PRIME = np.uint64(0x100000001B3)
+_HALF = np.uint64(32)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@inlined
+def mixed(one: int, other: int) -> int:
+    """Two numbers as one hash; both are, and it is, a uint64."""
+    bits = (one ^ other) * _SPREAD
+    bits = (bits ^ (bits >> _HALF)) * _SPREAD
+    return bits ^ (bits >> _HALF)
+
+
+@inlined
+def key_of(attribute: int, kind: int, value: int) -> int:
+    """The key of a value: the hash of the attribute's name, a kind, and the value's payload or hash."""
+    return mixed(mixed(attribute, np.uint64(kind + 1)) * _PRIME, value)
+
+
+@kernel
+def hash_texts(starts: NDArray[np.int64], text: NDArray[np.uint8], out: NDArray[np.uint64]) -> None:
+    """Write the hash of each string (FNV-1a, then mixed)."""
+    for i in range(len(starts) - 1):
+        bits = _FIRST
+        for place in range(starts[i], starts[i + 1]):
+            bits = (bits ^ np.uint64(text[place])) * _PRIME
+        out[i] = mixed(bits, np.uint64(starts[i + 1] - starts[i]))
+
+
+@kernel
+def hash_numbers(numbers: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
+    """Write the hash of each number."""
+    for i in range(len(numbers)):
+        out[i] = mixed(_FIRST, np.uint64(numbers[i]))
+
+
+@kernel
+def write_keys(
+    attributes: NDArray[np.uint64], kinds: NDArray[np.int64], values: NDArray[np.uint64], out: NDArray[np.uint64]
+) -> None:
+    """Write the key of each value: hashes of attributes, kinds, and payloads or hashes of strings."""
+    for i in range(len(attributes)):
+        out[i] = key_of(attributes[i], kinds[i], values[i])

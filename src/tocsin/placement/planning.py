@@ -1,0 +1,115 @@
+"""How is a placement made? Of what some subscriptions are found by, so that partitions hold about as much.
+
+A key that more ask for than one partition should hold is split over several. Keys that many events have share few
+partitions, which those events visit for one of them; all others are dealt to whoever has the least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.errors import InvalidInput
+from tocsin.index.question import Part
+from tocsin.index.statistics import Statistics
+from tocsin.placement.assigning import COVERS, HASH, LOCATION, PLACEMENTS, Homes, Placement
+from tocsin.placement.covers import covers_of
+from tocsin.placement.hashing import Hashes
+from tocsin.placement.regions import divided, regions_of
+
+AUTO: Final = "auto"
+_COMMON: Final = 0.1
+_LARGEST: Final = 4096
+"""How many keys are dealt by name; the others are spread by their hashes."""
+_LOTS: Final = 1024
+_LEAVES_A_PARTITION: Final = 16
+_MOST_LEAVES: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What some subscriptions are found by. K keys, N boxes."""
+
+    subscriptions: int
+    uncovered: int  # who can be found by no key
+    keys: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))  # (K,) ascending
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # (K,) of subscriptions
+    shares: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # (K,) of events
+    boxes: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 4)))  # (N, 4)
+    places: tuple[str, ...] = ()  # the attributes that are to meet these boxes
+
+    @classmethod
+    def of(cls, name: str, part: Part, statistics: Statistics | None = None) -> Profile:
+        """Of some subscriptions, as the placement of this name sees them."""
+        if name == HASH:
+            return cls(len(part), 0)
+        if name != LOCATION:
+            covers = covers_of(part.compiled, statistics, COVERS[name])
+            keys, firsts, counts = np.unique(covers.keys, return_index=True, return_counts=True)
+            return cls(len(part), int(covers.is_uncovered.sum()), keys, counts, covers.shares[firsts])
+        regions = regions_of(part.compiled)
+        is_placed = regions.places >= 0
+        used = np.unique(regions.places[is_placed]).tolist()
+        places = tuple(sorted(regions.attributes[number] for number in used))
+        uncovered = int((~is_placed & ~regions.is_dead).sum())
+        return cls(len(part), uncovered, boxes=regions.boxes[is_placed], places=places)
+
+
+def placement_of(name: str, partitions: int, profile: Profile, statistics: Statistics | None = None) -> Placement:
+    """The placement by name for subscriptions like those of a profile: the same for the same."""
+    if name == HASH:
+        return Placement(HASH, partitions)
+    everywhere = max(1, round(partitions * profile.uncovered / max(profile.subscriptions, 1)))
+    options: dict[str, Any] = {"most_copies": max(partitions // 2, 1), "statistics": statistics}
+    if name != LOCATION:
+        return Placement(name, partitions, everywhere, homes=_homes(partitions, profile), **options)
+    leaves = 1 << (min(_LEAVES_A_PARTITION * partitions, _MOST_LEAVES).bit_length() - 1)
+    splits = divided(profile.boxes, leaves)
+    return Placement(name, partitions, everywhere, splits=splits, places=profile.places, **options)
+
+
+def check_placement(name: str, partitions: int) -> None:
+    """Raise `InvalidInput` where there is no placement of that name, or no partition."""
+    if name not in (*PLACEMENTS, AUTO):
+        raise InvalidInput(f"placement is {name!r:.40}; there are {', '.join(PLACEMENTS)} and {AUTO}")
+    if isinstance(partitions, bool) or not isinstance(partitions, int) or partitions < 1:
+        raise InvalidInput(f"partitions is {partitions!r:.40}; it must be at least 1")
+
+
+def _homes(partitions: int, profile: Profile) -> Homes:
+    """Deal the keys that most ask for, and say how much of the others each partition is to have."""
+    fair = max(float(profile.counts.sum()) / partitions, 1.0)
+    largest = np.argsort(-profile.counts, kind="stable")[:_LARGEST]
+    is_common = profile.shares[largest] >= _COMMON
+    common = largest[is_common]
+    loads, homes = np.zeros(partitions), dict[int, list[int]]()
+    for number in common[np.argsort(-profile.shares[common], kind="stable")].tolist():
+        homes[number] = _filled(loads, fair, float(profile.counts[number]))
+    for number in largest[~is_common].tolist():
+        pieces = min(max(int(np.ceil(profile.counts[number] / fair)), 1), partitions)
+        chosen = np.argsort(loads, kind="stable")[:pieces]
+        loads[chosen] += profile.counts[number] / pieces
+        homes[number] = chosen.tolist()
+    numbers = sorted(homes)
+    starts = np.cumsum([0, *(len(homes[number]) for number in numbers)])
+    members = np.array([one for number in numbers for one in homes[number]], np.int64)
+    return Homes(profile.keys[numbers], starts, members, _lots(loads, fair))
+
+
+def _filled(loads: NDArray[np.float64], fair: float, count: float) -> list[int]:
+    """Put a key of so many subscriptions on the first partition that is not full, or from there on over some."""
+    at = min(int(np.argmax(loads < fair)) if (loads < fair).any() else len(loads) - 1, len(loads) - 1)
+    pieces = min(max(int(np.ceil(count / fair)), 1), len(loads) - at)
+    chosen = np.arange(at, at + pieces)
+    loads[chosen] += count / pieces
+    return chosen.tolist()
+
+
+def _lots(loads: NDArray[np.float64], fair: float) -> NDArray[np.int64]:
+    """The partitions, as often as they have room left."""
+    room = np.maximum(fair - loads, 0) + 1e-9 * fair
+    ends = np.round(np.cumsum(room) / room.sum() * _LOTS).astype(np.int64)
+    return np.repeat(np.arange(len(loads)), np.diff(ends, prepend=0))

@@ -1,0 +1,147 @@
+"""What would a placement cost? Copies of subscriptions, visits of events, and how even the partitions are: beforehand.
+
+Worked out on some subscriptions and, where there are any, some events; without events by the shares of their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import EventBatch
+from tocsin.index.question import Part
+from tocsin.index.statistics import Statistics
+from tocsin.placement.assigning import NO_KEY, PLACEMENTS, Assignment, Placement
+from tocsin.placement.hashing import Hashes
+from tocsin.placement.planning import AUTO, Profile, check_placement, placement_of
+from tocsin.placement.routing import Router
+
+_WORTH_IT: Final = 0.8
+"""Routing is for who meets so small a share of what he would meet without."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementReport:
+    """What a placement costs, by what it was worked out on.
+
+    `copies` are those of a subscription, `visits` the partitions that an event visits, `met` how many copies lie there
+    as a share of all subscriptions (1 by hash); None without events. `balance` is the largest partition over the mean.
+    `unplaced` is the share of subscriptions that every event meets, `split` how many partitions share the keys that
+    would have filled more than one.
+    """
+
+    name: str
+    partitions: int
+    everywhere: int
+    subscriptions: int
+    events: int
+    copies: float
+    visits: float | None
+    met: float | None
+    balance: float
+    largest: float
+    unplaced: float
+    split: int
+
+    def lines(self) -> list[str]:
+        """In words for the user."""
+        more = f" and {self.everywhere} that every event visits" if self.everywhere else ""
+        said = [f"{self.name}: {self.partitions} partitions{more}, by {self.subscriptions:,} subscriptions"]
+        said.append(f"  copies of a subscription: {self.copies:.2f}")
+        if self.visits is not None and self.met is not None:
+            said.append(f"  partitions that an event visits: {self.visits:.2f} (by {self.events:,} events)")
+            said.append(f"  subscriptions that lie there: {self.met:.1%}")
+        said.append(f"  largest partition over the mean: {self.balance:.2f}; it holds {self.largest:.1%}")
+        if self.unplaced:
+            said.append(f"  subscriptions that every event meets: {self.unplaced:.1%}")
+        if self.split:
+            said.append(f"  keys that would have filled a partition alone are split over {self.split} partitions")
+        if self.largest >= 0.5 and self.partitions > 1:
+            said.append("  half of all lie on one partition: another placement would be more even")
+        return said
+
+
+class Planned(NamedTuple):
+    """A placement, and what it would cost."""
+
+    placement: Placement
+    report: PlacementReport
+
+
+def planned(
+    part: Part,
+    name: str = AUTO,
+    partitions: int = 8,
+    statistics: Statistics | None = None,
+    batches: Sequence[EventBatch] = (),
+) -> Planned:
+    """The placement by name for subscriptions like some, and its report; `auto` is the one that asks an event least.
+
+    Conditions of the events must be known (`index.elements`). Raises `InvalidInput` for a name that there is not.
+    """
+    check_placement(name, partitions)
+    if name != AUTO:
+        placement = placement_of(name, partitions, Profile.of(name, part, statistics), statistics)
+        return Planned(placement, report_of(placement, part, batches))
+    given = [planned(part, one, partitions, statistics, batches) for one in PLACEMENTS]
+    least = min(given, key=lambda one: _asked(one.report))
+    return least if _asked(least.report) < _WORTH_IT else given[0]
+
+
+def report_of(placement: Placement, part: Part, batches: Sequence[EventBatch] = ()) -> PlacementReport:
+    """What a placement costs for some subscriptions and events."""
+    assignment = placement.assign(part)
+    first = assignment.is_first
+    sizes = np.bincount(assignment.partitions[first], minlength=placement.count)
+    keys = keys_of_partitions(assignment, placement)
+    visits = met = None
+    events = sum(len(batch) for batch in batches)
+    if events:
+        router = Router.of(placement, keys)
+        counts = sum(router.visits(batch).sum(axis=0) for batch in batches)
+        is_there = sizes > 0
+        visits = float(counts[is_there].sum() / events)
+        met = float((counts * sizes).sum() / events / max(len(part), 1))
+    keyed = sizes[: placement.partitions]
+    return PlacementReport(
+        placement.name,
+        placement.partitions,
+        placement.everywhere,
+        len(part),
+        events,
+        float(first.sum() / max(len(part), 1)),
+        visits,
+        met,
+        float(keyed.max(initial=0) / max(keyed.mean(), 1e-9)) if keyed.any() else 1.0,
+        float(sizes.max(initial=0) / max(sizes.sum(), 1)),
+        float(sizes[placement.partitions :].sum() / max(len(part), 1)),
+        0 if placement.homes is None else _split_over(placement.homes.starts),
+    )
+
+
+def keys_of_partitions(assignment: Assignment, placement: Placement) -> list[Hashes | None]:
+    """The keys that lead to each partition; None where every event is to come."""
+    order = np.argsort(assignment.partitions, kind="stable")
+    ends = np.searchsorted(assignment.partitions[order], np.arange(placement.count + 1))
+    return [key_set(assignment.keys[order[begin:end]]) for begin, end in pairwise(ends.tolist())]
+
+
+def key_set(keys: Hashes) -> Hashes | None:
+    """The keys of a part's subscriptions, each once; None where one of them is no key."""
+    distinct = np.unique(keys)
+    return None if len(distinct) and distinct[0] == NO_KEY else distinct
+
+
+def _split_over(starts: NDArray[np.int64]) -> int:
+    pieces = np.diff(starts)
+    return int(pieces[pieces > 1].sum())
+
+
+def _asked(report: PlacementReport) -> float:
+    """The share of subscriptions that an event is asked about, or a guess."""
+    return report.unplaced + (1 - report.unplaced) * 0.5 * report.copies if report.met is None else report.met

@@ -1,0 +1,58 @@
+"""Which parts of an index can hold a match of an event? Those without keys, and those that one of its keys leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, frozen_table
+from tocsin.columns.events.batch import EventBatch
+from tocsin.placement.assigning import LOCATION, Placement
+from tocsin.placement.hashing import Hashes, hashes_of
+from tocsin.placement.kernels.routing import Hashed, Signposts, point, route
+
+
+class Router:
+    """The keys of some parts; immutable. `places` are attributes by which the map that `splits` divides is looked up.
+
+    Cost: one look-up a value, an element of a list, and a leaf of the map.
+    """
+
+    def __init__(self, keys: Sequence[Hashes | None], splits: NDArray[np.float64], places: Sequence[str] = ()) -> None:
+        self._splits = frozen(splits, np.float64)
+        self._places = frozenset(places)
+        self._always = frozen([own is None for own in keys], np.bool_)
+        words = (len(keys) + 63) // 64 or 1
+        total = sum(len(own) for own in keys if own is not None)
+        slots = 1 << (2 * total + 1).bit_length()
+        signposts = Signposts(np.zeros(slots, np.uint64), np.zeros(slots * words, np.uint64), np.array([words]))
+        for part, own in enumerate(keys):
+            if own is not None:
+                point(signposts, frozen(own, np.uint64), part)
+        self._signposts = frozen_table(signposts)
+
+    @classmethod
+    def of(cls, placement: Placement, keys: Sequence[Hashes | None]) -> Router:
+        """For parts that a placement made."""
+        return cls(keys, placement.splits, placement.places if placement.name == LOCATION else ())
+
+    @property
+    def parts(self) -> int:
+        return len(self._always)
+
+    def visits(self, batch: EventBatch) -> NDArray[np.bool_]:
+        """(E, parts) which parts each event is to visit; its conditions must be known (`index.elements`).
+
+        Events with ranges or shapes, which have more than one value of an attribute, visit all.
+        """
+        words = int(self._signposts.words[0])
+        found = np.zeros((len(batch), words), np.uint64)
+        is_place = np.array([name in self._places for name in batch.attributes], np.uint8)
+        hashed = Hashed(hashes_of(batch.attributes), hashes_of(batch.strings), is_place, self._splits)
+        route(self._signposts, batch.arrays, frozen_table(hashed), found)
+        bits = np.unpackbits(found.view(np.uint8), axis=1, bitorder="little", count=self.parts)
+        visits: NDArray[np.bool_] = bits.view(np.bool_) | self._always
+        visits[batch.with_extents()] = True
+        return visits

@@ -1,0 +1,165 @@
+"""No placement loses a match, or reports one twice: the parts that an event visits answer as one process does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tocsin
+import tocsin.errors
+from tests import strategies as own
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.objects import encode_objects
+from tocsin.index import Part
+from tocsin.index.boolean.chains.extents import ExtentMatching
+from tocsin.index.elements import with_conditions
+from tocsin.language import Templates
+from tocsin.placement import PLACEMENTS, Placement, Router, keys_of_partitions, planned
+from tocsin.planner import choose
+from tocsin.records import chunk_of
+from tocsin.segment import SegmentBuilder, assemble
+
+
+def part_of(texts: list[str]) -> Part:
+    builder = SegmentBuilder()
+    records = [{"id": f"s{number:03d}", "where": text} for number, text in enumerate(texts)]
+    builder.add(chunk_of(enumerate(records), Templates(), []))
+    return builder.part()
+
+
+def batch_of(part: Part, events: list[dict[str, Any]]) -> EventBatch:
+    wanted = Wanted(part.compiled.attributes)
+    return with_conditions(encode_objects(list(enumerate(events)), wanted), wanted)
+
+
+def matches(part: Part, batch: EventBatch) -> set[tuple[int, str]]:
+    found = assemble(part, choose()).matcher
+    ids = part.ids.to_pylist()
+    answer = ExtentMatching().match(found, batch)
+    pairs = zip(answer.events.tolist(), answer.subscriptions.tolist(), strict=True)
+    return {(event, ids[number]) for event, number in pairs}
+
+
+def routed(placement: Placement, part: Part, batch: EventBatch) -> tuple[set[tuple[int, str]], int]:
+    """What the visited partitions find, and how many partitions events visited."""
+    assignment = placement.assign(part)
+    visits = Router.of(placement, keys_of_partitions(assignment, placement)).visits(batch)
+    found: set[tuple[int, str]] = set()
+    for partition in range(placement.count):
+        members = np.unique(assignment.owners[assignment.partitions == partition])
+        events = np.flatnonzero(visits[:, partition])
+        if len(members) and len(events):
+            own_matches = matches(part.only(members), batch.only(events))
+            found |= {(int(events[event]), name) for event, name in own_matches}
+    assert len(np.unique(assignment.owners)) == len(part)
+    return found, int(visits.sum())
+
+
+@pytest.mark.parametrize("name", PLACEMENTS)
+@given(
+    trees=st.lists(st.one_of(own.expressions(max_depth=3), own.region_expressions()), min_size=1, max_size=12),
+    events=st.lists(st.one_of(own.python_events(), own.region_events()), min_size=1, max_size=12),
+    partitions=st.sampled_from([1, 2, 7, 16]),
+)
+def test_the_partitions_that_an_event_visits_hold_all_its_matches(name, trees, events, partitions):
+    part = part_of([tocsin.to_text(tree) for tree in trees])
+    batch = batch_of(part, events)
+
+    placement, _ = planned(part, name, partitions)
+    found, _ = routed(placement, part, batch)
+
+    assert found == matches(part, batch)
+
+
+@pytest.mark.parametrize("name", PLACEMENTS)
+@given(
+    trees=st.lists(own.region_expressions(), min_size=2, max_size=12),
+    others=st.lists(own.region_expressions(), min_size=1, max_size=6),
+    events=st.lists(own.region_events(), min_size=1, max_size=12),
+)
+def test_a_placement_made_for_others_loses_nothing(name, trees, others, events):
+    """Statistics and subscriptions of other data make a worse placement, and the same answer."""
+    part, other = part_of(list(map(tocsin.to_text, trees))), part_of(list(map(tocsin.to_text, others)))
+    batch = batch_of(part, events)
+    statistics = tocsin.Statistics({"words": 0.001, "a": 0.9, "nobody's": 1.0}, "given")
+
+    placement, _ = planned(other, name, 5, statistics)
+    found, _ = routed(placement, part, batch)
+
+    assert found == matches(part, batch)
+
+
+WORDS = [f"w{number}" for number in range(40)]
+MAP = [
+    f"S_INTERSECTS(place, BBOX({x}, {y}, {x}.5, {y}.5)) AND A_CONTAINS(words, ('{WORDS[x]}', '{WORDS[20 + y]}'))"
+    for x in range(20)
+    for y in range(20)
+]
+VALUES = [f"carrier = 'c{number % 7}' AND tail = 't{number}' AND delay > {number}" for number in range(200)]
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "copies", "visits"),
+    [
+        ("hash", MAP, 1.0, 8.0),
+        ("location", MAP, 1.3, 1.5),
+        ("keyword", MAP, 2.0, 5.5),
+        ("prefix", MAP, 1.0, 4.5),
+        ("access", VALUES, 1.0, 1.5),
+    ],
+)
+def test_events_visit_few_partitions(name: str, texts: list[str], copies: float, visits: float) -> None:
+    """Of 8: one by a place or a rare value, a few by keywords; copies only where a placement needs them."""
+    part = part_of(texts)
+    events = [
+        {
+            "place": [number % 19 + 0.7, number % 17 + 0.3],
+            "words": [WORDS[number % 40], WORDS[number * 7 % 40], WORDS[number * 3 % 40]],
+            "carrier": f"c{number % 9}",
+            "tail": f"t{number}",
+            "delay": number,
+        }
+        for number in range(100)
+    ]
+    batch = batch_of(part, events)
+
+    placement, report = planned(part, name, 8, tocsin.sample(events), [batch])
+    found, visited = routed(placement, part, batch)
+
+    assert found == matches(part, batch)
+    assert report.copies <= copies + 1e-9
+    assert report.visits is not None
+    assert report.visits <= visits
+    assert visited / len(batch) >= report.visits
+    assert report.balance < 2
+
+
+def test_a_key_that_half_of_all_ask_for_is_split() -> None:
+    """By the hash of the id; events that have it visit the partitions that share it."""
+    part = part_of(["kind = 'usual'"] * 300 + [f"kind = 'k{number}'" for number in range(300)])
+
+    _, report = planned(part, "access", 6)
+
+    assert report.split == 3
+    assert report.largest < 0.25
+
+
+def test_what_has_no_key_lies_where_every_event_comes() -> None:
+    part = part_of(["a IS NULL", "a = 1 OR b IS NULL", "a = 1"])
+
+    placement, report = planned(part, "access", 2)
+
+    assert report.unplaced == pytest.approx(2 / 3)
+    assert set(placement.assign(part).partitions[:2].tolist()) <= {2, 3}
+
+
+def test_a_placement_that_there_is_not() -> None:
+    part = part_of(["a = 1"])
+    with pytest.raises(tocsin.errors.InvalidInput, match="placement is 'nowhere'; there are hash, location"):
+        planned(part, "nowhere")
+    with pytest.raises(tocsin.errors.InvalidInput, match="partitions is 0; it must be at least 1"):
+        planned(part, "hash", 0)
