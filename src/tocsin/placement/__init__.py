@@ -1,12 +1,13 @@
 """Which partitions hold a subscription, and which can hold a match of an event? By what matching events must have."""
 
-from tocsin.placement.assigning import PLACEMENTS, Assignment, Placement
+from tocsin.placement.assigning import HASH, PLACEMENTS, Assignment, Placement
 from tocsin.placement.planning import AUTO, Profile, check_placement, placement_of
 from tocsin.placement.reporting import PlacementReport, Planned, key_set, keys_of_partitions, planned, report_of
 from tocsin.placement.routing import Router
 
 __all__ = [
     "AUTO",
+    "HASH",
     "PLACEMENTS",
     "Assignment",
     "Placement",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -76,11 +76,18 @@ def amend(
 
 
 class _Known(NamedTuple):
-    """What an index knows of some ids. N ids."""
+    """What an index knows of some ids. N ids, C copies that are alive."""
 
     last: NDArray[np.int64]  # (N,) the version of the last change; OLDEST for none
-    part: NDArray[np.int64]  # (N,) the part that has it alive; -1 for none
-    number: NDArray[np.int64]  # (N,) its number there
+    which: NDArray[np.int64]  # (C,) the id
+    part: NDArray[np.int64]  # (C,) the part that has it
+    number: NDArray[np.int64]  # (C,) its number there
+
+    @property
+    def is_there(self) -> NDArray[np.bool_]:
+        """(N,) whether some part has it alive."""
+        is_there: NDArray[np.bool_] = np.bincount(self.which, minlength=len(self.last)) > 0
+        return is_there
 
 
 class _Draft:
@@ -97,6 +104,7 @@ class _Draft:
         self._graves = folder.buried() if folder is not None and is_same else Graves.none(kind)
         self._had_graves = self._graves
         self._living = 0 if folder is None else folder.subscriptions
+        self._copies = 0 if folder is None else folder.copies
         self._amended: set[int] = set()
         self._fresh: tuple[Segment, NDArray[np.int64]] | None = None
 
@@ -115,12 +123,12 @@ class _Draft:
         is_put = (base >= 0) & rows.is_put[base] if len(rows) else base >= 0
         is_deletion = (base >= 0) & ~is_put
         is_rescore = (rescore >= 0) & ~is_put
-        is_missing = is_rescore & (is_deletion | (known.part < 0))
+        is_missing = is_rescore & (is_deletion | ~known.is_there)
         self._refuse(rows, rescore[is_missing], done)
         final = np.where(is_put & (rescore >= 0), rescore, base)
         taken = self._bring(changes, rows, base[is_put], final[is_put], plan, done)
         is_put[is_put] = taken
-        is_known = known.part >= 0
+        is_known = known.is_there
         self._bury(known, is_put & is_known, np.full(len(is_put), OLDEST))
         self._bury(known, is_deletion & is_known, rows.versions[base])
         is_grave = is_deletion & ~is_known
@@ -136,7 +144,7 @@ class _Draft:
     def _known(self, ids: Ids) -> _Known:
         """What all parts, and the graves, know of some ids; they may come more than once, in order."""
         last = self._graves.of(ids)
-        part, number = np.full(len(last), -1), np.zeros(len(last), np.int64)
+        found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
         for place, held in enumerate(self._parts):
             below, is_there = find_ids(held.segment.ids, ids)
             if not is_there.any():
@@ -144,8 +152,9 @@ class _Draft:
             numbers = below[is_there]
             last[is_there] = np.maximum(last[is_there], held.last_versions(numbers))
             alive = np.flatnonzero(is_there)[still_there(held.changes, held.segment.alive, len(held.segment), numbers)]
-            part[alive], number[alive] = place, below[alive]
-        return _Known(last, part, number)
+            found.append((alive, np.full(len(alive), place), below[alive]))
+        none = [np.empty(0, np.int64)] * 3
+        return _Known(last, *(np.concatenate(columns) for columns in zip(none, *found, strict=True)))
 
     def _refuse(self, rows: Rows, places: NDArray[np.int64], done: Amendment) -> None:
         """Say of new scores that nobody is there to have them."""
@@ -185,17 +194,20 @@ class _Draft:
     def _bury(self, known: _Known, chosen: NDArray[np.bool_], versions: NDArray[np.int64]) -> None:
         """Take subscriptions out of the parts that have them."""
         self._living -= int(chosen.sum())
-        for place in np.unique(known.part[chosen]).tolist():
-            own = chosen & (known.part == place)
+        is_chosen = chosen[known.which]
+        self._copies -= int(is_chosen.sum() - chosen.sum())
+        for place in np.unique(known.part[is_chosen]).tolist():
+            own = is_chosen & (known.part == place)
             order = np.argsort(known.number[own])
-            numbers, theirs = known.number[own][order], versions[own][order]
+            numbers, theirs = known.number[own][order], versions[known.which[own]][order]
             self._put(place, self._parts[place].changes.without(numbers, theirs))
 
     def _score(self, known: _Known, chosen: NDArray[np.bool_], rows: Rows, rescore: NDArray[np.int64]) -> None:
         """Give subscriptions the scores of some rows."""
-        for place in np.unique(known.part[chosen]).tolist():
-            own = chosen & (known.part == place)
-            theirs = rescore[own]
+        is_chosen = chosen[known.which]
+        for place in np.unique(known.part[is_chosen]).tolist():
+            own = is_chosen & (known.part == place)
+            theirs = rescore[known.which[own]]
             changes = self._parts[place].changes
             self._put(place, changes.scored(known.number[own], rows.scores[theirs], rows.versions[theirs]))
 
@@ -231,7 +243,10 @@ class _Draft:
                 graves = new.write_graves(self._graves)
             kind = "int64" if pa.types.is_integer(self._kind) else "string"
             over, texts = (None, None) if self._folder is None else (self._folder.version, self._folder.texts)
-            return new.publish(places, count, kind, texts, graves=graves, over=over, keep_s=keep_s)
+            placed = None if self._folder is None else self._folder.placed
+            placed = None if placed is None else placed._replace(copies=self._copies)
+            about: dict[str, Any] = {"graves": graves, "placed": placed, "over": over, "keep_s": keep_s}
+            return new.publish(places, count, kind, texts, **about)
 
 
 def with_lost(graves: Graves, part: MappedPart, is_lost: NDArray[np.bool_]) -> Graves:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +55,14 @@ def next_to_merge(sizes: Sequence[Size], smallest: int, fanout: int) -> list[int
 
 
 def due(folder: IndexFolder, parts: Sequence[MappedPart]) -> list[PartPlace]:
-    """The parts of a version to merge next."""
-    sizes = [Size(len(part.segment), len(part.changes.gone)) for part in parts]
-    return [folder.parts[place] for place in next_to_merge(sizes, SMALLEST, FANOUT)]
+    """The parts of a version to merge next; of those that events visit by keys, none with another."""
+    alike = [place for place, part in enumerate(parts) if part.keys is None]
+    for chosen in (alike, *([place] for place, part in enumerate(parts) if part.keys is not None)):
+        sizes = [Size(len(parts[place].segment), len(parts[place].changes.gone)) for place in chosen]
+        merging = [folder.parts[chosen[place]] for place in next_to_merge(sizes, SMALLEST, FANOUT)]
+        if merging:
+            return merging
+    return []
 
 
 def is_due(path: str | Path) -> bool:
@@ -91,7 +96,7 @@ def _merge(path: Path, chosen: Sequence[MappedPart], plan: Plan, keep_s: float) 
         own = np.flatnonzero(origin >= 0)
         versions[origin[own]] = part.last_versions(own)
     with Publication(path) as new:
-        place = new.write(0, segment, versions) if len(segment) else None
+        place = new.write(0, segment, versions, chosen[0].keys) if len(segment) else None
         while True:
             now = IndexFolder.read(path)
             by_path = {part.path: part for part in now.parts}
@@ -126,4 +131,5 @@ def _install(
         place = new.write_changes(0, place, changes)
     parts = [part for part in now.parts if part.path not in known] + ([] if place is None else [place])
     kept = new.write_graves(graves) if graves else now.graves
-    new.publish(parts, now.subscriptions, now.ids, now.texts, graves=kept, over=now.version, keep_s=keep_s)
+    about: dict[str, Any] = {"graves": kept, "placed": now.placed, "over": now.version, "keep_s": keep_s}
+    new.publish(parts, now.subscriptions, now.ids, now.texts, **about)

@@ -4,7 +4,7 @@
       manifest.json                      names the current version and says what it is; replaced last, at once
       pins/                              which versions streams of events are at
       version-<name>/version.json        says the same of each version, for as long as somebody may need it
-      version-<name>/part-00000/         a segment
+      version-<name>/part-00000/         a segment, and the keys by which events visit it: `placed`
       version-<name>/changes-00000.npz   what changed of a segment, of this version or one before
 
 A reader sees the version that the manifest names when it opens it. Versions share parts. `publishing` writes them,
@@ -14,7 +14,7 @@ A reader sees the version that the manifest names when it opens it. Versions sha
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -24,10 +24,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
+from tocsin.columns.events.batch import Wanted
 from tocsin.errors import SegmentError
 from tocsin.model.texts import Text
+from tocsin.placement import Router
 from tocsin.segment.graves import Graves, read_graves
 from tocsin.segment.part_changes import OLDEST, PartChanges, read_changes
+from tocsin.segment.placed import Hashes, Placed, first_copies, read_keys
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
 from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_number
@@ -54,6 +57,7 @@ class MappedPart(NamedTuple):
     segment: Segment
     versions: NDArray[np.int64] | None  # (S,) of the changes that brought its subscriptions; None: they have none
     changes: PartChanges
+    keys: Hashes | None = None  # by which events visit it; None: all do
 
     def now(self) -> Segment:
         """The segment as it is in this version; what was made of it once serves all versions."""
@@ -79,6 +83,7 @@ class IndexFolder:
     ids: str  # "string" or "int64"
     texts: Mapping[str, Text] = field(default_factory=dict, compare=False)  # attributes of events that are texts
     graves: str | None = None  # where deletions that no part knows of lie
+    placed: Placed | None = field(default=None, compare=False)  # None: by a hash
 
     @classmethod
     def read(cls, path: str | Path, version: str | None = None) -> IndexFolder:
@@ -107,12 +112,18 @@ class IndexFolder:
         if not versioned or not named or len(set(names)) < len(names) or ids not in ("string", "int64"):
             what = "its manifest names no version, odd parts or an odd kind of ids"
             raise SegmentError(f"{path} is damaged: {what}. Compile the index again.")
-        return cls(path, version, tuple(PartPlace(*pair) for pair in pairs), count, ids, texts, graves)
+        places, placed = tuple(PartPlace(*pair) for pair in pairs), Placed.read(manifest.get("placement"))
+        return cls(path, version, places, count, ids, texts, graves, placed)
 
     @property
     def id_type(self) -> pa.DataType:
         """The type of the ids in Arrow."""
         return pa.int64() if self.ids == "int64" else pa.large_string()
+
+    @property
+    def copies(self) -> int:
+        """How many copies of subscriptions there are beside the first ones."""
+        return 0 if self.placed is None else self.placed.copies
 
     def held(self, known: Mapping[str, MappedPart] | None = None) -> list[MappedPart]:
         """Map the parts of this version, but for the segments of those that are `known` by their paths.
@@ -122,7 +133,7 @@ class IndexFolder:
         parts = [self._mapped(place, (known or {}).get(place.path)) for place in self.parts]
         segments = [part.now() for part in parts]
         kinds = {"string" if isinstance(one.ids, Texts) else "int64" for one in segments if len(one)}
-        count = sum(one.living() for one in segments)
+        count = sum(one.living() for one in segments) - self.copies
         if count != self.subscriptions or kinds - {self.ids}:
             what = f"it holds {count:,} subscriptions with ids of {' and '.join(sorted(kinds)) or 'no kind'}"
             said = f"its manifest says {self.subscriptions:,} with ids of {self.ids!r:.20}"
@@ -133,16 +144,22 @@ class IndexFolder:
         if known is None:
             segment = open_segment(self.path / place.path)
             versions = _versions(self.path / place.path / VERSIONS_FILE, len(segment))
+            keys = read_keys(self.path / place.path)
         else:
-            segment, versions = known.segment, known.versions
+            segment, versions, keys = known.segment, known.versions, known.keys
         none = PartChanges.none()
         changes = none if place.changes is None else read_changes(self.path / place.changes, len(segment))
-        return MappedPart(place, segment, versions, changes)
+        return MappedPart(place, segment, versions, changes, keys)
 
-    def segments(self, known: Mapping[str, MappedPart] | None = None) -> list[Segment]:
-        """The segments of this version as they are in it; raises `SegmentError`."""
+    def segments(self) -> list[Segment]:
+        """The segments of this version as they are in it, each subscription alive once; raises `SegmentError`."""
+        segments = [part.now() for part in self._there()]
+        return first_copies(segments).segments if self.copies else segments
+
+    def _there(self) -> list[MappedPart]:
+        """The parts of this version; says so where it is gone."""
         try:
-            return [part.now() for part in self.held(known)]
+            return self.held()
         except SegmentError:
             now = IndexFolder.read(self.path)
             if now.version == self.version or (self.path / version_folder(self.version)).exists():
@@ -151,8 +168,18 @@ class IndexFolder:
         raise SegmentError(f"{self.path} changed while it was opened: {what}. Open it again.")
 
     def open(self) -> Snapshots:
-        """Map the segments of this version, to be matched as one."""
-        return Snapshots.of(self.segments())
+        """Map the parts of this version, to be matched as one."""
+        return self.snapshots(self._there())
+
+    def snapshots(self, parts: Sequence[MappedPart], wanted: Wanted | None = None) -> Snapshots:
+        """The parts of this version as one; events visit those that they may match."""
+        segments = [part.now() for part in parts]
+        whole = Snapshots.of(segments, wanted)
+        if all(part.keys is None for part in parts) and not self.copies:
+            return whole
+        splits, places = ((), ()) if self.placed is None else (self.placed.splits, self.placed.places)
+        router = Router([part.keys for part in parts], np.array(splits, np.float64), places)
+        return whole.routed(router, first_copies(segments) if self.copies else None)
 
     def buried(self) -> Graves:
         """The deletions that no part knows of."""

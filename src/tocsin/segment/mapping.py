@@ -33,7 +33,7 @@ def opened(folder: IndexFolder) -> Snapshots:
     parts = mapped(folder)
     with _LOCK:
         wanted = _wanted(_key(folder), parts)
-    return Snapshots.of([part.now() for part in parts], wanted)
+    return folder.snapshots(parts, wanted)
 
 
 def _wanted(key: str, parts: list[MappedPart]) -> Wanted:

@@ -34,6 +34,7 @@ from tocsin.segment.folder import (
 )
 from tocsin.segment.graves import Graves, write_graves
 from tocsin.segment.part_changes import PartChanges, write_changes
+from tocsin.segment.placed import Hashes, Placed, write_keys
 from tocsin.segment.retention import manifest_of, remove_unneeded
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import MANIFEST, write_manifest, write_segment
@@ -93,9 +94,18 @@ class Publication:
             with suppress(OSError):  # it was not made, or somebody else writes there by now
                 folder.rmdir()
 
-    def write(self, number: int, segment: Segment, versions: NDArray[np.int64] | None = None) -> PartPlace:
-        """Write a segment as a part, with the versions of the changes that brought its subscriptions, if any did."""
-        write_part(self.path, self.version, number, segment, versions)
+    def write(
+        self,
+        number: int,
+        segment: Segment,
+        versions: NDArray[np.int64] | None = None,
+        keys: Hashes | None = None,
+    ) -> PartPlace:
+        """Write a segment as a part, with the versions of the changes that brought its subscriptions, if any did.
+
+        `keys` are those by which events visit it; without, all do.
+        """
+        write_part(self.path, self.version, number, segment, versions, keys)
         return self.place(number)
 
     def write_changes(self, number: int, place: PartPlace, changes: PartChanges) -> PartPlace:
@@ -123,6 +133,7 @@ class Publication:
         texts: Mapping[str, Text] | None = None,
         *,
         graves: str | None = None,
+        placed: Placed | None = None,
         over: str | None = None,
         keep_s: float = 0.0,
     ) -> IndexFolder:
@@ -135,7 +146,7 @@ class Publication:
         for part in parts:
             if not (self.path / part.path / MANIFEST).exists():
                 raise SegmentError(f"{self.path} cannot take version {self.version}: its part {part.path} is not there")
-        new = IndexFolder(self.path, self.version, tuple(parts), subscriptions, ids, dict(texts or {}), graves)
+        new = IndexFolder(self.path, self.version, tuple(parts), subscriptions, ids, dict(texts or {}), graves, placed)
         with refused(self.path), Lock(self.path, _PATIENCE_S):
             before = manifest_of(self.path / MANIFEST).get("current")
             if over is not None and before not in (over, None):
@@ -165,11 +176,17 @@ def _manifest_for(folder: IndexFolder, before: str | None) -> dict[str, Any]:
         "ids": folder.ids,
         "texts": {name: str(how) for name, how in folder.texts.items()},
         "graves": folder.graves,
+        "placement": None if folder.placed is None else folder.placed.entry(),
     }
 
 
 def write_part(
-    path: Path, version: str, number: int, segment: Segment, versions: NDArray[np.int64] | None = None
+    path: Path,
+    version: str,
+    number: int,
+    segment: Segment,
+    versions: NDArray[np.int64] | None = None,
+    keys: Hashes | None = None,
 ) -> None:
     """Write one segment aside and rename it. A second attempt at the same part finds it there, and is done."""
     folder = path / version_folder(version)
@@ -179,6 +196,8 @@ def write_part(
             write_segment(segment, aside)
             if versions is not None:
                 np.save(aside / VERSIONS_FILE, versions)
+            if keys is not None:
+                write_keys(aside, keys)
             aside.rename(folder / part_name(number))
         except OSError:
             if not (folder / part_name(number) / MANIFEST).exists():

@@ -16,7 +16,10 @@ from tocsin.errors import SegmentError
 from tocsin.index import Found, Question, question_of
 from tocsin.index.elements import with_conditions
 from tocsin.model.ranking import Ranking
+from tocsin.placement import Router
 from tocsin.segment.ordering import ONE_ALONE, by_source, id_keys, in_order, places_of, ranks_of
+from tocsin.segment.placed import Copies
+from tocsin.segment.routed import Routing
 from tocsin.segment.scores import Version
 from tocsin.segment.segment import Ranks, Segment, SegmentSnapshot, Snapshot
 
@@ -24,10 +27,13 @@ from tocsin.segment.segment import Ranks, Segment, SegmentSnapshot, Snapshot
 class Snapshots:
     """Subscriptions at one moment, to match any number of batches against. Immutable; many threads may match."""
 
-    def __init__(self, snapshots: Sequence[Snapshot], id_type: pa.DataType, wanted: Wanted) -> None:
+    def __init__(
+        self, snapshots: Sequence[Snapshot], id_type: pa.DataType, wanted: Wanted, routing: Routing | None = None
+    ) -> None:
         self.id_type = id_type  # int64, or large_string
         self.wanted = wanted
         self._snapshots = tuple(snapshots)
+        self._routing = routing
 
     @classmethod
     def of(cls, segments: Sequence[Segment], wanted: Wanted | None = None) -> Snapshots:
@@ -40,6 +46,17 @@ class Snapshots:
         if wanted is None:
             wanted = Wanted(name for segment in segments for name in segment.matcher.attributes)
         return cls(snapshots, kinds.pop() if kinds else pa.large_string(), wanted)
+
+    def routed(self, router: Router, copies: Copies | None) -> Snapshots:
+        """The same, whose sources are asked only about events that visit them; `copies` are of these sources.
+
+        What is asked of all sources is asked of the first copies.
+        """
+        if copies is None:
+            return Snapshots(self._snapshots, self.id_type, self.wanted, Routing(router, self._snapshots, None))
+        ranks = [ONE_ALONE if one.ranks is None else one.ranks for one in self._snapshots]
+        named = [snapshot_of(one, own) for one, own in zip(copies.segments, ranks, strict=True)]
+        return Snapshots(named, self.id_type, self.wanted, Routing(router, self._snapshots, copies.firsts))
 
     def __len__(self) -> int:
         """How many are alive."""
@@ -57,6 +74,8 @@ class Snapshots:
 
     def matches(self, batch: EventBatch, k: int | None = None) -> Found:
         """All matches by event, then id; with `k` any that is not one of its event's k best may be left out."""
+        if self._routing is not None:
+            return self._routing.matches(self._snapshots, batch, k)
         found = [one.match(batch, k) for one in self._snapshots]
         nothing = np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int64)
         starts, places = in_order(self._snapshots, found) if found else nothing

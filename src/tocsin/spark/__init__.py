@@ -11,6 +11,7 @@ from tocsin.spark.kafka import read_kafka, write_kafka
 from tocsin.spark.listening import Metrics
 from tocsin.spark.matching import match
 from tocsin.spark.parquet import match_parquet
+from tocsin.spark.placing import plan
 from tocsin.spark.session import local_session
 from tocsin.spark.warming import warm
 
@@ -24,6 +25,7 @@ __all__ = [
     "match",
     "match_parquet",
     "merge",
+    "plan",
     "read_kafka",
     "update",
     "warm",

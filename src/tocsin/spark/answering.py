@@ -73,7 +73,7 @@ def _find(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> _Found:
         ]
         rows = rows[is_sound]
         batch = batch if len(rows) == batch.num_rows else batch.filter(pa.array(is_sound))
-    encoded, refused = _encoded(batch, asked, snapshots.wanted)
+    encoded, refused = encoded_events(batch, asked, snapshots.wanted)
     found = [snapshots.find(one, asked.ranking) for one in encoded]
     owners = np.concatenate([one.rows[own.events] for one, own in zip(encoded, found, strict=True)])
     order = np.argsort(owners, kind="stable") if len(encoded) > 1 else slice(None)
@@ -94,7 +94,7 @@ def _find(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> _Found:
     )
 
 
-def _encoded(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
+def encoded_events(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
     """The events of a batch, each in one of the batches that come out, and those that are none."""
     if asked.json is None:
         return [encode_table(batch.select(list(asked.attributes)), wanted)], []

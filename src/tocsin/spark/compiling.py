@@ -1,4 +1,4 @@
-"""How do subscriptions on Spark become an index? Read, place by a hash of the id, compile each partition, publish.
+"""How do subscriptions on Spark become an index? Read, place, compile each partition, publish.
 
 Each task writes its segment aside and renames it, so that a retried or doubled task does no harm; the manifest that
 makes the new version current is written last, by the driver. The folder must be one that driver and workers share.
@@ -12,26 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tocsin.columns.arrays import Texts
-from tocsin.errors import InvalidInput
 from tocsin.index import Plan, Statistics
-from tocsin.language import Templates
 from tocsin.model.subscription import Reject
+from tocsin.placement import HASH, check_placement, key_set
 from tocsin.planner import choose
-from tocsin.records import chunk_of
-from tocsin.segment import Publication, SegmentBuilder
+from tocsin.segment import Publication
 from tocsin.segment.folder import part_name, version_folder
+from tocsin.segment.placed import Hashes, Placed
 from tocsin.segment.publishing import write_part
-from tocsin.spark.schemas import COMPILED, PARTITION, SUBSCRIPTION_FIELDS
+from tocsin.spark.placing import built, by_hash, by_placement, in_order, planned_of, read
+from tocsin.spark.schemas import COMPILED, COPY, FIELD, KEYS, PARTITION, PLACED_NAMES, REASON
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 REJECTS = "rejects"
-_PIECE_ROWS = 8192
 _REJECT_SCHEMA = pa.schema([("id", pa.string()), ("field", pa.string()), ("reason", pa.string())])
 
 
@@ -52,6 +53,7 @@ def compile(
     partitions: int = 8,
     index: str = "auto",
     statistics: Statistics | None = None,
+    placement: str = HASH,
 ) -> CompileReport:
     """Compile subscriptions into an index folder, one segment a partition.
 
@@ -59,44 +61,27 @@ def compile(
     (double) and `weights` (map of string to double); others are ignored. Of several subscriptions with one id the one
     whose text sorts first is kept. A bad subscription is written to the report's `rejects`, and the rest compiled.
     Readers of the version before go on undisturbed. `statistics` of the events to come (`tocsin.sample`) make better
-    access keys. Raises `InvalidInput` on missing columns.
+    access keys. `placement` says which subscriptions lie together, so that an event is asked only about partitions
+    that it can match: `hash`, `location`, `keyword`, `prefix`, `access` or `auto`, as `plan` reports them beforehand;
+    other than `hash` it takes a job more, and partitions beside these for what cannot be placed. Raises `InvalidInput`
+    on missing columns.
     """
-    if partitions < 1:
-        raise InvalidInput(f"partitions is {partitions}; it must be at least 1")
+    check_placement(placement, partitions)
     plan = choose(index, statistics)
-    folder = Path(path).absolute()
+    folder, rows = Path(path).absolute(), read(subscriptions)
+    chosen = None if placement == HASH else planned_of(rows, partitions, placement, statistics).placement
+    chosen = None if chosen is None or chosen.name == HASH else chosen
     with Publication(folder) as new:
-        written = compiled(place(read(subscriptions), partitions), folder, new.version, plan).collect()
+        placed = by_hash(rows, partitions) if chosen is None else by_placement(rows, chosen)
+        written = compiled(placed, folder, new.version, plan).collect()
         parts = [new.place(row.part) for row in written if row.accepted]
-        accepted, rejected = sum(row.accepted for row in written), sum(row.rejected for row in written)
+        rejected, copies = sum(row.rejected for row in written), sum(row.copies for row in written)
+        accepted = sum(row.accepted for row in written) - copies
         ids = {row.ids for row in written if row.accepted} or {"string"}
-        new.publish(sorted(parts), accepted, ids.pop())
+        by = None if chosen is None else Placed.of(chosen, copies)
+        new.publish(sorted(parts), accepted, ids.pop(), placed=by)
     rejects = str(new.folder / REJECTS) if rejected else None
     return CompileReport(accepted, rejected, new.version, rejects)
-
-
-def read(subscriptions: DataFrame) -> DataFrame:
-    """The columns of subscriptions; integer ids become 64 bits wide."""
-    from pyspark.sql import functions
-    from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
-
-    if "id" not in subscriptions.columns or not {"where", "predicates"} & set(subscriptions.columns):
-        raise InvalidInput(
-            f"subscriptions need the columns id and where (or predicates); there are {subscriptions.columns}"
-        )
-    kind = subscriptions.schema["id"].dataType
-    if not isinstance(kind, StringType | ByteType | ShortType | IntegerType | LongType):
-        raise InvalidInput(f"the column id is {kind.simpleString()}; ids are strings or integers")
-    chosen = subscriptions.select(*(name for name in SUBSCRIPTION_FIELDS if name in subscriptions.columns))
-    return chosen if isinstance(kind, StringType) else chosen.withColumn("id", functions.col("id").cast("long"))
-
-
-def place(subscriptions: DataFrame, partitions: int) -> DataFrame:
-    """Give each subscription a partition by a hash of its id, so that equal ids meet."""
-    from pyspark.sql import functions
-
-    number = functions.pmod(functions.xxhash64("id"), functions.lit(partitions)).cast("int")
-    return subscriptions.withColumn(PARTITION, number).repartitionById(partitions, functions.col(PARTITION))
 
 
 def compiled(placed: DataFrame, folder: Path, version: str, plan: Plan) -> DataFrame:
@@ -118,26 +103,30 @@ def _writer(folder: Path, version: str, plan: Plan) -> Callable[[Iterable[pa.Rec
 def compile_partition(table: pa.Table, folder: Path, version: str, plan: Plan) -> pa.RecordBatch:
     """Compile one partition's subscriptions into its segment; returns a row of COMPILED."""
     number = table[PARTITION][0].as_py()
-    ordered = in_order(table.drop_columns([PARTITION]))
-    builder, templates = SegmentBuilder(), Templates()
-    for first in range(0, ordered.num_rows, _PIECE_ROWS):
-        records = ordered.slice(first, _PIECE_ROWS).to_pylist()
-        builder.add(chunk_of(enumerate(records, first), templates, []))
+    rows, rejects, keys, copies = undealt(table)
+    builder = built(in_order(rows))
     segment = builder.finish(plan)
+    rejects += builder.rejects
     if len(segment):
-        write_part(folder, version, number, segment)
-    if builder.rejects:
-        write_rejects(builder.rejects, folder / version_folder(version) / REJECTS, part_name(number))
+        write_part(folder, version, number, segment, keys=keys)
+    if rejects:
+        write_rejects(rejects, folder / version_folder(version) / REJECTS, part_name(number))
     kind = "string" if isinstance(segment.ids, Texts) else "int64"
-    counts = (len(segment), len(builder.rejects))
+    counts = (len(segment), len(rejects), copies)
     columns = [pa.array([number], pa.int32()), *(pa.array([count]) for count in counts), pa.array([kind])]
     return pa.RecordBatch.from_arrays(columns, names=COMPILED.names)
 
 
-def in_order(table: pa.Table) -> pa.Table:
-    """The rows in an order that does not depend on how Spark laid them: of equal ids the first text is kept."""
-    keys = [(name, "ascending") for name in ("id", "where", "score") if name in table.column_names]
-    return table.sort_by(keys)
+def undealt(table: pa.Table) -> tuple[pa.Table, list[Reject], Hashes | None, int]:
+    """The subscriptions of a partition, what a placement refused, the keys that lead here, and how many are copies."""
+    if KEYS not in table.column_names:
+        return table.drop_columns([PARTITION]), [], None, 0
+    is_refused = table[REASON].is_valid()
+    refused, rows = table.filter(is_refused), table.filter(pc.invert(is_refused))
+    given = zip(*(refused[name].to_pylist() for name in ("id", FIELD, REASON)), strict=True)
+    rejects = [Reject(row, *about) for row, about in enumerate(given)]
+    keys = pc.list_flatten(rows[KEYS]).to_numpy().view(np.uint64)
+    return rows.drop_columns(PLACED_NAMES), rejects, key_set(keys), int(pc.sum(rows[COPY]).as_py() or 0)
 
 
 def write_rejects(rejects: list[Reject], folder: Path, name: str) -> None:

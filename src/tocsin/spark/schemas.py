@@ -20,6 +20,11 @@ from tocsin.records.changes import CORRUPT
 
 SUBSCRIPTION_FIELDS: Final = ("id", "where", "predicates", "score", "weights")
 PARTITION: Final = "tocsin_partition"
+KEYS: Final = "tocsin_keys"
+COPY: Final = "tocsin_copy"
+FIELD: Final = "tocsin_field"
+REASON: Final = "tocsin_reason"
+PLACED_NAMES: Final = [PARTITION, KEYS, COPY, FIELD, REASON]
 MATCHES: Final = "matches"
 ERROR: Final = "error"
 
@@ -33,9 +38,20 @@ COMPILED: Final = StructType(
         StructField("part", IntegerType()),
         StructField("accepted", LongType()),
         StructField("rejected", LongType()),
+        StructField("copies", LongType()),
         StructField("ids", StringType()),
     ]
 )
+"""`accepted` has the copies in it."""
+
+PLACED_FIELDS: Final = (
+    StructField(PARTITION, IntegerType()),
+    StructField(KEYS, ArrayType(LongType())),
+    StructField(COPY, BooleanType()),
+    StructField(FIELD, StringType()),
+    StructField(REASON, StringType()),
+)
+"""Where a copy of a subscription lies, by which keys events come there, whether it is not the first one; or why not."""
 
 
 CHANGE_FIELDS: Final = ("id", "change", "version", *SUBSCRIPTION_FIELDS[1:], CORRUPT)
