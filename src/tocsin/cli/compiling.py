@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from tocsin.cli.planning import add_plan, print_plan
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log
 from tocsin.cli.sampling import add_sample, sampled
 from tocsin.engine.loading import build_from
+from tocsin.errors import InvalidInput
 from tocsin.planner import choose
 from tocsin.segment import write_index
 
@@ -15,14 +17,21 @@ from tocsin.segment import write_index
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("compile", help="compile subscriptions into an index folder")
     parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or -")
-    parser.add_argument("folder", metavar="FOLDER", help="the index; an earlier version in it is replaced at once")
+    parser.add_argument(
+        "folder", metavar="FOLDER", nargs="?", help="the index; an earlier version in it is replaced at once"
+    )
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index to build (default: auto)")
     add_sample(parser)
+    add_plan(parser)
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.plan:
+        return print_plan(given)
+    if given.folder is None:
+        raise InvalidInput("compile needs a FOLDER for the index; without one it can --plan only")
     plan = choose(given.index, sampled(given))
     refuse_overwriting([given.subscriptions], [given.errors])
     refuse_file(given.folder)

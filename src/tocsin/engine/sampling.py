@@ -26,13 +26,25 @@ def sample(
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidInput(f"limit is {limit!r}; it must be an integer of at least 1")
+    batches = [with_texts(batch, _ALL) for batch in first_batches(events, _ALL, limit, schema, delimiter)]
+    if not any(len(batch) for batch in batches):
+        raise InvalidInput("there is no event to count; without statistics they are estimated from the subscriptions")
+    return sampled(batches)
+
+
+def first_batches(
+    events: Any,
+    wanted: Wanted,
+    limit: int = _FEW,
+    schema: Mapping[str, Any] | None = None,
+    delimiter: str | None = None,
+) -> list[EventBatch]:
+    """What is wanted of the first events of a source, some `limit` of them."""
     batches: list[EventBatch] = []
     for chunk in read_events(events, schema=schema, delimiter=delimiter):
         left = limit - sum(len(batch) for batch in batches)
         if left <= 0:
             break
         part = chunk if len(chunk) <= left else chunk.part(0, left)
-        batches.extend(with_texts(batch, _ALL) for batch in encode_chunk(part, _ALL, schema)[0])
-    if not any(len(batch) for batch in batches):
-        raise InvalidInput("there is no event to count; without statistics they are estimated from the subscriptions")
-    return sampled(batches)
+        batches.extend(encode_chunk(part, wanted, schema)[0])
+    return batches

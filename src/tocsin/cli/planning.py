@@ -1,0 +1,44 @@
+"""tocsin compile --plan: what placements on Spark's partitions would cost, before anything is built."""
+
+from __future__ import annotations
+
+import argparse
+
+from tocsin.cli.progress import ShareBar
+from tocsin.cli.rejects import refuse_overwriting, reject_log
+from tocsin.cli.sampling import sampled
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.engine.loading import read_part
+from tocsin.engine.sampling import first_batches
+from tocsin.index.elements import with_conditions
+from tocsin.placement import AUTO, PLACEMENTS, check_placement, planned
+
+
+def add_plan(parser: argparse.ArgumentParser) -> None:
+    """Let the user ask for a plan instead of an index."""
+    parser.add_argument("--plan", action="store_true", help="build nothing; say what placements on Spark would cost")
+    parser.add_argument("--partitions", type=int, default=8, metavar="N", help="with --plan (default: 8)")
+    names = ", ".join(PLACEMENTS)
+    about = f"with --plan, of {names} and auto, which tells of all (default: auto)"
+    parser.add_argument("--placement", default=AUTO, metavar="NAME", help=about)
+
+
+def print_plan(given: argparse.Namespace) -> int:
+    """Print what one placement would cost, or all and which is chosen."""
+    check_placement(given.placement, given.partitions)
+    refuse_overwriting([given.subscriptions], [given.errors])
+    statistics = sampled(given)
+    with reject_log(given.errors) as log:
+        with ShareBar("reading subscriptions") as bar:
+            part, rejects = read_part(given.subscriptions, progress=bar.update)
+        log.add("subscription", rejects)
+        wanted = Wanted(part.compiled.attributes)
+        batches: list[EventBatch] = []
+        if given.sample is not None:
+            batches = [with_conditions(batch, wanted) for batch in first_batches(given.sample, wanted)]
+        names = [given.placement] if given.placement != AUTO else [*PLACEMENTS, AUTO]
+        for name in names:
+            report = planned(part, name, given.partitions, statistics, batches).report
+            print(f"auto chooses {report.name}" if name == AUTO else "\n".join(report.lines()))
+    log.require("subscription", len(part))
+    return 1 if log.count else 0

@@ -1,0 +1,35 @@
+"""tocsin compile --plan tells what placements would cost, and builds nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tocsin.cli.main import main
+
+
+def test_a_plan_is_told_and_nothing_is_built(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each placement, with the visits of a sample; a bad subscription is told as ever."""
+    subscriptions = [{"id": f"s{n}", "where": f"tail = 't{n % 50}' AND delay > {n}"} for n in range(200)]
+    (tmp_path / "subscriptions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in subscriptions))
+    events = "".join(json.dumps({"tail": f"t{n}", "delay": 2 * n}) + "\n" for n in range(50))
+    (tmp_path / "events.jsonl").write_text(events)
+    given = ["compile", str(tmp_path / "subscriptions.jsonl"), "--plan", "--partitions", "4"]
+
+    assert main([*given, "--sample", str(tmp_path / "events.jsonl")]) == 0
+    said = capsys.readouterr().out
+    assert "hash: 4 partitions, by 200 subscriptions" in said
+    assert "  partitions that an event visits: 1.00 (by 50 events)" in said
+    assert "auto chooses access" in said
+    assert {path.name for path in tmp_path.iterdir()} == {"subscriptions.jsonl", "events.jsonl"}
+
+    assert main([*given, "--placement", "prefix"]) == 0
+    said = capsys.readouterr().out
+    assert "subscriptions that every event meets: 100.0%" in said
+    assert "half of all lie on one partition" not in said
+
+    assert main([*given, "--placement", "x"]) == 2
+    assert main(given[:2]) == 2
+    assert "compile needs a FOLDER" in capsys.readouterr().err
