@@ -225,7 +225,7 @@ class _Replay:
 
 
 def watched(wishes: Sequence[Wish]) -> list[Wish]:
-    """Three to look at: who goes far for the right words, who does for neither, and who stays near; of three cities."""
+    """Three to look at, of three cities: who goes far for the right words, one between, and who stays near."""
     chosen: list[Wish] = []
     for alpha in (min(orders.ALPHAS), sorted(orders.ALPHAS)[len(orders.ALPHAS) // 2], max(orders.ALPHAS)):
         cities = {one.city for one in chosen}
