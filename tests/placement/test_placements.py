@@ -163,3 +163,17 @@ def test_a_placement_that_there_is_not() -> None:
         planned(part, "nowhere")
     with pytest.raises(tocsin.errors.InvalidInput, match="partitions is 0; it must be at least 1"):
         planned(part, "hash", 0)
+
+
+@pytest.mark.parametrize(
+    ("texts", "chosen"), [(MAP, "location"), (VALUES, "access"), (["a IS NULL", "b > 1", "b < 4"] * 9, "hash")]
+)
+def test_auto_asks_an_event_least(texts: list[str], chosen: str) -> None:
+    """As far as events tell; without events, by how many have the keys of each partition."""
+    part = part_of(texts)
+    events = [{"place": [3.2, 4.2], "tail": "t3", "carrier": "c3", "delay": 9, "b": 2, "words": WORDS}]
+
+    with_events = planned(part, "auto", 4, tocsin.sample(events), [batch_of(part, events)])
+    assert with_events.placement.name == chosen
+    if chosen == "access":
+        assert planned(part, "auto", 4, tocsin.sample(events)).placement.name == chosen

@@ -18,6 +18,7 @@ import tocsin.spark as tocsin_spark
 from tests.naive.changes import Changing
 from tests.spark.test_families import EVENTS, RANKINGS, TEXTS, answers, expected
 from tocsin.errors import InvalidInput, SegmentError
+from tocsin.index.statistics import together
 from tocsin.placement import PLACEMENTS, Placement, planned
 from tocsin.planner import choose
 from tocsin.records.changes import read_changes
@@ -25,7 +26,9 @@ from tocsin.segment import IndexFolder, Publication
 from tocsin.segment.amending import amend
 from tocsin.segment.compacting import compact
 from tocsin.segment.placed import KEYS_FILE, Placed
+from tocsin.spark.answering import Asked
 from tocsin.spark.compiling import compile_partition
+from tocsin.spark.counting import counted
 from tocsin.spark.placing import deal, least_hashed, part_of
 from tocsin.spark.schemas import PARTITION
 
@@ -120,6 +123,21 @@ def test_a_sample_is_the_same_however_rows_lie() -> None:
     assert sorted(one["id"].to_pylist(), key=str) == sorted(several["id"].to_pylist(), key=str)
 
 
+def test_statistics_of_lots_are_those_of_all() -> None:
+    """Shares of all events; values of the first of each task, as if they had been sampled at once."""
+    asked = Asked(tuple(EVENTS.column_names), tuple(EVENTS.column_names))
+    batches = EVENTS.combine_chunks().to_batches(max_chunksize=7)
+
+    some = together([counted(batches[:3], asked, 5), counted(batches[3:], asked, 100)])
+    whole = tocsin.sample(EVENTS)
+
+    assert some.shares == pytest.approx(whole.shares)
+    assert some.events == whole.events
+    assert 0 < some.values["m"].events < whole.values["m"].events
+    every = together([counted(batches[:3], asked, 99), counted(batches[3:], asked, 99)])
+    assert sorted(every.values["m"].payloads[0].tolist()) == sorted(whole.values["m"].payloads[0].tolist())
+
+
 @pytest.mark.spark
 def test_spark_places_and_routes(spark: Any, tmp_path: Path) -> None:
     """Compiled, reported, matched, changed and compiled anew under another placement, on Spark."""
@@ -132,8 +150,11 @@ def test_spark_places_and_routes(spark: Any, tmp_path: Path) -> None:
     keyed = events.selectExpr("monotonically_increasing_id() key", "*")
     wanted = expected(SUBSCRIPTIONS, None)
 
+    statistics = tocsin_spark.statistics(events, sample=10)
+    assert statistics.shares == pytest.approx(tocsin.sample(EVENTS).shares)
+
     for name in ("access", "location", "auto"):
-        report = tocsin_spark.compile(frame, tmp_path, partitions=3, placement=name, statistics=tocsin.sample(EVENTS))
+        report = tocsin_spark.compile(frame, tmp_path, partitions=3, placement=name, statistics=statistics)
         matched = tocsin_spark.match(keyed, tmp_path, attributes=EVENTS.column_names).orderBy("key").collect()
 
         assert (report.accepted, report.rejected) == (len(SUBSCRIPTIONS), 1)

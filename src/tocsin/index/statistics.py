@@ -77,6 +77,38 @@ def sampled(batches: Sequence[EventBatch]) -> Statistics:
     return Statistics(shares, f"sampled from {events:,} events", max(events, 1), values)
 
 
+def shares_in(batches: Sequence[EventBatch]) -> dict[str, float]:
+    """The share of events that have each attribute, without a look at values."""
+    counts: Counter[str] = Counter()
+    for batch in batches:
+        counts.update(dict(zip(batch.attributes, _present(batch), strict=True)))
+    events = max(sum(len(batch) for batch in batches), 1)
+    return {name: count / events for name, count in counts.items() if count}
+
+
+def together(several: Sequence[Statistics]) -> Statistics:
+    """The statistics of several lots of events as those of all."""
+    events = sum(one.events for one in several)
+    shares: dict[str, float] = {}
+    for one in several:
+        for name, share in one.shares.items():
+            shares[name] = shares.get(name, 0.0) + share * one.events / events
+    given: dict[str, list[Values]] = {}
+    for one in several:
+        for name, values in one.values.items():
+            given.setdefault(name, []).append(values)
+    whole = {name: _values_together(own) for name, own in given.items()}
+    return Statistics(shares, f"counted on {events:,} events", max(events, 1), whole)
+
+
+def _values_together(several: Sequence[Values]) -> Values:
+    kinds = {kind for one in several for kind in one.payloads}
+    payloads = {kind: np.concatenate([one.payloads[kind] for one in several if kind in one.payloads]) for kind in kinds}
+    of_texts = {kind for one in several for kind in one.texts}
+    texts = {kind: [text for one in several for text in one.texts.get(kind, ())] for kind in of_texts}
+    return Values(sum(one.events for one in several), payloads, texts)
+
+
 def with_words(values: Values, how: Text) -> Values:
     """The values of an attribute's words, as far as its strings were sampled."""
     words = words_of_all(values.texts.get(codes.STRING, ()), how)

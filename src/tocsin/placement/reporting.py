@@ -85,12 +85,14 @@ def planned(
     Conditions of the events must be known (`index.elements`). Raises `InvalidInput` for a name that there is not.
     """
     check_placement(name, partitions)
-    if name != AUTO:
-        placement = placement_of(name, partitions, Profile.of(name, part, statistics), statistics)
-        return Planned(placement, report_of(placement, part, batches))
-    given = [planned(part, one, partitions, statistics, batches) for one in PLACEMENTS]
-    least = min(given, key=lambda one: _asked(one.report))
-    return least if _asked(least.report) < _WORTH_IT else given[0]
+    given = []
+    for one in PLACEMENTS if name == AUTO else (name,):
+        profile = Profile.of(one, part, statistics)
+        placement = placement_of(one, partitions, profile, statistics)
+        own = Planned(placement, report_of(placement, part, batches))
+        given.append((own.report.met if batches else _guessed(placement, profile, part), own))
+    asked, least = min(given, key=lambda pair: pair[0] or 0.0)
+    return least if name != AUTO or (asked or 0.0) < _WORTH_IT else given[0][1]
 
 
 def report_of(placement: Placement, part: Part, batches: Sequence[EventBatch] = ()) -> PlacementReport:
@@ -142,6 +144,15 @@ def _split_over(starts: NDArray[np.int64]) -> int:
     return int(pieces[pieces > 1].sum())
 
 
-def _asked(report: PlacementReport) -> float:
-    """The share of subscriptions that an event is asked about, or a guess."""
-    return report.unplaced + (1 - report.unplaced) * 0.5 * report.copies if report.met is None else report.met
+def _guessed(placement: Placement, profile: Profile, part: Part) -> float:
+    """The share of subscriptions that an event is asked about, by how many events have the keys of each partition."""
+    assignment = placement.assign(part)
+    sizes = np.bincount(assignment.partitions[assignment.is_first], minlength=placement.count)
+    chances = np.ones(placement.count)
+    for partition, keys in enumerate(keys_of_partitions(assignment, placement)):
+        if placement.homes is None and keys is not None:
+            chances[partition] = 1 / placement.partitions
+        elif keys is not None:
+            known = profile.shares[np.isin(profile.keys, keys)]
+            chances[partition] = -np.expm1(-known.sum())
+    return float((chances * sizes).sum() / max(len(part), 1))

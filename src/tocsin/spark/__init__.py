@@ -7,6 +7,7 @@ matched_df = spark.match(events_df, "index/")
 
 from tocsin.spark.changing import UpdateReport, follow, merge, update
 from tocsin.spark.compiling import CompileReport, compile
+from tocsin.spark.counting import statistics
 from tocsin.spark.kafka import read_kafka, write_kafka
 from tocsin.spark.listening import Metrics
 from tocsin.spark.matching import match
@@ -27,6 +28,7 @@ __all__ = [
     "merge",
     "plan",
     "read_kafka",
+    "statistics",
     "update",
     "warm",
     "write_kafka",
