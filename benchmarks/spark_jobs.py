@@ -7,7 +7,9 @@ Prints one line of JSON. `spark.py` starts them.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -38,7 +40,7 @@ SQL: Final = " AND ".join(
 """What a user would write: conditions as columns of the alerts, NULL for any."""
 
 
-def batch(master: str, folder: str, index: str) -> dict[str, float]:
+def batch(master: str, folder: str, index: str) -> dict[str, Any]:
     """Parquet to Parquet, and the stages of it; medians of rounds in which all take turns."""
     session = local_session(master)
     path, out = f"{folder}/events.parquet", tempfile.mkdtemp(dir=folder)
@@ -63,24 +65,48 @@ def batch(master: str, folder: str, index: str) -> dict[str, float]:
         "match_parquet": written(spark.match_parquet(session, path, index, **options)),
     }
     spark.warm(session, index)
-    taken = _in_turns(whole) | _in_turns(stages, 1)
+    cpu: dict[str, float] = {}
+    taken = _in_turns(whole, _ROUNDS, cpu) | _in_turns(stages, 1, cpu)
     rows = session.read.parquet(f"{out}/matches").count()
-    return {**taken, "matches": rows, "events": events.count()}
+    return {**taken, "matches": rows, "events": events.count(), "cpu": cpu}
 
 
 def _same(batches: Any) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
-def _in_turns(works: dict[str, Callable[[], None]], rounds: int = _ROUNDS) -> dict[str, float]:
-    """The median seconds of each, after a first time."""
+def _in_turns(
+    works: dict[str, Callable[[], None]], rounds: int = _ROUNDS, cpu: dict[str, float] | None = None
+) -> dict[str, float]:
+    """The median seconds of each, after a first time; `cpu` gets those that all processes used, Java's among them."""
     taken: dict[str, list[float]] = {name: [] for name in works}
+    used: dict[str, list[float]] = {name: [] for name in works}
     for turn in range(rounds + 1):
         for name, work in works.items():
+            before = _cpu_seconds()
             seconds = wall_seconds(work)
             if turn:
                 taken[name].append(seconds)
+                used[name].append(_cpu_seconds() - before)
+    if cpu is not None:
+        cpu |= {name: statistics.median(seconds) for name, seconds in used.items()}
     return {name: statistics.median(seconds) for name, seconds in taken.items()}
+
+
+def _cpu_seconds() -> float:
+    """What this process and all below it have used so far; workers stay while a session does."""
+    parents, used = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            parents[int(stat.parent.name)] = int(fields[1])
+            used[int(stat.parent.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    below, found = [os.getpid()], 0.0
+    while below:
+        one = below.pop()
+        found += used.get(one, 0.0)
+        below += [child for child, parent in parents.items() if parent == one]
+    return found
 
 
 def joined(master: str, folder: str, index: str, sampled: int) -> dict[str, Any]:

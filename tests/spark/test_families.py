@@ -22,6 +22,7 @@ from tocsin.records.changes import read_changes
 from tocsin.segment import IndexFolder, Publication, build_segment
 from tocsin.segment.amending import amend
 from tocsin.segment.compacting import compact
+from tocsin.spark import answering
 from tocsin.spark.answering import Asked, answer
 from tocsin.spark.compiling import compile_partition
 from tocsin.spark.schemas import PARTITION
@@ -140,3 +141,24 @@ def test_every_index_takes_changes(tmp_path: Path, index: str) -> None:
             assert answers(tmp_path, ranking) == expected(now, ranking)
         compact(tmp_path, choose(index))
     assert len(IndexFolder.read(tmp_path).parts) < 7
+
+
+@pytest.mark.parametrize("exploded", [False, True])
+@pytest.mark.parametrize("most", [1, 7, 10**6])
+def test_an_answer_goes_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exploded: bool, most: int) -> None:
+    """Together they are the answer, and of lists of a few none is much larger than it may be; nothing is one slice."""
+    monkeypatch.setattr(answering, "_MATCHES", most)
+    compiled(tmp_path, subscriptions_for("scan"), "scan", 2)
+    snapshots = IndexFolder.read(tmp_path).open()
+    (batch,) = EVENTS.append_column("key", pa.array(range(50))).combine_chunks().to_batches()
+    columns = tuple(batch.schema.names)
+    asked = Asked(columns, columns[:5], None, "key" if exploded else None, tells_work=True)
+    for rows in (batch, batch.slice(0, 0)):
+        whole, parts = (
+            answering.answer(rows, asked, snapshots, "v"),
+            list(answering.slices(rows, asked, snapshots, "v")),
+        )
+
+        assert pa.Table.from_batches(parts).to_pylist() == pa.Table.from_batches([whole]).to_pylist()
+        assert (len(parts) > 1) == (most < 10 and len(rows) > 0)
+        assert all(0 < len(part) <= max(most, 1) or not len(rows) for part in parts) or not exploded

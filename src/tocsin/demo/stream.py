@@ -195,13 +195,11 @@ def _prepare(
         with steps.step("join", "Join flights, weather and airports", session):
             joined = flights.events(session, flights.write_sources(sources))
             until = day + dt.timedelta(hours=hours)
-            wanted = joined.where(f"scheduled >= '{day}' AND scheduled < '{until}'").select(
-                "id", "scheduled", *ATTRIBUTES
-            )
-            flown = [
-                {**flight, "scheduled": flight["scheduled"].replace(tzinfo=None)}
-                for flight in wanted.orderBy("scheduled", "id").toArrow().to_pylist()
-            ]
+            # New York's time, as people know it: the hour at which a flight was to leave.
+            local = "make_timestamp_ntz(year, month, day, hour, minute, 0)"
+            wanted = joined.where(f"{local} >= '{day}' AND {local} < '{until}'")
+            chosen = wanted.selectExpr("id", f"{local} AS scheduled", *ATTRIBUTES).orderBy("scheduled", "id")
+            flown = chosen.toArrow().to_pylist()
         with steps.step("draw", f"Draw {subscriptions:,} travel alerts, and those to come", session):
             more = hours * OF_AN_HOUR["insert"]
             drawn = travel.draw(travel.catalogue(joined), subscriptions + more, SEED)

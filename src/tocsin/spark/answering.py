@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,9 @@ from tocsin.records import LinesChunk, parse_lines
 from tocsin.segment import Snapshots
 from tocsin.spark.observing import work_column
 from tocsin.spark.schemas import ERROR, MATCHES, WORK
+
+_MATCHES: Final = 200_000
+"""Matches of a batch that goes to Spark: enough that the cost of a batch vanishes, few enough for a heap of 1 GB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,14 @@ class _Found(NamedTuple):
     rejects: list[Reject]
     candidates: int
     verified: int
+
+
+def slices(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> Iterator[pa.RecordBatch]:
+    """What `answer` says, in batches of so many matches as Spark's Java process can hold beside others."""
+    whole = answer(batch, asked, snapshots, version)
+    matches = whole.num_rows if asked.event_id is not None else len(whole.column(MATCHES).values)
+    rows = max(whole.num_rows * _MATCHES // max(matches, _MATCHES), 1)
+    yield from (whole.slice(at, rows) for at in range(0, max(whole.num_rows, 1), rows))
 
 
 def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:

@@ -202,5 +202,6 @@ class _Merging:
     def _run(self, session: SparkSession) -> None:
         try:
             _merge(session, self._amender.folder, self._amender.plan, self._amender.keep_s)
-        except Exception:  # the index goes on with its small parts; the next micro-batch tries again  # noqa: BLE001
-            _LOG.exception("parts of %s could not be merged", self._amender.folder)
+        except Exception as error:  # the index goes on with its small parts; the next micro-batch tries again  # noqa: BLE001
+            if session.sparkContext._jsc is not None and "SparkContext was shut down" not in str(error):
+                _LOG.exception("parts of %s could not be merged", self._amender.folder)

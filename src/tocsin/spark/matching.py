@@ -19,7 +19,7 @@ from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.segment import IndexFolder, Snapshots, mapping
 from tocsin.segment.pins import pinned
-from tocsin.spark.answering import Asked, answer
+from tocsin.spark.answering import Asked, slices
 from tocsin.spark.observing import observed, with_work
 from tocsin.spark.schemas import ERROR, MATCHES, exploded_schema, matched_schema
 
@@ -143,7 +143,7 @@ def _matcher(folder: IndexFolder, asked: Asked) -> Callable[[Batches], Iterator[
         version = of_this_batch(folder)
         snapshots = opened(version)
         for numbered in batches:
-            yield answer(numbered.rename_columns(list(asked.columns)), asked, snapshots, version.version)
+            yield from slices(numbered.rename_columns(list(asked.columns)), asked, snapshots, version.version)
 
     return run
 

@@ -19,7 +19,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.segment import IndexFolder
-from tocsin.spark.answering import Asked, answer
+from tocsin.spark.answering import Asked, slices
 from tocsin.spark.matching import asked_of, of_this_batch, opened
 from tocsin.spark.observing import observed, with_work
 from tocsin.spark.schemas import exploded_schema, matched_schema
@@ -110,7 +110,7 @@ def _reader(
             for row in batch.to_pylist():
                 piece = listed[row["id"]] if listed else row
                 for rows in read_piece(piece, types, list(asked.columns)):
-                    yield answer(rows, asked, snapshots, version.version)
+                    yield from slices(rows, asked, snapshots, version.version)
 
     return run
 
