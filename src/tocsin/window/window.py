@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time as clock
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -182,20 +182,29 @@ class Window:
                 raise RecordError(read.rejects[0].reason, read.rejects[0].field)
             return self._told(self._push(read))
 
-    def push_batch(self, messages: Any, *, strict: bool = False) -> WindowAnswer:
+    def push_batch(self, messages: Any, *, strict: bool = False, changes: bool = True) -> WindowAnswer:
         """Let messages come, one after the other, from any source of records with `words` or `text`, and `location`.
 
         And `key` and `time`. A bad message is reported with its row and reason, and the rest is served; `strict` raises
         `RecordError` at the first, when those of earlier chunks were taken.
+
+        With `changes=False` the table is empty, and many messages cost a fraction: where a chunk of them is more than
+        an eighth of the window, as while it fills, everybody's best are searched for once, at the end.
         """
         parts, errors = [self._table(None, np.zeros(0, np.int64))], list[Reject]()
         with self._lock:
             before = self.stats
-            for chunk in self._reader.message_chunks(messages):
-                read = self._read(chunk)
-                errors += read.rejects
-                _stop_at_first(errors, strict)
-                parts.append(self._table(self._push(read), read.rows))
+            try:
+                for chunk in self._reader.message_chunks(messages):
+                    read = self._read(chunk)
+                    errors += read.rejects
+                    _stop_at_first(errors, strict)
+                    if changes:
+                        parts.append(self._table(self._push(read), read.rows))
+                    else:
+                        self._fill(read)
+            finally:
+                self._timed(self._sliding.end_fill)
             filled = [part for part in parts if part.num_rows] or parts[:1]
             table = pa.concat_tables(filled).unify_dictionaries()
             return WindowAnswer(table, errors, self.stats.less(before))
@@ -304,10 +313,17 @@ class Window:
 
     def _push(self, read: Read) -> Changes:
         self._keys.add(read.keys)
+        return self._counted(self._timed(self._sliding.push, read.batch))
+
+    def _fill(self, read: Read) -> None:
+        self._keys.add(read.keys)
+        self._timed(self._sliding.fill, read.batch)
+
+    def _timed(self, step: Callable[..., Any], *given: Any) -> Any:
         began = clock.perf_counter()
-        changes = self._sliding.push(read.batch)
+        done = step(*given)
         self._seconds += clock.perf_counter() - began
-        return self._counted(changes)
+        return done
 
     def _restore(self, messages: pa.Table, subscriptions: pa.Table, taken: int, latest: float | None) -> None:
         """Take what was saved: messages, of which the last has a number below `taken`, then subscriptions."""

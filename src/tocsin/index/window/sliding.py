@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.protocols import Disseminator
+from tocsin.index.window.foraging import Foraging
 from tocsin.index.window.growing import bytes_of, longer, no_lists, power_of_two, with_room, with_words
 from tocsin.index.window.kernels.layouts import (
     CAPACITY,
@@ -28,6 +29,7 @@ from tocsin.index.window.kernels.layouts import (
     MORE_EXITS,
     MORE_LISTS,
     NOBODY,
+    NOT_DUE,
     ROW,
     START,
     WRITTEN,
@@ -38,8 +40,8 @@ from tocsin.index.window.kernels.layouts import (
     Work,
 )
 from tocsin.index.window.kernels.layouts import Words as WordTable
-from tocsin.index.window.kernels.searching import evaluate_all, forget_slot
-from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages
+from tocsin.index.window.kernels.searching import forget_slot
+from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages, take_messages
 from tocsin.index.window.slots import Coming, Slots
 from tocsin.index.window.stored import no_messages, with_message_room
 from tocsin.kernels.packing import Packed
@@ -56,6 +58,8 @@ _SPARE: Final = 64
 """Places behind what is found that may be written to."""
 _GONE_AT_LEAST: Final = 1024
 """Fewer than that are not worth a look at all others."""
+_IN_BULK: Final = 8
+"""Messages that are more than such a share of the window are taken in bulk."""
 
 
 class Sliding:
@@ -73,6 +77,8 @@ class Sliding:
         self._work = _no_work()
         self._out = _no_changes(1024)
         self._packed = Packed(self._state(), STATE)
+        self._foraging = Foraging()
+        self._fills = False
 
     # Words
 
@@ -93,7 +99,7 @@ class Sliding:
         self._give_room_to_work(int(np.diff(coming.starts).max(initial=0)))
         np.add.at(self.words.uses, coming.words, 1)
         if self.held:
-            evaluate_all(self._state(), slots)
+            self._foraging.fill(self._state(), slots)
         self.disseminator.add(slots, coming.starts, coming.words, self.slots.interests)
         return slots
 
@@ -144,6 +150,7 @@ class Sliding:
 
     def push(self, batch: Batch) -> Changes:
         """Let messages come, one after the other; returns all that changes."""
+        self._foraging.forget()
         rows = len(batch.times)
         self._give_room_to_work(int(np.diff(batch.starts).max(initial=0)))
         parts = [self._push(_rows_of(batch, at, at + _AT_ONCE)) for at in range(0, rows, _AT_ONCE)]
@@ -157,6 +164,30 @@ class Sliding:
         while (wanted := push_messages(self.disseminator.table, self._places(), batch, self._out)) != DONE:
             self._give_room(wanted, batch)
         return self._written()
+
+    def fill(self, batch: Batch) -> None:
+        """Let messages come without telling what changes; `end_fill` is called when there are no more of them.
+
+        Where these are many, buffers are emptied at the first of them, and filled at the end by one search for all.
+        """
+        if not self._fills and _IN_BULK * len(batch.times) <= self.held:
+            self.push(batch)
+            return
+        self._give_room_to_work(int(np.diff(batch.starts).max(initial=0)))
+        if not self._fills:
+            self._fills = True
+            self.slots.buffers.next_due[:] = NOT_DUE
+            self.messages.first_due[:] = NOBODY
+        self._work.progress[ROW] = 0
+        while (wanted := take_messages(self._places(), batch)) != DONE:
+            self._give_room(wanted, batch)
+
+    def end_fill(self) -> None:
+        """Search for what is best for everybody, if messages were taken in bulk."""
+        if self._fills:
+            self._foraging.fill(self._state(), self.slots.alive())
+            self._fills = False
+            self.order()
 
     def advance(self, now: float) -> Changes:
         """Let time pass; returns what changes."""

@@ -35,10 +35,16 @@ _NO_CHANCE = -1.0
 @inner
 def reevaluate(state: State, slot: int) -> None:
     """Fill a buffer with the best slack * k messages of the window, and let the last be the threshold."""
-    buffers, work = state.buffers, state.work
     rank = state.rules.slack * np.int64(state.interests.ks[slot])
     found = _share_words(state, slot)
-    worst = _score_found(state, slot, found, rank)
+    keep_best(state, slot, found, _score_found(state, slot, found, rank))
+
+
+@inner
+def keep_best(state: State, slot: int, found: int, worst: float) -> None:
+    """Fill a buffer with the best of what was found, whose scores are known; `worst` is the score at the last rank."""
+    buffers, work = state.buffers, state.work
+    rank = state.rules.slack * np.int64(state.interests.ks[slot])
     kept = _choose(state, found, rank, worst)
     for i in range(kept):
         number = work.chosen[i]

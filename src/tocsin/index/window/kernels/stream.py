@@ -114,6 +114,29 @@ def push_messages(structure: Any, places: NDArray[np.int64], batch: Batch, chang
 
 
 @kernel
+def take_messages(places: NDArray[np.int64], batch: Batch) -> int:
+    """Let messages come from `progress[ROW]` on, and others expire, while buffers are empty: they are filled later.
+
+    Returns DONE, or which room is wanted.
+    """
+    all_, given = view(places, STATE), viewed(batch)
+    progress = all_.work.progress
+    while progress[ROW] < len(given.times):
+        row = progress[ROW]
+        if not _has_list_room(all_, given, row):
+            return MORE_LISTS
+        _expire(all_, given.times[row], np.int64(1))
+        if not _has_message_room(all_, given, row):
+            return MORE_MESSAGES
+        norm = read_words(given, row, all_.words, all_.work.words)
+        forget_words(all_.words, all_.work.words, np.int64(given.starts[row + 1] - given.starts[row]))
+        _add_message(all_, given, row, norm)
+        progress[ROW] += 1
+    progress[EXPIRED] = 0
+    return DONE
+
+
+@kernel
 def pass_time(structure: Any, places: NDArray[np.int64], now: float, changes: Changes) -> int:
     """Let expire what the time says, without a message; returns DONE, or which room is wanted."""
     held, all_, out = viewed(structure), view(places, STATE), viewed(changes)
