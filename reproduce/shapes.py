@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +73,8 @@ def _falls(claim: Claim, own: Sequence[float]) -> tuple[bool | None, str]:
     growth = _growth(own)
     if growth is None:
         return None, f"{claim.series} falls: too few points"
-    return growth * claim.factor <= 1, f"{claim.series} falls{_at_least(claim)}: {1 / growth:.2f}"
+    times = 1 / growth if growth else math.inf
+    return times >= claim.factor, f"{claim.series} falls{_at_least(claim)}: {times:.2f}"
 
 
 def _steady(claim: Claim, own: Sequence[float]) -> tuple[bool | None, str]:

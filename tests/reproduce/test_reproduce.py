@@ -122,11 +122,12 @@ def test_workloads_are_what_they_say(given: dict[str, Any]) -> None:
 
 
 def test_claims() -> None:
-    lines = {"a": [1.0, 2.0, 4.0], "b": [3.0, 3.0, None], "c": [1.0]}
+    lines = {"a": [1.0, 2.0, 4.0], "b": [3.0, 3.0, None], "c": [1.0], "d": [2.0, 0.0]}
     cases = [
         ({"kind": "rises", "series": "a", "factor": 4}, True),
         ({"kind": "rises", "series": "a", "factor": 4.1}, False),
         ({"kind": "falls", "series": "b"}, True),
+        ({"kind": "falls", "series": "d", "factor": 100}, True),
         ({"kind": "steady", "series": "b", "factor": 1.01}, True),
         ({"kind": "steady", "series": "a", "factor": 3.9}, False),
         ({"kind": "rises", "series": "c"}, None),
