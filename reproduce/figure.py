@@ -14,7 +14,14 @@ from reproduce.shapes import Claim, claim_of
 Value = int | float | str
 _PANEL = {"name", "title", "sweep", "measure", "series", "expect", "workload", "log", "beside"}
 _FIGURE = {"paper", "figure", "title", "note", "workload", "scaled", "series", "panel"}
-MEASURES = {"match": "us an event", "build": "seconds", "memory": "MB", "candidates": "candidates an event"}
+MEASURES = {
+    "match": "us an event",
+    "build": "seconds",
+    "memory": "MB",
+    "candidates": "candidates an event",
+    "searches": "re-evaluations an event",
+    "buffered": "messages a subscription",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ from reproduce.figure import Series
 from reproduce.loads import Ask, Load
 from reproduce.workloads import load_of
 from tocsin.errors import UnsuitableIndex
-from tocsin.index import parse_index
+from tocsin.index import disseminators, parse_index, registrations
 
 _ROUNDS = 3
 _MOST_ROUNDS = 30
 _ENOUGH_S = 1.0
 _LEAST = 16
+_COUNTED = {"candidates": "candidates_examined", "searches": "reevaluations"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,16 @@ class Point:
 
 
 def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
-    """One point of one line: `what` is "build", "memory", "candidates" (of a load that is answered by a `Found`) or
-    "match"."""
+    """One point of one line: `what` is "build", "memory", "match", or what an answer counts.
+
+    "candidates" is of a load that is answered by a `Found`; these, "searches" and "buffered" of one of messages that
+    are pushed.
+    """
     for name, most in series.most.items():
         if given[name] > most:
             return Point(None, f"not asked beyond {most:,} {name}")
     load = load_of(given, series.parameters)
-    registration, options = parse_index(series.index.format(**given))
+    registration, options = parse_index(series.index.format(**given), (*registrations(), *disseminators()))
     begun = time.process_time()
     try:
         index = load.build(registration, options)
@@ -45,8 +49,10 @@ def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
         return Point(built)
     if what == "memory":
         return Point(load.nbytes(index) / 1e6)
-    if what == "candidates":
-        return Point(load.ask(index, load.events)().candidates_examined / len(load.events))
+    if what in _COUNTED:
+        return Point(getattr(load.ask(index, load.events)(), _COUNTED[what]) / len(load.events))
+    if what == "buffered":
+        return Point(load.ask(index, load.events)().buffered)
     return Point(_matching(index, load) * 1e6)
 
 

@@ -24,6 +24,7 @@ from reproduce.intervals import short_intervals, zipfian_intervals
 from reproduce.loads import Expressions, Load, ranges
 from reproduce.located import messages, similar_messages
 from reproduce.rectangles import rectangles
+from reproduce.sliding_messages import sliding_messages
 from reproduce.zipfian import attribute_sets, weighted_sets, zipfian
 from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.conjunctions import compile_conjunctions
@@ -50,6 +51,7 @@ def load_of(given: dict[str, Any], of_index: set[str]) -> Load:
         "messages": messages,
         "changing_messages": changing_messages,
         "similar_messages": similar_messages,
+        "sliding_messages": sliding_messages,
     }
     kind = kinds[given["kind"]]
     dropped = (of_index - set(signature(kind).parameters)) | {"kind"}
