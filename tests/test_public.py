@@ -60,8 +60,8 @@ NAMES = [
     "to_text",
 ]
 SPARK_NAMES = [
-    *("CompileReport", "Metrics", "UpdateReport", "compile", "follow", "local_session", "match"),
-    *("match_parquet", "merge", "read_kafka", "update", "warm", "write_kafka"),
+    *("CompileReport", "Metrics", "PlacementReport", "UpdateReport", "compile", "follow", "local_session", "match"),
+    *("match_parquet", "merge", "plan", "read_kafka", "statistics", "update", "warm", "write_kafka"),
 ]
 TREE = {
     "TocsinError": Exception,

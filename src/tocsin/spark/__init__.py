@@ -5,6 +5,7 @@ spark.compile(subscriptions_df, "index/", partitions=8)
 matched_df = spark.match(events_df, "index/")
 """
 
+from tocsin.placement import PlacementReport
 from tocsin.spark.changing import UpdateReport, follow, merge, update
 from tocsin.spark.compiling import CompileReport, compile
 from tocsin.spark.counting import statistics
@@ -19,6 +20,7 @@ from tocsin.spark.warming import warm
 __all__ = [
     "CompileReport",
     "Metrics",
+    "PlacementReport",
     "UpdateReport",
     "compile",
     "follow",
