@@ -121,3 +121,26 @@ def test_options_that_cannot_be(index: str, told: str) -> None:
 
 def test_options_are_switches_and_sizes() -> None:
     assert set(OPTIONS) == {*SWITCHES, "leaf", "groups", "late", "first"}
+
+
+@pytest.mark.parametrize("index", [f"blocks({SMALL})", f"skype({TREE})", "ciq"])
+def test_bounds_may_be_small_and_far_from_zero(index: str) -> None:
+    """As millimetres on a grid are: nobody is missed for want of digits."""
+    left, low, side = 50_000_000.0, 4_000_000.0, 1_000.0
+    rng = np.random.default_rng(19)
+
+    def record(number: int) -> dict[str, Any]:
+        x, y = rng.random(2) * side
+        return {"id": number, "words": ["w"], "location": [left + x, low + y]}
+
+    subscriptions = [{**record(n), "k": 1, "alpha": 0.98} for n in range(2_000)]
+    messages = [{key: value for key, value in record(n).items() if key != "id"} for n in range(1_500)]
+    changes = []
+    for one in (index, "inverted_file"):
+        window = tocsin.Window(1_000, bounds=(left, low, left + side, low + side), index=one)
+        window.subscribe_many(subscriptions)
+        changes.append(
+            [row for first in range(0, 1_500, 500) for row in window.push_batch(messages[first : first + 500])]
+        )
+
+    assert changes[0] == changes[1]

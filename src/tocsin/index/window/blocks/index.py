@@ -31,7 +31,7 @@ from tocsin.index.window.blocks.kernels.layouts import (
 )
 from tocsin.index.window.blocks.kernels.searching import AT_ONCE
 from tocsin.index.window.growing import bytes_of, longer, no_lists, put_behind_all, with_words
-from tocsin.index.window.kernels.layouts import Interests, Words
+from tocsin.index.window.kernels.layouts import Interests, Words, X, Y
 from tocsin.index.window.pace import FIRST, LATE, Pace
 
 _OWN_BITS: Final = 8
@@ -92,6 +92,8 @@ class BlocksIndex:
         owners, signs = np.empty(count, np.int32), np.empty(count, np.uint16)
         postings = Postings(starts_by_rank, owners, features, signs)
         words = words.copy()
+        if len(slots):
+            blocks.origin[:] = interests.records[slots[0], [X, Y]]
         write_postings(blocks, interests, table.squares, slots, starts, words, self._diagonal, postings)
         order = np.arange(count)
         order_postings(postings, order)
@@ -147,6 +149,7 @@ def _no_blocks(words: int, count: int) -> Blocks:
         empty,
         np.zeros(0, np.int32),
         np.zeros(0, np.int32),
+        np.zeros(2),
     )
 
 

@@ -70,8 +70,8 @@ def write_postings(
             place = ends[held.ranks[word]]
             ends[held.ranks[word]] += 1
             out.owners[place], out.signs[place] = np.int32(slot), sign
-            out.features[ACROSS, place] = np.float32(record[X] / diagonal)
-            out.features[UP, place] = np.float32(record[Y] / diagonal)
+            out.features[ACROSS, place] = np.float32((record[X] - held.origin[0]) / diagonal)
+            out.features[UP, place] = np.float32((record[Y] - held.origin[1]) / diagonal)
             out.features[NEED, place] = need_of(record[THETA], alpha)
             out.features[SHARE, place] = np.float32(alpha)
             out.features[WEIGHT, place] = np.float32((1.0 - alpha) * np.sqrt(squares[word]) / norm * _ABOVE)

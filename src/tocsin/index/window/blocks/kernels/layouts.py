@@ -29,7 +29,7 @@ BLOCK: Final = 64
 """Postings of a block at most."""
 
 ACROSS, UP, NEED, SHARE, WEIGHT, REST = range(6)
-"""Features: x and y in diagonals, theta - alpha, alpha, (1 - alpha) * w_s, (1 - alpha) * |s after w|."""
+"""Features: x, y in diagonals from the origin, theta - alpha, alpha, (1 - alpha) * w_s, (1 - alpha) * |s after w|."""
 FEATURES: Final = 6
 
 LEFT, RIGHT, LOWER, UPPER, LEAST_NEED, LEAST_SHARE, MOST_WEIGHT, MOST_REST = range(8)
@@ -66,6 +66,9 @@ class Blocks(NamedTuple):
     place_starts: NDArray[np.int64]  # (S,) where the postings of a slot are: places[start : start + count]
     place_counts: NDArray[np.int32]  # (S,)
     places: NDArray[np.int32]  # (P,) 64 * block + column
+    origin: NDArray[
+        np.float64
+    ]  # (2,) from where x and y are counted: far from 0 float32 would lose what tells places apart
 
 
 class Scratch(NamedTuple):

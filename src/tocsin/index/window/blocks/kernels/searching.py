@@ -59,7 +59,8 @@ def _retune(structure: BlocksAndLate, state: State, slot: int) -> None:
 @inner
 def reach_by_blocks(blocks: Blocks, scratch: Scratch, state: State, x: float, y: float, norm: float, count: int) -> int:
     """Write those in blocks whose threshold a message reaches, from the beginning on; how many."""
-    across, up = np.float32(x / state.rules.diagonal), np.float32(y / state.rules.diagonal)
+    diagonal = state.rules.diagonal
+    across, up = np.float32((x - blocks.origin[0]) / diagonal), np.float32((y - blocks.origin[1]) / diagonal)
     words = order_words(blocks, scratch, state, norm, count)
     chosen = np.int64(0)
     for i in range(words):
