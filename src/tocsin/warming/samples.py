@@ -83,6 +83,7 @@ _EVENTS: Final[tuple[dict[str, Any], ...]] = (
 )
 _SEEN: Final = datetime.datetime(2024, 6, 1, 12, tzinfo=datetime.UTC)
 _RANKINGS: Final[tuple[Ranking | None, ...]] = (None, Top(2))
+_MANY_MESSAGES: Final = 600
 _MANY: Final = 5000
 """Enough that lists are long, and the best are found by walking them in order of score."""
 
@@ -101,6 +102,7 @@ def uses() -> Mapping[str, Callable[[], None]]:
         "changes": _changes,
         "places": _places,
         **{f"window over {one.name}": lambda one=one: _window(one) for one in disseminators()},  # type: ignore[misc]
+        "a window that is filled": _filled_window,
         "placements": _placements,
         "sources": _sources,
     }
@@ -186,6 +188,14 @@ def _window(registration: Registration) -> None:
         if "time" in limits:
             window.advance(1000)
         window.results_table()
+
+
+def _filled_window() -> None:
+    """So many messages at once, with so many subscriptions, that everybody is searched for at the end."""
+    words = [["new", "sale", f"w{n % 50}"] for n in range(_MANY_MESSAGES)]
+    window = Window(1_000, bounds=(0, 0, 10, 10))
+    window.subscribe_many([{"id": n, "words": own, "location": [n % 9, 5]} for n, own in enumerate(words)])
+    window.push_batch([{"words": own, "location": [n % 7, 3]} for n, own in enumerate(words)], changes=False)
 
 
 def _several_attributes() -> None:

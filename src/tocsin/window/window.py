@@ -183,10 +183,11 @@ class Window:
             return self._told(self._push(read))
 
     def push_batch(self, messages: Any, *, strict: bool = False, changes: bool = True) -> WindowAnswer:
-        """Let messages come, one after the other, from any source of records with `words` or `text`, and `location`.
+        """Let messages come, one after the other, from any source of records.
 
-        And `key` and `time`. A bad message is reported with its row and reason, and the rest is served; `strict` raises
-        `RecordError` at the first, when those of earlier chunks were taken.
+        They have `words` or `text`, `location`, and perhaps `key` and `time`. A bad message is reported with its row
+        and reason, and the rest is served; `strict` raises `RecordError` at the first, when those of earlier chunks
+        were taken.
 
         With `changes=False` the table is empty, and many messages cost a fraction: where a chunk of them is more than
         an eighth of the window, as while it fills, everybody's best are searched for once, at the end.

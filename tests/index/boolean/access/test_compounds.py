@@ -191,7 +191,7 @@ def test_absence_is_a_key() -> None:
 
 def clauses(text: str) -> Clauses:
     expressions = compiled([text])
-    costs = building._costs(expressions, None)
+    costs = building.costs_of(expressions, None)
     known = Known(expressions.arrays, costs.keys, costs.fields, costs.shares)
     return clauses_of(known, np.zeros(1, np.int32))
 
