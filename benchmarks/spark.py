@@ -120,7 +120,7 @@ def _simple(count: int) -> tuple[pa.Table, pa.Table]:
     random, table = np.random.default_rng(7), flights()
     drawn = table.take(pa.array(random.integers(0, len(table), count)))
     columns: dict[str, Any] = {ID: [f"s{number}" for number in range(count)]}
-    for name, share in (("origin", 0.9), ("dest", 0.95), ("carrier", 0.4)):
+    for name, share in (("origin", 0.97), ("dest", 0.99), ("carrier", 0.4)):
         columns[name] = _some(random, drawn[name].to_pylist(), share)
     by_arrival = random.random(count) < 0.7
     for name, is_bound in (("dep_delay", ~by_arrival), ("arr_delay", by_arrival)):
