@@ -22,6 +22,13 @@ class Keys:
         self._first = 0
         self._keys: list[MessageKey] = []
 
+    @classmethod
+    def of_kind(cls, kind: type | None) -> Keys:
+        """Keys whose kind is known before the first message comes."""
+        keys = cls()
+        keys.kind, keys._any = kind, True
+        return keys
+
     def check(self, key: MessageKey | None) -> None:
         """Raise `RecordError` for a key of another kind than those before."""
         kind = None if key is None else type(key)

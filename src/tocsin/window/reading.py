@@ -44,6 +44,18 @@ class Read(NamedTuple):
     rejects: list[Reject]
 
 
+class Checked(NamedTuple):
+    """Messages by their places in a chunk of R, those that cannot be taken among them."""
+
+    places: NDArray[np.float64]  # (R, 2)
+    times: NDArray[np.float64]  # (R,)
+    lists: WordLists
+    keys: list[Any]  # (R,) or empty, where messages have none
+    good: NDArray[np.int64]  # those that can be taken
+    rows: NDArray[np.int64]  # (R,)
+    rejects: list[Reject]
+
+
 class Asked(NamedTuple):
     """Subscriptions that can be taken, by their ids and rows, and why others cannot."""
 
@@ -72,15 +84,21 @@ class Reader:
 
     def messages(self, chunk: Chunk, know: Callable[[], NDArray[np.float64]]) -> Read:
         """The messages of a chunk; `know` makes new words known and returns what words weigh, squared."""
+        checked = self.checked(chunk)
+        good = checked.good
+        starts, words = self._numbered(checked.lists, good, know)
+        places, times = np.ascontiguousarray(checked.places[good]), np.ascontiguousarray(checked.times[good])
+        keys = [checked.keys[at] for at in good.tolist()] if checked.keys else []
+        return Read(Batch(starts, words, places, times), checked.rows[good], keys, checked.rejects)
+
+    def checked(self, chunk: Chunk) -> Checked:
+        """The messages of a chunk, their words not numbered."""
         fields = Fields(chunk)
         places = places_in(fields, self._bounds)
         times = seconds_in(fields) if self._has_time else np.zeros(len(fields))
         lists = words_in(fields, self._how)
         keys = self._keys_in(fields, self._late(fields, times))
-        good = fields.good()
-        starts, words = self._numbered(lists, good, know)
-        batch = Batch(starts, words, np.ascontiguousarray(places[good]), np.ascontiguousarray(times[good]))
-        return Read(batch, fields.rows[good], [keys[at] for at in good.tolist()] if keys else [], fields.rejects())
+        return Checked(places, times, lists, keys, fields.good(), fields.rows, fields.rejects())
 
     def subscriptions(self, chunk: Chunk, know: Callable[[], NDArray[np.float64]]) -> Asked:
         """The subscriptions of a chunk; whether ids are taken is not looked at."""
