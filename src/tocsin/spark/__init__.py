@@ -16,6 +16,7 @@ from tocsin.spark.parquet import match_parquet
 from tocsin.spark.placing import plan
 from tocsin.spark.session import local_session
 from tocsin.spark.warming import warm
+from tocsin.spark.windows.asking import window
 
 __all__ = [
     "CompileReport",
@@ -33,5 +34,6 @@ __all__ = [
     "statistics",
     "update",
     "warm",
+    "window",
     "write_kafka",
 ]

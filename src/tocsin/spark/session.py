@@ -51,6 +51,10 @@ _SETTINGS: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
+    # What a window keeps is written in chunks, of which only those that changed go into the checkpoint.
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
     # How long a stream without events sleeps before it looks again; the default is 10 ms.
     "spark.sql.streaming.pollingDelay": "1ms",
     # Matching keeps no state, so a micro-batch without events has nothing to do.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tocsin.model.subscription import Reject
 from tocsin.model.window import Bounds
+from tocsin.window.reading import late
 from tocsin.window.window import Window
 
 NUMBER: Final = "number"
@@ -122,6 +123,10 @@ class WindowPart:
     def latest(self) -> float:
         """The time before which no message may be."""
         return self.window._reader.latest
+
+    def why_late(self, time: float) -> str:
+        """What is wrong with a message of a time before the latest."""
+        return late(time, self.latest)
 
     def subscribe(self, table: pa.Table) -> list[Reject]:
         """Take subscriptions; of several with one id the first."""

@@ -125,8 +125,7 @@ class Reader:
         latest = np.maximum.accumulate(np.append(self.latest, times[good]))
         for at, before in zip(good.tolist(), latest[:-1].tolist(), strict=True):
             if times[at] < before:
-                reason = f"{times[at]:g} is before {before:g}, the time of the message before; send messages in order"
-                fields.refuse(at, RecordError(reason, "time"))
+                fields.refuse(at, RecordError(late(times[at], before), "time"))
         self.latest = float(latest[-1])
         return fields.good().tolist()  # type: ignore[no-any-return]
 
@@ -159,6 +158,11 @@ class Reader:
         distinct_words(starts, given, squares, self._stamps, self._stamp, out_starts, out)
         self._stamp += len(good)
         return out_starts, out[: out_starts[-1]]
+
+
+def late(time: float, before: float) -> str:
+    """What is wrong with a message that comes too late."""
+    return f"{time:g} is before {before:g}, the time of the message before; send messages in order"
 
 
 def norms_of(starts: NDArray[np.int64], words: NDArray[np.int32], squares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,140 @@
+"""What does a partition answer to a micro-batch? It takes the packets, keeps what it must, and tells what changed.
+
+Workers keep parts in memory from micro-batch to micro-batch. Which step a part is at has a name, and Spark's state says
+which step it is at itself: a part that is as far goes on, one that is some steps behind (another worker took those)
+catches up, and for all else, as after a failure, the part is restored from what was kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from tocsin.model.subscription import Reject
+from tocsin.spark.windows.keeping import Kept
+from tocsin.spark.windows.numbering import TELLER
+from tocsin.spark.windows.packets import Packet
+from tocsin.spark.windows.settings import Settings
+from tocsin.window.parts import WindowPart
+
+REFUSED: Final = "refused"
+_MOST: Final = 64
+_parts: OrderedDict[str, WindowPart] = OrderedDict()
+"""Parts by the step that they are at, the one used last at the end."""
+
+
+def answer(partition: int, packets: Sequence[Packet], kept: Kept, settings: Settings) -> Iterator[pa.Table]:
+    """The changes of a partition's subscriptions, or their lists, in tables; and what was refused."""
+    refused: list[Reject] = []
+    if kept.about is None:
+        kept.begin(settings)
+        part = WindowPart(settings.window())
+        for table in kept.subscriptions():
+            refused += part.subscribe(table)
+    else:
+        settings.check(kept.about.settings)
+        part = _current(kept, settings)
+    if refused:
+        yield _refused_subscriptions(refused, settings)
+    changed, numbered = [], []
+    for packet in packets:
+        if partition == TELLER and (told := _refused_messages(packet, part, settings)) is not None:
+            yield told
+        sent = packet.sent.since(part.latest)
+        numbered.append(sent.numbered(part.taken))
+        if sent.count:
+            changed.append(part.push(sent))
+    _remember(kept.add(numbered, part), part)
+    if changed:
+        yield from _lists(changed, part, settings) if settings.lists else _changes(changed, settings)
+
+
+def _current(kept: Kept, settings: Settings) -> WindowPart:
+    """The part as it was after the last step that counts. While it is worked at nobody else can have it."""
+    steps = kept.known.steps
+    for step, _ in reversed(steps):
+        if (part := _parts.pop(step, None)) is not None:
+            if step != steps[-1][0]:
+                kept.catch_up(part)
+            return part
+    return kept.part(settings)
+
+
+def _remember(step: str, part: WindowPart) -> None:
+    _parts[step] = part
+    while len(_parts) > _MOST:
+        _parts.popitem(last=False)
+
+
+def _changes(changed: list[pa.Table], settings: Settings) -> Iterator[pa.Table]:
+    for table in changed:
+        yield _answer(
+            settings,
+            table.num_rows,
+            event=table["event"],
+            subscription=table["subscription"],
+            message=table["message"],
+            kind=table["kind"],
+            score=table["score"],
+        )
+
+
+def _lists(changed: list[pa.Table], part: WindowPart, settings: Settings) -> Iterator[pa.Table]:
+    """The lists of those whose lists changed, as they are after the last message."""
+    names = sorted({name for table in changed for name in table["subscription"].unique().to_pylist()})
+    kind = pa.list_(pa.struct([("message", settings.message_type), ("score", pa.float64())]))
+    lists = [[{"message": key, "score": score} for key, score in best] for best in part.best(names)]
+    event = np.full(len(names), part.taken - 1)
+    yield _answer(settings, len(names), event=event, subscription=names, best=pa.array(lists, kind))
+
+
+def _refused_messages(packet: Packet, part: WindowPart, settings: Settings) -> pa.Table | None:
+    """Messages that could not be taken, and those that come too late for what was there."""
+    sent, tables = packet.sent, []
+    if packet.refused is not None:
+        reasons = [_reason(*pair) for pair in zip(*(packet.refused[c].to_pylist() for c in ("field", "reason")), strict=True)]
+        tables.append((packet.refused["message"], reasons))
+    if late := sent.count - sent.since(part.latest).count:
+        assert sent.times is not None
+        nothing = pa.nulls(late, settings.message_type)
+        keys = sent.messages["key"].slice(0, late) if "key" in sent.messages.column_names else nothing
+        reasons = [_reason("time", part.why_late(time)) for time in sent.times[:late].tolist()]
+        tables.append((keys, reasons))
+    found = [
+        _answer(settings, len(reasons), message=keys, kind=[REFUSED] * len(reasons), error=reasons)
+        for keys, reasons in tables
+    ]
+    return pa.concat_tables(found) if found else None
+
+
+def _refused_subscriptions(rejects: list[Reject], settings: Settings) -> pa.Table:
+    names = [reject.id for reject in rejects]
+    reasons = [_reason(reject.field, reject.reason) for reject in rejects]
+    return _answer(settings, len(rejects), subscription=names, kind=[REFUSED] * len(rejects), error=reasons)
+
+
+def _reason(field: str, reason: str) -> str:
+    return f"{field}: {reason}" if field else reason
+
+
+def answer_schema(settings: Settings) -> pa.Schema:
+    """The columns of the answer, in Arrow's types."""
+    kind, message = pa.type_for_alias(settings.id_type), pa.type_for_alias(settings.message_type)
+    first = [("event", pa.int64()), ("subscription", kind)]
+    if settings.lists:
+        best = pa.list_(pa.struct([("message", message), ("score", pa.float64())]))
+        return pa.schema([*first, ("best", best), ("error", pa.string())])
+    rest = [("message", message), ("kind", pa.string()), ("score", pa.float64()), ("error", pa.string())]
+    return pa.schema([*first, *rest])
+
+
+def _answer(settings: Settings, rows: int, **columns: Any) -> pa.Table:
+    """A table of the answer's columns; those that are not given are null."""
+    schema = answer_schema(settings)
+    given = {name: pa.array(one) if isinstance(one, list | np.ndarray) else one for name, one in columns.items()}
+    arrays = [given[f.name].cast(f.type) if f.name in given else pa.nulls(rows, f.type) for f in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -1,0 +1,192 @@
+"""How does a cluster keep the best recent messages of every subscription? As a stream in, changes or lists out.
+
+Three steps: one task numbers and packs a micro-batch's messages (`numbering.py`), a shuffle brings each partition its
+packets, and Spark's `transformWithState` keeps each partition's window (`processing.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from tocsin.errors import InvalidInput, MissingExtra
+from tocsin.index.window import SLACK
+from tocsin.model.texts import PLAIN, Text
+from tocsin.placement import HASH
+from tocsin.spark.windows.numbering import FIELDS, Numbering
+from tocsin.spark.windows.ordering import in_order
+from tocsin.spark.windows.packets import PACKETS, PARTITION, SUBSCRIPTIONS, bytes_of
+from tocsin.spark.windows.routing import MOST, Routes
+from tocsin.spark.windows.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+_SUBSCRIPTION: Final = ("id", "words", "text", "location", "k", "alpha")
+_PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
+_ROCKS: Final = "RocksDBStateStoreProvider"
+Batches = Iterable[pa.RecordBatch]
+
+
+def window(
+    messages: DataFrame,
+    subscriptions: DataFrame,
+    *,
+    size: int | None = None,
+    time: float | timedelta | None = None,
+    bounds: Sequence[float],
+    partitions: int = 8,
+    order: str | Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
+    text: Text | str = PLAIN,
+    index: str = "blocks",
+    slack: int = SLACK,
+    lists: bool = False,
+) -> DataFrame:
+    """Keep the best k of the recent messages for every subscription, of a stream, as `tocsin.Window` does.
+
+    `messages` is a streaming DataFrame with `words` (array of strings) or `text`, `location` (array of two numbers)
+    and perhaps `key` (string or integer) and `time`; `subscriptions` one of a table with `id`, `words` or `text`,
+    `location`, and perhaps `k` and `alpha`, which is read when the query starts for the first time. A window needs one
+    order of all messages: within a micro-batch they come by the columns `order` (by `time` where none are given), then
+    by all they have; micro-batches one after the other.
+
+    Returns a streaming DataFrame, a row a change: `event` (the number of the message that caused it), `subscription`,
+    `message` (its key, or its number), `kind` (`enter` or `exit`), `score`, and `error`, which says why a message or a
+    subscription could not be taken, its `kind` then `refused`. With `lists=True` it has a row for each subscription
+    whose list changed in a micro-batch: `event` (the number of the last message), `subscription`, `best` (array of
+    struct<message, score>, best first) and `error`.
+
+    The window is the same as one process has, whatever `partitions` is, from 1 to 64, and after a restart from the
+    checkpoint; a checkpoint of another window is refused. The other options are those of `tocsin.Window`. Needs the
+    state store of RocksDB (`spark.sql.streaming.stateStore.providerClass`). Cost: all messages of a micro-batch go
+    through one task. Raises `InvalidInput` for what cannot be asked.
+    """
+    _check(messages, partitions)
+    kept_order = _order(messages, order, has_time=time is not None)
+    id_type, key_type = _type_of(subscriptions, "id"), _type_of(messages, "key") if "key" in messages.columns else None
+    routes = Routes.everywhere(partitions)
+    span = time.total_seconds() if isinstance(time, timedelta) else time
+    text = text if isinstance(text, Text) else Text.of(text)
+    settings = Settings(
+        size,
+        span,
+        tuple(bounds),
+        dict(weights or {}),
+        str(text),
+        index,
+        slack,
+        partitions,
+        HASH,
+        routes.digest(),
+        str(id_type),
+        key_type,
+        lists,
+    )
+    settings.window()  # which refuses what cannot be
+    packed = numbered(messages, kept_order, settings, routes)
+    return _kept(packed, by_partition(subscriptions, partitions), settings)
+
+
+def numbered(messages: DataFrame, order: Sequence[str], settings: Settings, routes: Routes) -> DataFrame:
+    """A micro-batch's messages in order, as packets."""
+    columns = [name for name in (*FIELDS, *order) if name in messages.columns]
+    together = messages.select(*dict.fromkeys(columns)).repartition(1)
+    return together.mapInArrow(_numberer(order, settings, routes), PACKETS)
+
+
+def _numberer(
+    order: Sequence[str], settings: Settings, routes: Routes
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """What the task runs."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        filled = [batch for batch in batches if batch.num_rows]
+        if filled:
+            yield from Numbering(settings, routes).packed(in_order(pa.Table.from_batches(filled), order))
+
+    return run
+
+
+def by_partition(subscriptions: DataFrame, partitions: int) -> DataFrame:
+    """Each partition's subscriptions in chunks, by id: a table that is the same whenever it is made."""
+    from pyspark.sql import functions
+
+    names = [name for name in _SUBSCRIPTION if name in subscriptions.columns]
+    number = functions.pmod(functions.xxhash64("id"), functions.lit(partitions)).cast("int")
+    dealt = subscriptions.select(*names).withColumn(PARTITION, number)
+    together = dealt.repartitionById(partitions, functions.col(PARTITION)).sortWithinPartitions(PARTITION, *names)
+    return together.mapInArrow(chunked, SUBSCRIPTIONS)
+
+
+def chunked(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """The subscriptions of one partition as rows of SUBSCRIPTIONS."""
+    filled = (batch for batch in batches if batch.num_rows)
+    for place, batch in enumerate(filled):
+        table = pa.Table.from_batches([batch])
+        partition = table[PARTITION][0].as_py()
+        columns = [pa.array([partition], pa.int32()), pa.array([place]), pa.array([bytes_of(table.drop_columns(PARTITION))])]
+        yield pa.RecordBatch.from_arrays(columns, names=SUBSCRIPTIONS.names)
+
+
+def _kept(packed: DataFrame, subscriptions: DataFrame, settings: Settings) -> DataFrame:
+    try:
+        import google.protobuf  # noqa: F401
+    except ImportError:
+        raise MissingExtra("protobuf is not installed, which Spark's state needs: pip install protobuf") from None
+    from tocsin.spark.windows.processing import Processor
+
+    initial = subscriptions.groupBy(PARTITION)
+    return packed.groupBy(PARTITION).transformWithStateInPandas(
+        Processor(settings), answer_type(settings), "Update", "None", initial
+    )
+
+
+def answer_type(settings: Settings) -> StructType:
+    """The columns of the answer, in Spark's types."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from tocsin.spark.windows.answering import answer_schema
+
+    return from_arrow_schema(answer_schema(settings))
+
+
+def _check(messages: DataFrame, partitions: int) -> None:
+    if not messages.isStreaming:
+        raise InvalidInput("messages are a table; a window is kept of a stream. Of a table: tocsin.Window.push_batch")
+    if isinstance(partitions, bool) or not isinstance(partitions, int) or not 1 <= partitions <= MOST:
+        raise InvalidInput(f"partitions is {partitions!r:.40}; it must be an integer from 1 to {MOST}")
+    if "location" not in messages.columns or not {"words", "text"} & set(messages.columns):
+        raise InvalidInput(f"messages need the columns location and words (or text); there are {messages.columns}")
+    provider = messages.sparkSession.conf.get(_PROVIDER, "")
+    if _ROCKS not in (provider or ""):
+        raise InvalidInput(
+            f"{_PROVIDER} is {provider!r}; state in chunks needs org.apache.spark.sql.execution.streaming.state.{_ROCKS}"
+        )
+
+
+def _order(messages: DataFrame, order: str | Sequence[str], *, has_time: bool) -> list[str]:
+    names = [order] if isinstance(order, str) else list(order)
+    if not names and has_time:
+        names = ["time"]
+    if not names:
+        raise InvalidInput("order names no column; give the columns by which messages of a micro-batch come")
+    for name in [*names, *(["time"] if has_time else [])]:
+        if name not in messages.columns:
+            raise InvalidInput(f"messages have no column {name!r}; there are {messages.columns}")
+    return names
+
+
+def _type_of(frame: DataFrame, name: str) -> str:
+    from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
+
+    if name not in frame.columns:
+        raise InvalidInput(f"subscriptions need the column {name}; there are {frame.columns}")
+    kind: Any = frame.schema[name].dataType
+    if not isinstance(kind, StringType | ByteType | ShortType | IntegerType | LongType):
+        raise InvalidInput(f"the column {name} is {kind.simpleString()}; it must be of strings or integers")
+    return "string" if isinstance(kind, StringType) else "int64"

@@ -1,0 +1,99 @@
+"""In which order do messages come, and who is sent which? One task numbers a micro-batch and packs it for all.
+
+A window is exact by one order of all messages. So this task sees all of them, sorted; it looks at each once, refuses
+what cannot be taken, and writes a packet for each partition. It keeps nothing: partitions count on from where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.model.texts import Text
+from tocsin.model.window import Bounds
+from tocsin.records import TableChunk
+from tocsin.spark.windows.packets import PACKETS, PARTITION, Packet
+from tocsin.spark.windows.routing import Routes
+from tocsin.spark.windows.settings import Settings
+from tocsin.window.keys import Keys
+from tocsin.window.parts import Sent
+from tocsin.window.reading import Checked, Reader
+from tocsin.window.vocabulary import Vocabulary
+
+FIELDS: Final = ("words", "text", "location", "key", "time")
+"""The columns of a message."""
+TELLER: Final = 0
+"""The partition that tells what was refused. Of a window of time it is sent all messages: it says which come late."""
+_AT_ONCE: Final = 8192
+_KINDS: Final = {"string": str, "int64": int, None: type(None)}
+_ROW: Final = pa.schema(
+    [
+        (PARTITION, pa.int32()),
+        *((name, pa.int64()) for name in ("place", "count")),
+        *((name, pa.binary()) for name in PACKETS.names[3:]),
+    ]
+)
+
+
+class Numbering:
+    """Numbers the messages of one micro-batch, which come in order, and packs them."""
+
+    def __init__(self, settings: Settings, routes: Routes) -> None:
+        kind = _KINDS[settings.key_type]
+        self._settings, self._routes = settings, routes
+        self._has_time = settings.time is not None
+        keys = Keys.of_kind(None if kind is type(None) else kind)
+        how = Text.of(settings.text)
+        self._reader = Reader(Bounds.of(settings.bounds), how, self._has_time, Vocabulary({}), keys)
+
+    def packed(self, messages: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Rows of PACKETS: of each stretch of messages one for each partition."""
+        for place, first in enumerate(range(0, messages.num_rows, _AT_ONCE)):
+            batch = messages.slice(first, _AT_ONCE).combine_chunks().to_batches()[0]
+            rows = [packet.row(to, place) for to, packet in enumerate(self.packets(batch))]
+            yield pa.RecordBatch.from_pylist(rows, _ROW)
+
+    def packets(self, batch: pa.RecordBatch) -> Iterator[Packet]:
+        """A packet for each partition."""
+        checked = self._reader.checked(TableChunk(batch, np.arange(batch.num_rows)))
+        visited = self._routes.visited(checked.lists)[checked.good]
+        refused = _refused(checked, batch, self._settings.message_type)
+        times = checked.times[checked.good] if self._has_time else None
+        for partition in range(self._settings.partitions):
+            is_told = partition == TELLER
+            visits = (visited >> np.uint64(partition)) & np.uint64(1)
+            positions = np.flatnonzero(visits) if not (is_told and self._has_time) else np.arange(len(visited))
+            messages = _messages(checked, checked.good[positions], self._settings.key_type)
+            yield Packet(Sent(len(visited), positions, messages, times), refused if is_told else None)
+
+
+def _messages(checked: Checked, rows: NDArray[np.int64], key_type: str | None) -> pa.Table:
+    """Some messages of a chunk, as a part takes them."""
+    lists = checked.lists
+    own = np.diff(lists.starts)[rows]
+    starts = np.concatenate([[0], np.cumsum(own)])
+    at = np.arange(starts[-1]) + np.repeat(lists.starts[rows] - starts[:-1], own)
+    words = pa.array(lists.distinct, pa.string()).take(pa.array(lists.numbers[at]))
+    columns = {
+        "words": pa.ListArray.from_arrays(pa.array(starts, pa.int32()), words),
+        "location": pa.FixedSizeListArray.from_arrays(pa.array(checked.places[rows].reshape(-1)), 2),
+    }
+    if key_type is not None:
+        columns["key"] = pa.array([checked.keys[row] for row in rows.tolist()], key_type)
+    return pa.table(columns)
+
+
+def _refused(checked: Checked, batch: pa.RecordBatch, message_type: str) -> pa.Table | None:
+    """What was refused, by the keys that it came with."""
+    if not checked.rejects:
+        return None
+    rows = pa.array([reject.row for reject in checked.rejects], pa.int64())
+    has_key = "key" in batch.schema.names
+    keys = batch.column("key").take(rows).cast(message_type) if has_key else pa.nulls(len(rows), message_type)
+    fields = pa.array([reject.field for reject in checked.rejects], pa.string())
+    reasons = pa.array([reject.reason for reject in checked.rejects], pa.string())
+    return pa.table({"message": keys, "field": fields, "reason": reasons})

@@ -1,0 +1,77 @@
+"""What goes from where messages are numbered to where windows are kept? Packets: a row a partition, columns as bytes.
+
+A row of Spark's is dear, and a value in it that pandas must look at dearer; so each packet has thousands of messages,
+as an Arrow stream.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
+
+from tocsin.window.parts import Sent
+
+PARTITION: Final = "tocsin_partition"
+
+PACKETS: Final = StructType(
+    [
+        StructField(PARTITION, IntegerType()),
+        StructField("place", LongType()),
+        StructField("count", LongType()),
+        StructField("positions", BinaryType()),
+        StructField("messages", BinaryType()),
+        StructField("times", BinaryType()),
+        StructField("refused", BinaryType()),
+    ]
+)
+"""`place` is the packet's among those of its micro-batch; `times` is null where the window is none of time, and
+`refused` where nothing was, and in all partitions but one."""
+
+SUBSCRIPTIONS: Final = StructType(
+    [StructField(PARTITION, IntegerType()), StructField("place", LongType()), StructField("data", BinaryType())]
+)
+"""Subscriptions of a partition, in an order that is ever the same."""
+
+
+class Packet(NamedTuple):
+    """Messages that come to a partition, and what was refused of them: `message`, `field`, `reason`."""
+
+    sent: Sent
+    refused: pa.Table | None
+
+    @classmethod
+    def of(cls, row: Any) -> Packet:
+        """A packet from a row of PACKETS."""
+        times = None if row.times is None else np.frombuffer(row.times, np.float64)
+        positions = np.frombuffer(row.positions, np.int64)
+        refused = None if row.refused is None else table_of(row.refused)
+        return cls(Sent(int(row.count), positions, table_of(row.messages), times), refused)
+
+    def row(self, partition: int, place: int) -> dict[str, Any]:
+        """The row of PACKETS for a partition."""
+        sent = self.sent
+        return {
+            PARTITION: partition,
+            "place": place,
+            "count": sent.count,
+            "positions": sent.positions.tobytes(),
+            "messages": bytes_of(sent.messages),
+            "times": None if sent.times is None else sent.times.tobytes(),
+            "refused": None if self.refused is None else bytes_of(self.refused),
+        }
+
+
+def bytes_of(table: pa.Table) -> bytes:
+    """A table as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def table_of(data: bytes) -> pa.Table:
+    """A table from an Arrow stream."""
+    return pa.ipc.open_stream(pa.py_buffer(bytes(data))).read_all()

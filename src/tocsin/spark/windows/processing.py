@@ -1,0 +1,68 @@
+"""What does Spark's `transformWithState` call? An adapter: rows become packets, its state is chunks by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.streaming import StatefulProcessor
+
+from tocsin.spark.windows.answering import answer
+from tocsin.spark.windows.keeping import Kept
+from tocsin.spark.windows.packets import Packet
+from tocsin.spark.windows.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Processor(StatefulProcessor):
+    """Keeps the windows of partitions."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def init(self, handle: Any) -> None:
+        """The one state that there is, of each partition."""
+        self._chunks = StateChunks(handle.getMapState("chunks", "name string", "data binary"))
+
+    def handleInitialState(self, key: Any, initialState: pd.DataFrame, timerValues: Any) -> None:  # noqa: N802, N803
+        """Before the first micro-batch of a query: the subscriptions."""
+        kept = Kept(self._chunks)
+        for row in initialState.itertuples(index=False):
+            kept.give(int(row.place), bytes(row.data))
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """A micro-batch of a partition."""
+        given = [row for frame in rows for row in frame.itertuples(index=False)]
+        packets = [Packet.of(row) for row in sorted(given, key=lambda row: row.place)]
+        for table in answer(int(key[0]), packets, Kept(self._chunks), self._settings):
+            yield _frame(table)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class StateChunks:
+    """Chunks in a map of Spark's state."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+
+    def get(self, name: str) -> bytes | None:
+        found = self._state.getValue((name,))
+        return None if found is None else bytes(found[0])
+
+    def put(self, name: str, data: bytes) -> None:
+        self._state.updateValue((name,), (data,))
+
+    def remove(self, name: str) -> None:
+        self._state.removeKey((name,))
+
+
+def _frame(table: pa.Table) -> pd.DataFrame:
+    """A table as pandas wants it, its columns still Arrow's."""
+    import pandas as pd
+
+    return table.to_pandas(types_mapper=pd.ArrowDtype)

@@ -1,0 +1,78 @@
+"""What is a window that a cluster keeps? Its size, its rules, how many partitions it has: all of it told to every task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from tocsin.errors import InvalidInput
+from tocsin.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A window as `tocsin.Window` has it, in `partitions`; the types are names of Arrow's, or none."""
+
+    size: int | None
+    time: float | None
+    bounds: tuple[float, ...]
+    weights: Mapping[str, float] = field(repr=False)
+    text: str
+    index: str
+    slack: int
+    partitions: int
+    placement: str
+    routes: str  # a digest of which words lead where
+    id_type: str
+    key_type: str | None
+    lists: bool
+
+    def window(self) -> Window:
+        """An empty window of this kind."""
+        return Window(
+            self.size,
+            bounds=self.bounds,
+            time=self.time,
+            weights=self.weights,
+            text=self.text,
+            index=self.index,
+            slack=self.slack,
+        )
+
+    @property
+    def message_type(self) -> str:
+        """The type of what messages are called: keys, or numbers."""
+        return self.key_type or "int64"
+
+    def told(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it: all that no later run may change."""
+        weights = json.dumps(sorted(self.weights.items())).encode()
+        return {
+            "size": self.size,
+            "time": self.time,
+            "bounds": list(self.bounds),
+            "weights": blake2b(weights, digest_size=8).hexdigest(),
+            "text": self.text,
+            "partitions": self.partitions,
+            "placement": self.placement,
+            "subscriptions": self.routes,
+            "ids": self.id_type,
+            "keys": self.key_type,
+        }
+
+    def check(self, before: Mapping[str, Any]) -> None:
+        """Raise `InvalidInput` where a checkpoint was made with other settings."""
+        for name, value in self.told().items():
+            if before.get(name) == value:
+                continue
+            if name in ("weights", "subscriptions"):
+                what = f"other {name} than this query has"
+            else:
+                what = f"{name}={before.get(name)!r}, and this query has {name}={value!r}"
+            raise InvalidInput(
+                f"the checkpoint was made with {what}. Start the query with what it was made with, or with a new "
+                f"checkpointLocation: the window then begins empty."
+            )
