@@ -170,6 +170,8 @@ def _check(messages: DataFrame, partitions: int) -> None:
 
 
 def _order(messages: DataFrame, order: str | Sequence[str], *, has_time: bool) -> list[str]:
+    from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
+
     names = [order] if isinstance(order, str) else list(order)
     if not names and has_time:
         names = ["time"]
@@ -178,6 +180,9 @@ def _order(messages: DataFrame, order: str | Sequence[str], *, has_time: bool) -
     for name in [*names, *(["time"] if has_time else [])]:
         if name not in messages.columns:
             raise InvalidInput(f"messages have no column {name!r}; there are {messages.columns}")
+    for name in names:
+        if isinstance(kind := messages.schema[name].dataType, ArrayType | MapType | StructType | BinaryType):
+            raise InvalidInput(f"order names {name!r}, which is {kind.simpleString()}; give numbers, strings or times")
     return names
 
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 
 def in_order(table: pa.Table, by: Sequence[str]) -> pa.Table:
-    """The rows, sorted by columns of numbers, strings or times, null first; ties by what the rows look like in text."""
+    """The rows, sorted by columns of numbers, strings or times, null last; ties by what the rows look like in text."""
     keys = pa.table([_one_zero(table[name]) for name in by], names=[str(number) for number in range(len(by))])
-    order = pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names], null_placement="at_start")
+    order = pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])
     places = order.to_numpy().copy()
     for begin, end in _ties(keys.take(order)):
         rows = table.take(places[begin:end]).to_pylist()

@@ -62,7 +62,11 @@ class StateChunks:
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:
-    """A table as pandas wants it, its columns still Arrow's."""
+    """A table as pandas wants it, its columns still Arrow's; lists are Python's, since Spark asks so of them."""
     import pandas as pd
 
-    return table.to_pandas(types_mapper=pd.ArrowDtype)
+    frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    for field in table.schema:
+        if pa.types.is_list(field.type):
+            frame[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object)
+    return frame

@@ -1,0 +1,252 @@
+"""Partitions answer like one window, whatever becomes of the workers that have them; without Spark."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tocsin
+from tests.window.test_against_oracle import BOUNDS, alphas, places, words
+from tests.window.test_parts import KINDS
+from tocsin.errors import InvalidInput, SegmentError
+from tocsin.spark.windows import answering
+from tocsin.spark.windows.answering import REFUSED, answer
+from tocsin.spark.windows.keeping import Kept
+from tocsin.spark.windows.numbering import Numbering
+from tocsin.spark.windows.ordering import in_order
+from tocsin.spark.windows.packets import Packet, bytes_of
+from tocsin.spark.windows.routing import Routes
+from tocsin.spark.windows.settings import Settings
+
+SUBSCRIPTIONS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("words", pa.list_(pa.string())),
+        ("location", pa.list_(pa.float64())),
+        ("k", pa.int32()),
+        ("alpha", pa.float64()),
+    ]
+)
+MESSAGES = pa.schema(
+    [
+        ("words", pa.list_(pa.string())),
+        ("location", pa.list_(pa.float64())),
+        ("time", pa.float64()),
+        ("key", pa.int64()),
+        ("order", pa.int64()),
+    ]
+)
+
+ids = st.sampled_from([f"s{number}" for number in range(9)])
+subscriptions = st.lists(st.tuples(ids, words, places, st.integers(1, 3), alphas), max_size=12)
+messages = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from("abcdefgh"), max_size=4),
+        places | st.sampled_from([None, (9.0, 0.0), (math.nan, 1.0)]),
+        st.sampled_from([0, 0, 1, 2, 9, -3]),
+    ),
+    min_size=1,
+    max_size=50,
+)
+MISHAPS = ["none", "none", "worker lost", "task failed", "others went on"]
+steps = st.lists(st.tuples(st.integers(1, 9), st.sampled_from(MISHAPS)), min_size=1)
+
+
+class Dictionary(dict[str, bytes]):
+    """Chunks in memory, which can be as they were."""
+
+    def put(self, name: str, data: bytes) -> None:
+        self[name] = data
+
+    def remove(self, name: str) -> None:
+        del self[name]
+
+
+class Cluster:
+    """All partitions, and the chunks that each keeps."""
+
+    def __init__(self, settings: Settings, records: list[dict[str, Any]]) -> None:
+        self.settings = settings
+        self.chunks = [Dictionary() for _ in range(settings.partitions)]
+        self.numbering = Numbering(settings, Routes.everywhere(settings.partitions))
+        for at, chunks in enumerate(self.chunks):
+            own = [one for one in records if int(one["id"][1:]) % settings.partitions == at]
+            for place, first in enumerate(range(0, len(own), 3)):
+                Kept(chunks).give(place, bytes_of(pa.Table.from_pylist(own[first : first + 3], SUBSCRIPTIONS)))
+
+    def take(self, rows: pa.Table, mishap: str = "none") -> list[dict[str, Any]]:
+        """What a micro-batch changes, after something went wrong."""
+        packets = list(self.numbering.packets(in_order(rows, ["order"]).combine_chunks().to_batches()[0]))
+        if mishap == "worker lost":
+            answering._parts.clear()
+        if mishap == "task failed":
+            before = [Dictionary(chunks) for chunks in self.chunks]
+            self._answers(packets)
+            self.chunks = before
+        if mishap == "others went on":
+            mine = dict(answering._parts)
+            answering._parts.clear()
+            told = self._answers(packets)
+            answering._parts.clear()
+            answering._parts.update(mine)
+            return told
+        return self._answers(packets)
+
+    def _answers(self, packets: list[Packet]) -> list[dict[str, Any]]:
+        return [
+            row
+            for at, packet in enumerate(packets)
+            for table in answer(at, [packet], Kept(self.chunks[at]), self.settings)
+            for row in table.to_pylist()
+        ]
+
+
+def settings_of(kind: dict[str, Any], partitions: int, *, lists: bool = False, keyed: bool = True) -> Settings:
+    routes = Routes.everywhere(partitions).digest()
+    rest = ({}, "plain", "blocks", 1, partitions, "hash", routes, "string", "int64" if keyed else None, lists)
+    return Settings(kind.get("size"), kind.get("time"), BOUNDS, *rest)
+
+
+def table_of(rows: list[Any], first: int, now: float, *, keyed: bool = True) -> tuple[pa.Table, float]:
+    records = []
+    for number, (own, place, passes) in enumerate(rows, first):
+        now += max(passes, 0)
+        time = now + min(passes, 0)
+        records.append({"words": own, "location": place, "time": time, "key": number % 5, "order": number})
+    table = pa.Table.from_pylist(records, MESSAGES)
+    return table if keyed else table.drop_columns("key"), now
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@given(
+    subscriptions=subscriptions,
+    messages=messages,
+    steps=steps,
+    partitions=st.sampled_from([1, 2, 7, 16]),
+    keyed=st.booleans(),
+)
+def test_partitions_answer_as_one_window_does(
+    kind: dict[str, Any], subscriptions: list[Any], messages: list[Any], steps: list[Any], partitions: int, keyed: bool
+) -> None:
+    """Changes and refusals, with bad records, lost workers, tasks that fail, and workers that take turns."""
+    records = [dict(zip(SUBSCRIPTIONS.names, one, strict=True)) for one in subscriptions]
+    whole = tocsin.Window(bounds=BOUNDS, **kind)
+    cluster = Cluster(settings_of(kind, partitions, keyed=keyed), records)
+    bad = [error.id for error in whole.subscribe_many(records).errors] if records else []
+    done, now, taken, refused = 0, 0.0, 0, list[Any]()
+    for size, mishap in steps * len(messages):
+        if not (rows := messages[done : done + size]):
+            break
+        table, now = table_of(rows, done, now, keyed=keyed)
+        expected = whole.push_batch(table.drop_columns("order"))
+        numbers = {row: taken + at for at, row in enumerate(sorted(set(range(len(rows))) - _rows(expected.errors)))}
+
+        told = cluster.take(table.take(pa.array(range(len(rows) - 1, -1, -1))), mishap)
+
+        changes = [one for one in told if one["kind"] != REFUSED]
+        assert sorted(map(_order, changes)) == sorted(
+            _order({**one, "event": numbers[one["event"]]}) for one in expected
+        )
+        late = [(one["message"], one["error"]) for one in told if one["kind"] == REFUSED and one["subscription"] is None]
+        assert sorted(late, key=str) == sorted(
+            ((table["key"][e.row].as_py() if keyed else None, f"{e.field}: {e.reason}") for e in expected.errors), key=str
+        )
+        refused += [one["subscription"] for one in told if one["kind"] == REFUSED and one["subscription"]]
+        done, taken = done + len(rows), taken + len(rows) - len(expected.errors)
+    assert sorted(refused) == sorted(bad)
+
+
+def _rows(errors: list[Any]) -> set[int]:
+    return {error.row for error in errors}
+
+
+def _order(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["event"], row["kind"], row["subscription"], row["message"], row["score"]
+
+
+def test_lists_are_those_that_changed() -> None:
+    """One row a subscription whose list is another, with all that is best, best first."""
+    records = [{"id": f"s{n}", "words": ["ab"[n % 2]], "location": [n, 1.0], "k": 2, "alpha": 0.5} for n in range(6)]
+    whole = tocsin.Window(4, bounds=BOUNDS)
+    whole.subscribe_many(records)
+    cluster = Cluster(settings_of({"size": 4}, 3, lists=True), records)
+    for step in range(5):
+        rows = [([["a"], ["b"], ["c"]][(step * 3 + at) % 4 % 3], (at * 2.0, 0.5), 0) for at in range(3)]
+        table, _ = table_of(rows, 3 * step, 0.0)
+        changed = {one["subscription"] for one in whole.push_batch(table.drop_columns(["order", "time"]))}
+
+        told = cluster.take(table)
+
+        assert {one["subscription"] for one in told} == changed
+        for one in told:
+            assert [(own["message"], own["score"]) for own in one["best"]] == whole.results(one["subscription"])
+            assert one["event"] == 3 * step + 2
+
+
+def test_only_dirty_chunks_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A micro-batch writes the last chunk of messages, removes what expired, and leaves all others and who subscribes."""
+    monkeypatch.setattr("tocsin.spark.windows.keeping.ROWS", 4)
+    records = [{"id": "s1", "words": ["a"], "location": [1.0, 1.0], "k": 1, "alpha": 0.5}]
+    cluster = Cluster(settings_of({"size": 10}, 1), records)
+    for step in range(12):
+        before = dict(cluster.chunks[0])
+        table, _ = table_of([(["a"], (1.0, 1.0), 0)] * 2, 2 * step, 0.0)
+        cluster.take(table)
+        after = cluster.chunks[0]
+        dirty = {name for name in after if before.get(name) != after[name]} - {"about"}
+        assert len(dirty) == 1
+        assert dirty.pop().startswith("messages")
+    assert sum(name.startswith("messages") for name in cluster.chunks[0]) <= 4
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"size": 11}, "size=10, and this query has size=11"),
+        ({"partitions": 2}, "partitions=1"),
+        ({"placement": "prefix"}, "placement='hash'"),
+        ({"weights": {"a": 2.0}}, "other weights"),
+        ({"routes": "other"}, "other subscriptions"),
+        ({"bounds": (0.0, 0.0, 1.0, 1.0)}, "bounds="),
+    ],
+    ids=str,
+)
+def test_a_checkpoint_of_another_window_is_refused(other: dict[str, Any], said: str) -> None:
+    """In words that say what it was made with."""
+    from dataclasses import replace
+
+    cluster = Cluster(settings_of({"size": 10}, 1), [])
+    table, _ = table_of([(["a"], (1.0, 1.0), 0)], 0, 0.0)
+    cluster.take(table)
+    cluster.settings = replace(cluster.settings, **other)
+
+    with pytest.raises(InvalidInput, match=said):
+        cluster.take(table)
+
+
+def test_a_checkpoint_that_lacks_a_chunk_is_refused() -> None:
+    """It is not taken for an empty window."""
+    cluster = Cluster(settings_of({"size": 10}, 1), [])
+    table, _ = table_of([(["a"], (1.0, 1.0), 0)], 0, 0.0)
+    cluster.take(table)
+    del cluster.chunks[0]["messages 0"]
+
+    with pytest.raises(SegmentError, match="lacks the chunk 'messages 0'"):
+        cluster.take(table, "worker lost")
+
+
+def test_the_order_of_rows_is_the_columns() -> None:
+    """Null last, ties by what rows look like, whatever order they come in."""
+    rows = [{"n": n, "x": x, "words": [w]} for n in (2, None, 1) for x in (0.5, -0.0, 0.0) for w in "ba"]
+    table = pa.Table.from_pylist(rows)
+    expected = in_order(table, ["n", "x"]).to_pylist()
+
+    assert [row["n"] for row in expected] == [1] * 6 + [2] * 6 + [None] * 6
+    for at in range(1, len(rows)):
+        turned = table.take(pa.array([*range(at, len(rows)), *range(at)]))
+        assert str(in_order(turned, ["n", "x"]).to_pylist()) == str(expected)

@@ -1,0 +1,129 @@
+"""A window that Spark keeps changes as one process's does, across restarts, and refuses what it cannot go on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tocsin
+import tocsin.spark as tocsin_spark
+from tests.spark.test_streams import Files, run, stream
+from tocsin.errors import InvalidInput
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+BOUNDS = (0.0, 0.0, 8.0, 4.0)
+WORDS = "abcdefgh"
+SCHEMA = "words array<string>, location array<double>, time double, key string, place bigint"
+SUBSCRIPTIONS = [
+    {
+        "id": number,
+        "words": [WORDS[number % 8], WORDS[number * 3 % 8]],
+        "location": [number % 9 * 1.0, number % 4 * 1.0],
+        "k": 1 + number % 3,
+        "alpha": number % 7 / 8,
+    }
+    for number in range(40)
+]
+MESSAGES = [
+    {
+        "words": [WORDS[number * number % 8], WORDS[number * 5 % 8]],
+        "location": [number * 7 % 17 / 2, number % 4 * 1.0],
+        "time": number // 3 * 1.0,
+        "key": f"m{number}",
+        "place": number,
+    }
+    for number in range(90)
+]
+MESSAGES[17]["location"] = [99.0, 0.0]
+MESSAGES[40]["time"] = 1.0
+
+
+def subscribed(spark: Any, records: list[dict[str, Any]] = SUBSCRIPTIONS) -> Any:
+    rows = [tuple(record.values()) for record in records]
+    return spark.createDataFrame(rows, "id bigint, words array<string>, location array<double>, k int, alpha double")
+
+
+def expected(**kind: Any) -> tuple[list[tuple[Any, ...]], list[str], tocsin.Window]:
+    """The changes, what was refused, and the window, of one process."""
+    window = tocsin.Window(bounds=BOUNDS, **kind)
+    window.subscribe_many(SUBSCRIPTIONS)
+    answer = window.push_batch([{k: v for k, v in message.items() if k != "place"} for message in MESSAGES])
+    changes = [(one["subscription"], one["message"], one["kind"], one["score"]) for one in answer]
+    return sorted(changes), [f"{error.field}: {error.reason}" for error in answer.errors], window
+
+
+@pytest.mark.parametrize(("partitions", "kind"), [(7, {"size": 20}), (2, {"time": 6.0, "size": 25})], ids=str)
+def test_a_stream_changes_what_one_process_does(
+    spark: Any, tmp_path: Path, partitions: int, kind: dict[str, Any]
+) -> None:
+    """Over micro-batches and a restart, with a message outside the bounds and one that is late."""
+    files, rows = Files(tmp_path / "messages"), list[Any]()
+    changes, refused, _ = expected(**kind)
+    for first in range(0, 90, 30):
+        files.add(MESSAGES[first : first + 30][::-1])
+        if first == 30:
+            continue  # so that the second run has two micro-batches
+        asked = tocsin_spark.window(
+            stream(spark, files.folder, SCHEMA),
+            subscribed(spark),
+            bounds=BOUNDS,
+            partitions=partitions,
+            order="place",
+            **kind,
+        )
+        run(asked, tmp_path / "checkpoint", lambda batch, _: rows.extend(batch.collect()))
+
+    told = [(row["subscription"], row["message"], row["kind"], row["score"]) for row in rows if row["error"] is None]
+    assert sorted(told) == changes
+    assert sorted(row["error"] for row in rows if row["kind"] == "refused") == sorted(refused)
+
+
+def test_lists_and_a_checkpoint_of_another_window(spark: Any, tmp_path: Path) -> None:
+    """Whoever keeps the last list of each has what one process has; another size or number of partitions is refused."""
+    files, best = Files(tmp_path / "messages"), dict[int, list[tuple[str, float]]]()
+    _, _, window = expected(size=20)
+    for first in range(0, 90, 30):
+        files.add(MESSAGES[first : first + 30])
+
+    def asked(**other: Any) -> Any:
+        options = {"size": 20, "partitions": 2, "lists": True, **other}
+        messages = stream(spark, files.folder, SCHEMA).drop("time")
+        return tocsin_spark.window(messages, subscribed(spark), bounds=BOUNDS, order="place", **options)
+
+    def take(batch: Any, _: int) -> None:
+        best.update({row["subscription"]: list(map(tuple, row["best"])) for row in batch.collect() if not row["error"]})
+
+    run(asked(), tmp_path / "checkpoint", take)
+
+    one = tocsin.Window(20, bounds=BOUNDS)
+    one.subscribe_many(SUBSCRIPTIONS)
+    one.push_batch([{k: v for k, v in message.items() if k not in ("place", "time")} for message in MESSAGES])
+    assert {id: found for id in one if (found := one.results(id))} == {id: own for id, own in best.items() if own}
+    files.add(MESSAGES[:1])
+    with pytest.raises(Exception, match="size=20, and this query has size=30"):
+        run(asked(size=30), tmp_path / "checkpoint", take)
+
+
+def test_what_cannot_be_asked_is_refused(spark: Any, tmp_path: Path) -> None:
+    """Before anything runs."""
+    messages = stream(spark, Files(tmp_path / "messages").folder, SCHEMA)
+
+    def asked(messages: Any = messages, **options: Any) -> Any:
+        given = {"size": 5, "bounds": BOUNDS, "order": "place", **options}
+        return tocsin_spark.window(messages, subscribed(spark), **given)
+
+    for options, said in [
+        ({"partitions": 65}, "from 1 to 64"),
+        ({"order": ()}, "order names no column"),
+        ({"order": "nothing"}, "no column 'nothing'"),
+        ({"order": "words"}, "order"),
+        ({"size": None}, "needs size"),
+        ({"bounds": (1, 2)}, "bounds"),
+        ({"messages": subscribed(spark)}, "a table"),
+        ({"messages": messages.drop("location")}, "location"),
+    ]:
+        with pytest.raises(InvalidInput, match=said):
+            asked(**options)
