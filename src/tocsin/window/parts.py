@@ -27,7 +27,7 @@ _BLANK_KEYS: Final[Mapping[bool, Any]] = {True: 0, False: ""}
 class Sent(NamedTuple):
     """The messages of a window that come next, as far as a part is sent them. N come, of which M are sent."""
 
-    count: int
+    total: int
     positions: NDArray[np.int64]  # (M,) ascending, below N
     messages: pa.Table  # (M,) `words`, `location`, and `key` where messages have one
     times: NDArray[np.float64] | None = None  # (N,) ascending, of a window of time
@@ -37,11 +37,11 @@ class Sent(NamedTuple):
         if self.times is None or (late := int(np.searchsorted(self.times, latest))) == 0:
             return self
         kept = int(np.searchsorted(self.positions, late))
-        return Sent(self.count - late, self.positions[kept:] - late, self.messages.slice(kept), self.times[late:])
+        return Sent(self.total - late, self.positions[kept:] - late, self.messages.slice(kept), self.times[late:])
 
     def table(self, bounds: Bounds) -> pa.Table:
         """All that come, as a window reads them: who is not sent is blank."""
-        count, at = self.count, self.positions
+        count, at = self.total, self.positions
         lengths, places = np.zeros(count, np.int64), np.tile([bounds.left, bounds.lower], (count, 1))
         columns = {name: self.messages[name].combine_chunks() for name in self.messages.column_names}
         lengths[at] = pc.list_value_length(columns["words"]).to_numpy(zero_copy_only=False)
@@ -142,9 +142,9 @@ class WindowPart:
         """Let those come that were kept and have not come yet, up to before number `stop`."""
         sent = Sent.of(kept, self.taken, stop)
         if sent.times is None and self.window.span is not None:
-            times = np.full(sent.count, self.latest if math.isfinite(self.latest) else latest)
+            times = np.full(sent.total, self.latest if math.isfinite(self.latest) else latest)
             sent = sent._replace(times=times)
-        if sent.count:
+        if sent.total:
             self.window.push_batch(sent.table(self.window.bounds), strict=True, changes=False)
         if self.window.span is not None and latest > self.latest:
             self.window.advance(latest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -14,12 +15,16 @@ import tocsin
 from tests.window.test_against_oracle import BOUNDS, alphas, places, words
 from tests.window.test_parts import KINDS
 from tocsin.errors import InvalidInput, SegmentError
+from tocsin.model.texts import PLAIN
+from tocsin.placement import HASH
+from tocsin.placement.hashing import hashes_of
 from tocsin.spark.windows import answering
 from tocsin.spark.windows.answering import REFUSED, answer
 from tocsin.spark.windows.keeping import Kept
 from tocsin.spark.windows.numbering import Numbering
 from tocsin.spark.windows.ordering import in_order
 from tocsin.spark.windows.packets import Packet, bytes_of
+from tocsin.spark.windows.placing import PLACEMENTS, PREFIX, by_rarest, lists_of
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.settings import Settings
 
@@ -73,11 +78,23 @@ class Cluster:
     def __init__(self, settings: Settings, records: list[dict[str, Any]]) -> None:
         self.settings = settings
         self.chunks = [Dictionary() for _ in range(settings.partitions)]
-        self.numbering = Numbering(settings, Routes.everywhere(settings.partitions))
+        self.homes = [int(one["id"][1:]) % settings.partitions for one in records]
+        self.routes = self.by_words(records) if settings.placement == PREFIX else Routes.everywhere(settings.partitions)
+        self.numbering = Numbering(settings, self.routes)
         for at, chunks in enumerate(self.chunks):
-            own = [one for one in records if int(one["id"][1:]) % settings.partitions == at]
+            own = [one for one, home in zip(records, self.homes, strict=True) if home == at]
             for place, first in enumerate(range(0, len(own), 3)):
                 Kept(chunks).give(place, bytes_of(pa.Table.from_pylist(own[first : first + 3], SUBSCRIPTIONS)))
+
+    def by_words(self, records: list[dict[str, Any]]) -> Routes:
+        """Where the words of each partition's subscriptions lead."""
+        masks = dict.fromkeys("abcdefgh", 0)
+        for one, home in zip(records, self.homes, strict=True):
+            for word in one["words"]:
+                masks[word] |= 1 << home
+        hashes = hashes_of(list(masks))
+        order = np.argsort(hashes)
+        return Routes(hashes[order], np.array(list(masks.values()), np.uint64)[order])
 
     def take(self, rows: pa.Table, mishap: str = "none") -> list[dict[str, Any]]:
         """What a micro-batch changes, after something went wrong."""
@@ -101,15 +118,17 @@ class Cluster:
         return [
             row
             for at, packet in enumerate(packets)
-            for table in answer(at, [packet], Kept(self.chunks[at]), self.settings)
+            for table in answer(at, [packet], Kept(self.chunks[at]), self.settings, self.routes)
             for row in table.to_pylist()
         ]
 
 
-def settings_of(kind: dict[str, Any], partitions: int, *, lists: bool = False, keyed: bool = True) -> Settings:
+def settings_of(
+    kind: dict[str, Any], partitions: int, *, lists: bool = False, keyed: bool = True, placement: str = HASH
+) -> Settings:
     routes = Routes.everywhere(partitions).digest()
-    rest = ({}, "plain", "blocks", 1, partitions, "hash", routes, "string", "int64" if keyed else None, lists)
-    return Settings(kind.get("size"), kind.get("time"), BOUNDS, *rest)
+    rest = (partitions, placement, "string", "int64" if keyed else None, lists, routes)
+    return Settings(kind.get("size"), kind.get("time"), BOUNDS, {}, "plain", "blocks", 1, *rest)
 
 
 def table_of(rows: list[Any], first: int, now: float, *, keyed: bool = True) -> tuple[pa.Table, float]:
@@ -129,14 +148,21 @@ def table_of(rows: list[Any], first: int, now: float, *, keyed: bool = True) -> 
     steps=steps,
     partitions=st.sampled_from([1, 2, 7, 16]),
     keyed=st.booleans(),
+    placement=st.sampled_from(PLACEMENTS),
 )
 def test_partitions_answer_as_one_window_does(
-    kind: dict[str, Any], subscriptions: list[Any], messages: list[Any], steps: list[Any], partitions: int, keyed: bool
+    kind: dict[str, Any],
+    subscriptions: list[Any],
+    messages: list[Any],
+    steps: list[Any],
+    partitions: int,
+    keyed: bool,
+    placement: str,
 ) -> None:
     """Changes and refusals, with bad records, lost workers, tasks that fail, and workers that take turns."""
     records = [dict(zip(SUBSCRIPTIONS.names, one, strict=True)) for one in subscriptions]
     whole = tocsin.Window(bounds=BOUNDS, **kind)
-    cluster = Cluster(settings_of(kind, partitions, keyed=keyed), records)
+    cluster = Cluster(settings_of(kind, partitions, keyed=keyed, placement=placement), records)
     bad = [error.id for error in whole.subscribe_many(records).errors] if records else []
     done, now, taken, refused = 0, 0.0, 0, list[Any]()
     for size, mishap in steps * len(messages):
@@ -152,9 +178,12 @@ def test_partitions_answer_as_one_window_does(
         assert sorted(map(_order, changes)) == sorted(
             _order({**one, "event": numbers[one["event"]]}) for one in expected
         )
-        late = [(one["message"], one["error"]) for one in told if one["kind"] == REFUSED and one["subscription"] is None]
+        late = [
+            (one["message"], one["error"]) for one in told if one["kind"] == REFUSED and one["subscription"] is None
+        ]
         assert sorted(late, key=str) == sorted(
-            ((table["key"][e.row].as_py() if keyed else None, f"{e.field}: {e.reason}") for e in expected.errors), key=str
+            ((table["key"][e.row].as_py() if keyed else None, f"{e.field}: {e.reason}") for e in expected.errors),
+            key=str,
         )
         refused += [one["subscription"] for one in told if one["kind"] == REFUSED and one["subscription"]]
         done, taken = done + len(rows), taken + len(rows) - len(expected.errors)
@@ -189,7 +218,7 @@ def test_lists_are_those_that_changed() -> None:
 
 
 def test_only_dirty_chunks_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A micro-batch writes the last chunk of messages, removes what expired, and leaves all others and who subscribes."""
+    """A micro-batch writes the last chunk of messages, removes what expired, and leaves all others."""
     monkeypatch.setattr("tocsin.spark.windows.keeping.ROWS", 4)
     records = [{"id": "s1", "words": ["a"], "location": [1.0, 1.0], "k": 1, "alpha": 0.5}]
     cluster = Cluster(settings_of({"size": 10}, 1), records)
@@ -250,3 +279,44 @@ def test_the_order_of_rows_is_the_columns() -> None:
     for at in range(1, len(rows)):
         turned = table.take(pa.array([*range(at, len(rows)), *range(at)]))
         assert str(in_order(turned, ["n", "x"]).to_pylist()) == str(expected)
+
+
+def test_the_rarest_word_says_where_a_subscription_lies() -> None:
+    """Who shares it lies together; who has no word lies somewhere."""
+    records = [["rare", "all"], ["all"], ["all", "rare"], ["some", "all"], ["some"], []]
+    batch = pa.RecordBatch.from_pylist([{"id": n, "words": own} for n, own in enumerate(records)])
+    lists = lists_of(batch, PLAIN)
+    hashes = hashes_of(lists.distinct)
+    order = np.argsort(hashes)
+    counts = np.bincount(lists.numbers).astype(np.uint64)
+
+    homes = by_rarest(lists, hashes[order], counts[order], 64)
+
+    expected = [int(hashes_of([word])[0] % np.uint64(64)) for word in ("rare", "all", "rare", "some", "some")]
+    assert homes.tolist() == [*expected, 0]
+
+
+def test_messages_are_sent_where_their_words_are_asked_for() -> None:
+    """And their numbers everywhere."""
+    records = [
+        {"id": f"s{n}", "words": [word], "location": [1.0, 1.0], "k": 1, "alpha": 0.5} for n, word in enumerate("abc")
+    ]
+    cluster = Cluster(settings_of({"size": 10}, 3, placement=PREFIX), records)
+    table, _ = table_of([([*own], (1.0, 1.0), 0) for own in ("a", "bc", "h", "", "ca")], 0, 0.0)
+
+    packets = list(cluster.numbering.packets(table.drop_columns("order").combine_chunks().to_batches()[0]))
+
+    assert [packet.sent.positions.tolist() for packet in packets] == [[0, 4], [1], [1, 4]]
+    assert [packet.sent.total for packet in packets] == [5, 5, 5]
+
+
+def test_subscriptions_that_changed_since_they_were_placed_are_refused() -> None:
+    """Their messages would go elsewhere."""
+    records = [{"id": "s0", "words": ["a"], "location": [1.0, 1.0], "k": 1, "alpha": 0.5}]
+    cluster = Cluster(settings_of({"size": 10}, 2, placement=PREFIX), records)
+    changed = pa.Table.from_pylist([{**records[0], "words": ["b"]}], SUBSCRIPTIONS)
+    Kept(cluster.chunks[0]).give(0, bytes_of(changed))
+    table, _ = table_of([(["a"], (1.0, 1.0), 0)], 0, 0.0)
+
+    with pytest.raises(InvalidInput, match="the subscriptions changed"):
+        cluster.take(table)

@@ -46,22 +46,26 @@ def subscribed(spark: Any, records: list[dict[str, Any]] = SUBSCRIPTIONS) -> Any
     return spark.createDataFrame(rows, "id bigint, words array<string>, location array<double>, k int, alpha double")
 
 
-def expected(**kind: Any) -> tuple[list[tuple[Any, ...]], list[str], tocsin.Window]:
-    """The changes, what was refused, and the window, of one process."""
+def expected(**kind: Any) -> tuple[list[tuple[Any, ...]], list[str]]:
+    """The changes and what was refused, of one process."""
     window = tocsin.Window(bounds=BOUNDS, **kind)
     window.subscribe_many(SUBSCRIPTIONS)
     answer = window.push_batch([{k: v for k, v in message.items() if k != "place"} for message in MESSAGES])
     changes = [(one["subscription"], one["message"], one["kind"], one["score"]) for one in answer]
-    return sorted(changes), [f"{error.field}: {error.reason}" for error in answer.errors], window
+    return sorted(changes), [f"{error.field}: {error.reason}" for error in answer.errors]
 
 
-@pytest.mark.parametrize(("partitions", "kind"), [(7, {"size": 20}), (2, {"time": 6.0, "size": 25})], ids=str)
+@pytest.mark.parametrize(
+    ("partitions", "placement", "kind"),
+    [(7, "hash", {"size": 20}), (16, "prefix", {"time": 6.0, "size": 25})],
+    ids=str,
+)
 def test_a_stream_changes_what_one_process_does(
-    spark: Any, tmp_path: Path, partitions: int, kind: dict[str, Any]
+    spark: Any, tmp_path: Path, partitions: int, placement: str, kind: dict[str, Any]
 ) -> None:
     """Over micro-batches and a restart, with a message outside the bounds and one that is late."""
     files, rows = Files(tmp_path / "messages"), list[Any]()
-    changes, refused, _ = expected(**kind)
+    changes, refused = expected(**kind)
     for first in range(0, 90, 30):
         files.add(MESSAGES[first : first + 30][::-1])
         if first == 30:
@@ -72,6 +76,7 @@ def test_a_stream_changes_what_one_process_does(
             bounds=BOUNDS,
             partitions=partitions,
             order="place",
+            placement=placement,
             **kind,
         )
         run(asked, tmp_path / "checkpoint", lambda batch, _: rows.extend(batch.collect()))
@@ -84,7 +89,6 @@ def test_a_stream_changes_what_one_process_does(
 def test_lists_and_a_checkpoint_of_another_window(spark: Any, tmp_path: Path) -> None:
     """Whoever keeps the last list of each has what one process has; another size or number of partitions is refused."""
     files, best = Files(tmp_path / "messages"), dict[int, list[tuple[str, float]]]()
-    _, _, window = expected(size=20)
     for first in range(0, 90, 30):
         files.add(MESSAGES[first : first + 30])
 
@@ -116,6 +120,7 @@ def test_what_cannot_be_asked_is_refused(spark: Any, tmp_path: Path) -> None:
         return tocsin_spark.window(messages, subscribed(spark), **given)
 
     for options, said in [
+        ({"placement": "keyword"}, "hash and prefix"),
         ({"partitions": 65}, "from 1 to 64"),
         ({"order": ()}, "order names no column"),
         ({"order": "nothing"}, "no column 'nothing'"),

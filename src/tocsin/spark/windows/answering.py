@@ -14,11 +14,16 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Reject
+from tocsin.model.texts import Text
 from tocsin.spark.windows.keeping import Kept
 from tocsin.spark.windows.numbering import TELLER
 from tocsin.spark.windows.packets import Packet
+from tocsin.spark.windows.placing import lists_of
+from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.settings import Settings
+from tocsin.window.fields import WordLists
 from tocsin.window.parts import WindowPart
 
 REFUSED: Final = "refused"
@@ -27,13 +32,16 @@ _parts: OrderedDict[str, WindowPart] = OrderedDict()
 """Parts by the step that they are at, the one used last at the end."""
 
 
-def answer(partition: int, packets: Sequence[Packet], kept: Kept, settings: Settings) -> Iterator[pa.Table]:
+def answer(
+    partition: int, packets: Sequence[Packet], kept: Kept, settings: Settings, routes: Routes
+) -> Iterator[pa.Table]:
     """The changes of a partition's subscriptions, or their lists, in tables; and what was refused."""
     refused: list[Reject] = []
     if kept.about is None:
         kept.begin(settings)
         part = WindowPart(settings.window())
         for table in kept.subscriptions():
+            _check_routes(table, partition, settings, routes)
             refused += part.subscribe(table)
     else:
         settings.check(kept.about.settings)
@@ -46,11 +54,22 @@ def answer(partition: int, packets: Sequence[Packet], kept: Kept, settings: Sett
             yield told
         sent = packet.sent.since(part.latest)
         numbered.append(sent.numbered(part.taken))
-        if sent.count:
+        if sent.total:
             changed.append(part.push(sent))
     _remember(kept.add(numbered, part), part)
     if changed:
         yield from _lists(changed, part, settings) if settings.lists else _changes(changed, settings)
+
+
+def _check_routes(table: pa.Table, partition: int, settings: Settings, routes: Routes) -> None:
+    """Raise `InvalidInput` where a word of a subscription leads elsewhere: they changed since they were placed."""
+    if routes.words is not None:
+        lists = lists_of(table.combine_chunks().to_batches()[0], Text.of(settings.text))
+        visited = routes.visited(
+            WordLists(np.arange(len(lists.distinct) + 1), np.arange(len(lists.distinct)), lists.distinct)
+        )
+        if not ((visited >> np.uint64(partition)) & np.uint64(1)).all():
+            raise InvalidInput("the subscriptions changed between the call and the first micro-batch; start it again")
 
 
 def _current(kept: Kept, settings: Settings) -> WindowPart:
@@ -96,9 +115,11 @@ def _refused_messages(packet: Packet, part: WindowPart, settings: Settings) -> p
     """Messages that could not be taken, and those that come too late for what was there."""
     sent, tables = packet.sent, []
     if packet.refused is not None:
-        reasons = [_reason(*pair) for pair in zip(*(packet.refused[c].to_pylist() for c in ("field", "reason")), strict=True)]
+        reasons = [
+            _reason(*pair) for pair in zip(*(packet.refused[c].to_pylist() for c in ("field", "reason")), strict=True)
+        ]
         tables.append((packet.refused["message"], reasons))
-    if late := sent.count - sent.since(part.latest).count:
+    if late := sent.total - sent.since(part.latest).total:
         assert sent.times is not None
         nothing = pa.nulls(late, settings.message_type)
         keys = sent.messages["key"].slice(0, late) if "key" in sent.messages.column_names else nothing

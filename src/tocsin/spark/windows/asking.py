@@ -7,6 +7,7 @@ packets, and Spark's `transformWithState` keeps each partition's window (`proces
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,10 +16,12 @@ import pyarrow as pa
 from tocsin.errors import InvalidInput, MissingExtra
 from tocsin.index.window import SLACK
 from tocsin.model.texts import PLAIN, Text
+from tocsin.model.window import Bounds
 from tocsin.placement import HASH
 from tocsin.spark.windows.numbering import FIELDS, Numbering
 from tocsin.spark.windows.ordering import in_order
-from tocsin.spark.windows.packets import PACKETS, PARTITION, SUBSCRIPTIONS, bytes_of
+from tocsin.spark.windows.packets import PACKETS, PARTITION
+from tocsin.spark.windows.placing import PLACEMENTS, placed
 from tocsin.spark.windows.routing import MOST, Routes
 from tocsin.spark.windows.settings import Settings
 
@@ -41,6 +44,7 @@ def window(
     bounds: Sequence[float],
     partitions: int = 8,
     order: str | Sequence[str] = (),
+    placement: str = HASH,
     weights: Mapping[str, float] | None = None,
     text: Text | str = PLAIN,
     index: str = "blocks",
@@ -61,35 +65,39 @@ def window(
     whose list changed in a micro-batch: `event` (the number of the last message), `subscription`, `best` (array of
     struct<message, score>, best first) and `error`.
 
+    `placement` says which subscriptions lie together: `hash` deals them out, and every message goes to all partitions;
+    `prefix` puts those with a rare word in common on one, and a message goes where one of its words is asked for. It
+    takes two jobs over the subscriptions when this is called, and theirs must then stay as they are.
+
     The window is the same as one process has, whatever `partitions` is, from 1 to 64, and after a restart from the
     checkpoint; a checkpoint of another window is refused. The other options are those of `tocsin.Window`. Needs the
     state store of RocksDB (`spark.sql.streaming.stateStore.providerClass`). Cost: all messages of a micro-batch go
     through one task. Raises `InvalidInput` for what cannot be asked.
     """
-    _check(messages, partitions)
+    _check(messages, partitions, placement)
     kept_order = _order(messages, order, has_time=time is not None)
     id_type, key_type = _type_of(subscriptions, "id"), _type_of(messages, "key") if "key" in messages.columns else None
-    routes = Routes.everywhere(partitions)
     span = time.total_seconds() if isinstance(time, timedelta) else time
-    text = text if isinstance(text, Text) else Text.of(text)
+    how = text if isinstance(text, Text) else Text.of(text)
     settings = Settings(
-        size,
-        span,
-        tuple(bounds),
-        dict(weights or {}),
-        str(text),
-        index,
-        slack,
-        partitions,
-        HASH,
-        routes.digest(),
-        str(id_type),
-        key_type,
-        lists,
+        size=size,
+        time=span,
+        bounds=Bounds.of(bounds),
+        weights=dict(weights or {}),
+        text=str(how),
+        index=index,
+        slack=slack,
+        partitions=partitions,
+        placement=placement,
+        id_type=id_type,
+        key_type=key_type,
+        lists=lists,
     )
     settings.window()  # which refuses what cannot be
-    packed = numbered(messages, kept_order, settings, routes)
-    return _kept(packed, by_partition(subscriptions, partitions), settings)
+    chosen = subscriptions.select(*(name for name in _SUBSCRIPTION if name in subscriptions.columns))
+    chunks, routes = placed(chosen, placement, partitions, how)
+    settings = replace(settings, routes=routes.digest())
+    return _kept(numbered(messages, kept_order, settings, routes), chunks, settings, routes)
 
 
 def numbered(messages: DataFrame, order: Sequence[str], settings: Settings, routes: Routes) -> DataFrame:
@@ -112,28 +120,7 @@ def _numberer(
     return run
 
 
-def by_partition(subscriptions: DataFrame, partitions: int) -> DataFrame:
-    """Each partition's subscriptions in chunks, by id: a table that is the same whenever it is made."""
-    from pyspark.sql import functions
-
-    names = [name for name in _SUBSCRIPTION if name in subscriptions.columns]
-    number = functions.pmod(functions.xxhash64("id"), functions.lit(partitions)).cast("int")
-    dealt = subscriptions.select(*names).withColumn(PARTITION, number)
-    together = dealt.repartitionById(partitions, functions.col(PARTITION)).sortWithinPartitions(PARTITION, *names)
-    return together.mapInArrow(chunked, SUBSCRIPTIONS)
-
-
-def chunked(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """The subscriptions of one partition as rows of SUBSCRIPTIONS."""
-    filled = (batch for batch in batches if batch.num_rows)
-    for place, batch in enumerate(filled):
-        table = pa.Table.from_batches([batch])
-        partition = table[PARTITION][0].as_py()
-        columns = [pa.array([partition], pa.int32()), pa.array([place]), pa.array([bytes_of(table.drop_columns(PARTITION))])]
-        yield pa.RecordBatch.from_arrays(columns, names=SUBSCRIPTIONS.names)
-
-
-def _kept(packed: DataFrame, subscriptions: DataFrame, settings: Settings) -> DataFrame:
+def _kept(packed: DataFrame, subscriptions: DataFrame, settings: Settings, routes: Routes) -> DataFrame:
     try:
         import google.protobuf  # noqa: F401
     except ImportError:
@@ -142,7 +129,7 @@ def _kept(packed: DataFrame, subscriptions: DataFrame, settings: Settings) -> Da
 
     initial = subscriptions.groupBy(PARTITION)
     return packed.groupBy(PARTITION).transformWithStateInPandas(
-        Processor(settings), answer_type(settings), "Update", "None", initial
+        Processor(settings, routes), answer_type(settings), "Update", "None", initial
     )
 
 
@@ -155,17 +142,20 @@ def answer_type(settings: Settings) -> StructType:
     return from_arrow_schema(answer_schema(settings))
 
 
-def _check(messages: DataFrame, partitions: int) -> None:
+def _check(messages: DataFrame, partitions: int, placement: str) -> None:
     if not messages.isStreaming:
         raise InvalidInput("messages are a table; a window is kept of a stream. Of a table: tocsin.Window.push_batch")
     if isinstance(partitions, bool) or not isinstance(partitions, int) or not 1 <= partitions <= MOST:
         raise InvalidInput(f"partitions is {partitions!r:.40}; it must be an integer from 1 to {MOST}")
+    if placement not in PLACEMENTS:
+        raise InvalidInput(f"placement is {placement!r:.40}; a window has {' and '.join(PLACEMENTS)}")
     if "location" not in messages.columns or not {"words", "text"} & set(messages.columns):
         raise InvalidInput(f"messages need the columns location and words (or text); there are {messages.columns}")
     provider = messages.sparkSession.conf.get(_PROVIDER, "")
     if _ROCKS not in (provider or ""):
         raise InvalidInput(
-            f"{_PROVIDER} is {provider!r}; state in chunks needs org.apache.spark.sql.execution.streaming.state.{_ROCKS}"
+            f"{_PROVIDER} is {provider!r}; a window's state needs "
+            f"org.apache.spark.sql.execution.streaming.state.{_ROCKS}"
         )
 
 

@@ -1,4 +1,4 @@
-"""What does a partition keep between micro-batches? Its subscriptions and messages, in chunks that are seldom rewritten.
+"""What does a partition keep between micro-batches? Subscriptions and messages, in chunks seldom written again.
 
 Chunk                what it has
 `about`              JSON: the settings, how many messages there were, which chunks there are, who wrote this (FORMAT)

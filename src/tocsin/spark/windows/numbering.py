@@ -29,7 +29,7 @@ FIELDS: Final = ("words", "text", "location", "key", "time")
 TELLER: Final = 0
 """The partition that tells what was refused. Of a window of time it is sent all messages: it says which come late."""
 _AT_ONCE: Final = 8192
-_KINDS: Final = {"string": str, "int64": int, None: type(None)}
+_KINDS: Final[dict[str | None, type | None]] = {"string": str, "int64": int, None: None}
 _ROW: Final = pa.schema(
     [
         (PARTITION, pa.int32()),
@@ -43,10 +43,9 @@ class Numbering:
     """Numbers the messages of one micro-batch, which come in order, and packs them."""
 
     def __init__(self, settings: Settings, routes: Routes) -> None:
-        kind = _KINDS[settings.key_type]
         self._settings, self._routes = settings, routes
         self._has_time = settings.time is not None
-        keys = Keys.of_kind(None if kind is type(None) else kind)
+        keys = Keys.of_kind(_KINDS[settings.key_type])
         how = Text.of(settings.text)
         self._reader = Reader(Bounds.of(settings.bounds), how, self._has_time, Vocabulary({}), keys)
 

@@ -36,7 +36,9 @@ def _ties(keys: pa.Table) -> list[tuple[int, int]]:
     is_new = np.zeros(keys.num_rows, bool)
     is_new[:1] = True
     for column in keys.columns:
-        codes: NDArray[np.int32] = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode").indices.to_numpy()
+        codes: NDArray[np.int32] = pc.dictionary_encode(
+            column.combine_chunks(), null_encoding="encode"
+        ).indices.to_numpy()
         is_new[1:] |= codes[1:] != codes[:-1]
     begins = np.append(np.flatnonzero(is_new), keys.num_rows)
     return [(int(begins[i]), int(begins[i + 1])) for i in np.flatnonzero(np.diff(begins) > 1)]

@@ -56,7 +56,7 @@ class Packet(NamedTuple):
         return {
             PARTITION: partition,
             "place": place,
-            "count": sent.count,
+            "count": sent.total,
             "positions": sent.positions.tobytes(),
             "messages": bytes_of(sent.messages),
             "times": None if sent.times is None else sent.times.tobytes(),

@@ -11,17 +11,18 @@ from pyspark.sql.streaming import StatefulProcessor
 from tocsin.spark.windows.answering import answer
 from tocsin.spark.windows.keeping import Kept
 from tocsin.spark.windows.packets import Packet
+from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Processor(StatefulProcessor):
+class Processor(StatefulProcessor):  # type: ignore[misc]
     """Keeps the windows of partitions."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, routes: Routes) -> None:
+        self._settings, self._routes = settings, routes
 
     def init(self, handle: Any) -> None:
         """The one state that there is, of each partition."""
@@ -37,7 +38,7 @@ class Processor(StatefulProcessor):
         """A micro-batch of a partition."""
         given = [row for frame in rows for row in frame.itertuples(index=False)]
         packets = [Packet.of(row) for row in sorted(given, key=lambda row: row.place)]
-        for table in answer(int(key[0]), packets, Kept(self._chunks), self._settings):
+        for table in answer(int(key[0]), packets, Kept(self._chunks), self._settings, self._routes):
             yield _frame(table)
 
     def close(self) -> None:

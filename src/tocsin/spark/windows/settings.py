@@ -1,4 +1,4 @@
-"""What is a window that a cluster keeps? Its size, its rules, how many partitions it has: all of it told to every task."""
+"""What is a window that a cluster keeps? Its size, its rules, its partitions: all that every task is told."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Settings:
     slack: int
     partitions: int
     placement: str
-    routes: str  # a digest of which words lead where
     id_type: str
     key_type: str | None
-    lists: bool
+    lists: bool = False
+    routes: str = ""  # a digest of which words lead where
 
     def window(self) -> Window:
         """An empty window of this kind."""

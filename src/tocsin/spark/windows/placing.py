@@ -1,0 +1,160 @@
+"""Which partition keeps a subscription, and which words lead there? By a hash of its id, or by the rarest of its words.
+
+By `hash` every message goes everywhere. By `prefix` subscriptions with a rare word in common lie together, and a
+message goes where one of its words is asked for: each subscription lies on one partition, and all its words lead there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tocsin.model.texts import Text
+from tocsin.placement import HASH
+from tocsin.placement.hashing import Hashes, hashes_of
+from tocsin.records import TableChunk
+from tocsin.spark.windows.packets import PARTITION, SUBSCRIPTIONS, bytes_of
+from tocsin.spark.windows.routing import Routes
+from tocsin.window.fields import Fields, WordLists, words_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PREFIX: Final = "prefix"
+PLACEMENTS: Final = (HASH, PREFIX)
+Batches = Iterable[pa.RecordBatch]
+
+
+class Placed(NamedTuple):
+    """Subscriptions, a row a chunk of a partition's, and how messages come to them."""
+
+    chunks: DataFrame
+    routes: Routes
+
+
+def placed(subscriptions: DataFrame, placement: str, partitions: int, text: Text) -> Placed:
+    """Place subscriptions. By words it takes two jobs over them, and brings all words to the driver."""
+    if placement == HASH:
+        return Placed(_chunks(_by_id(subscriptions, partitions), partitions), Routes.everywhere(partitions))
+    together = _by_id(subscriptions, partitions).sortWithinPartitions(PARTITION, *_orderable(subscriptions))
+    counts = _told(together.mapInArrow(_counter(text), "word bigint, count bigint"), "sum(count)")
+    dealt = together.mapInArrow(_dealer(text, partitions, *counts), together.schema)
+    led = dealt.mapInArrow(_leader(text), "word bigint, mask bigint")
+    return Placed(_chunks(dealt, partitions), Routes(*_told(led, "bit_or(mask)")))
+
+
+def _told(words: DataFrame, gathered: str) -> tuple[Hashes, Hashes]:
+    """A number for each word, on the driver."""
+    from pyspark.sql import functions
+
+    table = words.groupBy("word").agg(functions.expr(gathered).alias("told")).toArrow()
+    hashes, told = (table[name].to_numpy().astype(np.int64).view(np.uint64) for name in ("word", "told"))
+    order = np.argsort(hashes)
+    return hashes[order], told[order]
+
+
+def _by_id(subscriptions: DataFrame, partitions: int) -> DataFrame:
+    """Rows of one id meet."""
+    from pyspark.sql import functions
+
+    number = functions.pmod(functions.xxhash64("id"), functions.lit(partitions)).cast("int")
+    dealt = subscriptions.withColumn(PARTITION, number)
+    return dealt.repartitionById(partitions, functions.col(PARTITION))
+
+
+def _orderable(frame: DataFrame) -> list[str]:
+    """The columns that Spark can sort by, the id first."""
+    from pyspark.sql.types import MapType
+
+    names = [field.name for field in frame.schema if not isinstance(field.dataType, MapType)]
+    return ["id", *(name for name in names if name not in ("id", PARTITION))]
+
+
+def _chunks(dealt: DataFrame, partitions: int) -> DataFrame:
+    """Each partition's subscriptions in chunks, by id: the same whenever they are made."""
+    from pyspark.sql import functions
+
+    together = dealt.repartitionById(partitions, functions.col(PARTITION))
+    return together.sortWithinPartitions(PARTITION, *_orderable(dealt)).mapInArrow(chunked, SUBSCRIPTIONS)
+
+
+def chunked(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """The subscriptions of one partition as rows of SUBSCRIPTIONS."""
+    filled = (batch for batch in batches if batch.num_rows)
+    for place, batch in enumerate(filled):
+        table = pa.Table.from_batches([batch])
+        data = bytes_of(table.drop_columns(PARTITION))
+        columns = [pa.array([table[PARTITION][0].as_py()], pa.int32()), pa.array([place]), pa.array([data])]
+        yield pa.RecordBatch.from_arrays(columns, names=SUBSCRIPTIONS.names)
+
+
+# By words
+
+
+def _counter(text: Text) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            lists = lists_of(batch, text)
+            counts = np.bincount(lists.numbers, minlength=len(lists.distinct))
+            yield _pairs(hashes_of(lists.distinct), counts, ["word", "count"])
+
+    return run
+
+
+def _dealer(
+    text: Text, partitions: int, words: Hashes, counts: Hashes
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        before: tuple[object, int] = (None, 0)
+        for batch in batches:
+            if batch.num_rows:
+                homes = by_rarest(lists_of(batch, text), words, counts, partitions)
+                ids = batch.column("id").to_pylist()
+                for row, id in enumerate(ids):  # who has an id that is taken is refused where that one lies
+                    if id == before[0]:
+                        homes[row] = before[1]
+                    before = id, int(homes[row])
+                at = batch.schema.get_field_index(PARTITION)
+                yield batch.set_column(at, PARTITION, pa.array(homes, pa.int32()))
+
+    return run
+
+
+def _leader(text: Text) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            lists = lists_of(batch, text)
+            homes = batch.column(PARTITION).to_numpy().astype(np.uint64)
+            masks = np.zeros(len(lists.distinct), np.uint64)
+            np.bitwise_or.at(masks, lists.numbers, np.repeat(np.uint64(1) << homes, np.diff(lists.starts)))
+            yield _pairs(hashes_of(lists.distinct), masks, ["word", "mask"])
+
+    return run
+
+
+def lists_of(batch: pa.RecordBatch, text: Text) -> WordLists:
+    """The words of subscriptions, none of those that cannot be taken."""
+    return words_in(Fields(TableChunk(batch, np.arange(batch.num_rows))), text)
+
+
+def by_rarest(lists: WordLists, words: Hashes, counts: Hashes, partitions: int) -> NDArray[np.int64]:
+    """The partition that a hash of each subscription's rarest word says; the first, where it has no word."""
+    homes, hashes = np.zeros(len(lists.starts) - 1, np.int64), hashes_of(lists.distinct)
+    filled = np.flatnonzero(np.diff(lists.starts))
+    if len(filled):
+        known = counts[np.searchsorted(words, hashes)]
+        order = np.lexsort((hashes, known))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        rarest = order[np.minimum.reduceat(rank[lists.numbers], lists.starts[filled])]
+        homes[filled] = hashes[rarest] % np.uint64(partitions)
+    return homes
+
+
+def _pairs(hashes: Hashes, numbers: NDArray[np.integer], names: list[str]) -> pa.RecordBatch:
+    columns = [pa.array(hashes.view(np.int64)), pa.array(numbers.astype(np.uint64).view(np.int64))]
+    return pa.RecordBatch.from_arrays(columns, names=names)
