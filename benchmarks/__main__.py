@@ -27,6 +27,7 @@ from benchmarks import (
     ranked,
     spark,
     threads,
+    window_spark,
 )
 from benchmarks.calibration import calibrate
 from benchmarks.rows import HEADER, Row
@@ -43,6 +44,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "public": lambda given: public.rows(given.subscriptions, given.events),
     "threads": lambda given: threads.rows(given.subscriptions, given.events),
     "spark": lambda given: spark.rows(given.subscriptions),
+    "window_spark": lambda given: window_spark.rows(given.subscriptions, given.size),
     "changes": lambda given: changes.rows(given.subscriptions),
     "patterns": lambda given: patterns.rows(given.subscriptions, given.events),
     "ranked": lambda given: ranked.rows(given.subscriptions),

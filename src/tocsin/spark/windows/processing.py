@@ -39,7 +39,8 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
         given = [row for frame in rows for row in frame.itertuples(index=False)]
         packets = [Packet.of(row) for row in sorted(given, key=lambda row: row.place)]
         for table in answer(int(key[0]), packets, Kept(self._chunks), self._settings, self._routes):
-            yield _frame(table)
+            if table.num_rows:
+                yield _frame(table)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -66,7 +67,7 @@ def _frame(table: pa.Table) -> pd.DataFrame:
     """A table as pandas wants it, its columns still Arrow's; lists are Python's, since Spark asks so of them."""
     import pandas as pd
 
-    frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    frame = table.combine_chunks().to_pandas(types_mapper=pd.ArrowDtype)
     for field in table.schema:
         if pa.types.is_list(field.type):
             frame[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object)
