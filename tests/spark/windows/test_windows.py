@@ -11,6 +11,7 @@ import tocsin
 import tocsin.spark as tocsin_spark
 from tests.spark.test_streams import Files, run, stream
 from tocsin.errors import InvalidInput
+from tocsin.spark.windows.seats import seats
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -132,3 +133,15 @@ def test_what_cannot_be_asked_is_refused(spark: Any, tmp_path: Path) -> None:
     ]:
         with pytest.raises(InvalidInput, match=said):
             asked(**options)
+
+
+def test_partitions_are_dealt_to_tasks_in_turn(spark: Any) -> None:
+    """By the hash that Spark has for their keys, on as many tasks as users have."""
+    from pyspark.sql import functions
+
+    keys = seats(64)
+    rows = spark.createDataFrame([(key,) for key in keys], "seat int").select(functions.hash("seat")).collect()
+
+    for tasks in (1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64, 200):
+        assert [row[0] % tasks for row in rows] == [partition % tasks for partition in range(64)]
+    assert seats(5) == keys[:5]

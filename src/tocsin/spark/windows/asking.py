@@ -20,7 +20,7 @@ from tocsin.model.window import Bounds
 from tocsin.placement import HASH
 from tocsin.spark.windows.numbering import FIELDS, Numbering
 from tocsin.spark.windows.ordering import in_order
-from tocsin.spark.windows.packets import PACKETS, PARTITION
+from tocsin.spark.windows.packets import PACKETS, SEAT
 from tocsin.spark.windows.placing import PLACEMENTS, placed
 from tocsin.spark.windows.routing import MOST, Routes
 from tocsin.spark.windows.settings import Settings
@@ -127,8 +127,8 @@ def _kept(packed: DataFrame, subscriptions: DataFrame, settings: Settings, route
         raise MissingExtra("protobuf is not installed, which Spark's state needs: pip install protobuf") from None
     from tocsin.spark.windows.processing import Processor
 
-    initial = subscriptions.groupBy(PARTITION)
-    return packed.groupBy(PARTITION).transformWithStateInPandas(
+    initial = subscriptions.groupBy(SEAT)
+    return packed.groupBy(SEAT).transformWithStateInPandas(
         Processor(settings, routes), answer_type(settings), "Update", "None", initial
     )
 

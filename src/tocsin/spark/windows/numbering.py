@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from tocsin.model.texts import Text
 from tocsin.model.window import Bounds
 from tocsin.records import TableChunk
-from tocsin.spark.windows.packets import PACKETS, PARTITION, Packet
+from tocsin.spark.windows.packets import PACKETS, SEAT, Packet
 from tocsin.spark.windows.routing import Routes
+from tocsin.spark.windows.seats import seats
 from tocsin.spark.windows.settings import Settings
 from tocsin.window.keys import Keys
 from tocsin.window.parts import Sent
@@ -32,7 +33,7 @@ _AT_ONCE: Final = 8192
 _KINDS: Final[dict[str | None, type | None]] = {"string": str, "int64": int, None: None}
 _ROW: Final = pa.schema(
     [
-        (PARTITION, pa.int32()),
+        (SEAT, pa.int32()),
         *((name, pa.int64()) for name in ("place", "count")),
         *((name, pa.binary()) for name in PACKETS.names[3:]),
     ]
@@ -51,9 +52,10 @@ class Numbering:
 
     def packed(self, messages: pa.Table) -> Iterator[pa.RecordBatch]:
         """Rows of PACKETS: of each stretch of messages one for each partition."""
+        keys = seats(self._settings.partitions)
         for place, first in enumerate(range(0, messages.num_rows, _AT_ONCE)):
             batch = messages.slice(first, _AT_ONCE).combine_chunks().to_batches()[0]
-            rows = [packet.row(to, place) for to, packet in enumerate(self.packets(batch))]
+            rows = [packet.row(seat, place) for seat, packet in zip(keys, self.packets(batch), strict=True)]
             yield pa.RecordBatch.from_pylist(rows, _ROW)
 
     def packets(self, batch: pa.RecordBatch) -> Iterator[Packet]:

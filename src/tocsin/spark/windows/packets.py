@@ -14,11 +14,12 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, St
 
 from tocsin.window.parts import Sent
 
-PARTITION: Final = "tocsin_partition"
+SEAT: Final = "tocsin_seat"
+"""The key of a partition, as `seats` has it."""
 
 PACKETS: Final = StructType(
     [
-        StructField(PARTITION, IntegerType()),
+        StructField(SEAT, IntegerType()),
         StructField("place", LongType()),
         StructField("count", LongType()),
         StructField("positions", BinaryType()),
@@ -31,7 +32,7 @@ PACKETS: Final = StructType(
 `refused` where nothing was, and in all partitions but one."""
 
 SUBSCRIPTIONS: Final = StructType(
-    [StructField(PARTITION, IntegerType()), StructField("place", LongType()), StructField("data", BinaryType())]
+    [StructField(SEAT, IntegerType()), StructField("place", LongType()), StructField("data", BinaryType())]
 )
 """Subscriptions of a partition, in an order that is ever the same."""
 
@@ -50,11 +51,11 @@ class Packet(NamedTuple):
         refused = None if row.refused is None else table_of(row.refused)
         return cls(Sent(int(row.count), positions, table_of(row.messages), times), refused)
 
-    def row(self, partition: int, place: int) -> dict[str, Any]:
-        """The row of PACKETS for a partition."""
+    def row(self, seat: int, place: int) -> dict[str, Any]:
+        """The row of PACKETS for a partition, by its key."""
         sent = self.sent
         return {
-            PARTITION: partition,
+            SEAT: seat,
             "place": place,
             "count": sent.total,
             "positions": sent.positions.tobytes(),

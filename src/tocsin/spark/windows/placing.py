@@ -17,8 +17,10 @@ from tocsin.model.texts import Text
 from tocsin.placement import HASH
 from tocsin.placement.hashing import Hashes, hashes_of
 from tocsin.records import TableChunk
-from tocsin.spark.windows.packets import PARTITION, SUBSCRIPTIONS, bytes_of
+from tocsin.spark.schemas import PARTITION
+from tocsin.spark.windows.packets import SUBSCRIPTIONS, bytes_of
 from tocsin.spark.windows.routing import Routes
+from tocsin.spark.windows.seats import seats
 from tocsin.window.fields import Fields, WordLists, words_in
 
 if TYPE_CHECKING:
@@ -79,17 +81,22 @@ def _chunks(dealt: DataFrame, partitions: int) -> DataFrame:
     from pyspark.sql import functions
 
     together = dealt.repartitionById(partitions, functions.col(PARTITION))
-    return together.sortWithinPartitions(PARTITION, *_orderable(dealt)).mapInArrow(chunked, SUBSCRIPTIONS)
+    return together.sortWithinPartitions(PARTITION, *_orderable(dealt)).mapInArrow(_chunker(partitions), SUBSCRIPTIONS)
 
 
-def chunked(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """The subscriptions of one partition as rows of SUBSCRIPTIONS."""
-    filled = (batch for batch in batches if batch.num_rows)
-    for place, batch in enumerate(filled):
-        table = pa.Table.from_batches([batch])
-        data = bytes_of(table.drop_columns(PARTITION))
-        columns = [pa.array([table[PARTITION][0].as_py()], pa.int32()), pa.array([place]), pa.array([data])]
-        yield pa.RecordBatch.from_arrays(columns, names=SUBSCRIPTIONS.names)
+def _chunker(partitions: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Makes rows of SUBSCRIPTIONS of the subscriptions of one partition."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        filled = (batch for batch in batches if batch.num_rows)
+        for place, batch in enumerate(filled):
+            table = pa.Table.from_batches([batch])
+            seat = seats(partitions)[table[PARTITION][0].as_py()]
+            data = bytes_of(table.drop_columns(PARTITION))
+            columns = [pa.array([seat], pa.int32()), pa.array([place]), pa.array([data])]
+            yield pa.RecordBatch.from_arrays(columns, names=SUBSCRIPTIONS.names)
+
+    return run
 
 
 # By words

@@ -12,6 +12,7 @@ from tocsin.spark.windows.answering import answer
 from tocsin.spark.windows.keeping import Kept
 from tocsin.spark.windows.packets import Packet
 from tocsin.spark.windows.routing import Routes
+from tocsin.spark.windows.seats import seats
 from tocsin.spark.windows.settings import Settings
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
 
     def __init__(self, settings: Settings, routes: Routes) -> None:
         self._settings, self._routes = settings, routes
+        self._partitions = {seat: partition for partition, seat in enumerate(seats(settings.partitions))}
 
     def init(self, handle: Any) -> None:
         """The one state that there is, of each partition."""
@@ -38,7 +40,7 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
         """A micro-batch of a partition."""
         given = [row for frame in rows for row in frame.itertuples(index=False)]
         packets = [Packet.of(row) for row in sorted(given, key=lambda row: row.place)]
-        for table in answer(int(key[0]), packets, Kept(self._chunks), self._settings, self._routes):
+        for table in answer(self._partitions[int(key[0])], packets, Kept(self._chunks), self._settings, self._routes):
             if table.num_rows:
                 yield _frame(table)
 
