@@ -64,13 +64,13 @@ def expected(**kind: Any) -> tuple[list[tuple[Any, ...]], list[str]]:
 def test_a_stream_changes_what_one_process_does(
     spark: Any, tmp_path: Path, partitions: int, placement: str, kind: dict[str, Any]
 ) -> None:
-    """Over micro-batches and a restart, with a message outside the bounds and one that is late."""
+    """Over micro-batches and, by hash, a restart, with a message outside the bounds and one that is late."""
     files, rows = Files(tmp_path / "messages"), list[Any]()
     changes, refused = expected(**kind)
     for first in range(0, 90, 30):
         files.add(MESSAGES[first : first + 30][::-1])
-        if first == 30:
-            continue  # so that the second run has two micro-batches
+        if first == 30 or (first == 0 and placement == "prefix"):
+            continue  # by hash there is a restart, and two micro-batches after it
         asked = tocsin_spark.window(
             stream(spark, files.folder, SCHEMA),
             subscribed(spark),

@@ -28,8 +28,8 @@ from tocsin.window.parts import WindowPart
 
 REFUSED: Final = "refused"
 _MOST: Final = 64
-_parts: OrderedDict[str, WindowPart] = OrderedDict()
-"""Parts by the step that they are at, the one used last at the end."""
+_parts: OrderedDict[str, tuple[str, WindowPart]] = OrderedDict()
+"""Parts by their names, and the steps that they are at, the one used last at the end."""
 
 
 def answer(
@@ -56,7 +56,7 @@ def answer(
         numbered.append(sent.numbered(part.taken))
         if sent.total:
             changed.append(part.push(sent))
-    _remember(kept.add(numbered, part), part)
+    _remember(kept.known.name, kept.add(numbered, part), part)
     if changed:
         yield from _lists(changed, part, settings) if settings.lists else _changes(changed, settings)
 
@@ -75,16 +75,16 @@ def _check_routes(table: pa.Table, partition: int, settings: Settings, routes: R
 def _current(kept: Kept, settings: Settings) -> WindowPart:
     """The part as it was after the last step that counts. While it is worked at nobody else can have it."""
     steps = kept.known.steps
-    for step, _ in reversed(steps):
-        if (part := _parts.pop(step, None)) is not None:
-            if step != steps[-1][0]:
-                kept.catch_up(part)
-            return part
-    return kept.part(settings)
+    step, part = _parts.pop(kept.known.name, ("", None))
+    if part is None or step not in steps:
+        return kept.part(settings)
+    if step != steps[-1]:
+        kept.catch_up(part)
+    return part
 
 
-def _remember(step: str, part: WindowPart) -> None:
-    _parts[step] = part
+def _remember(name: str, step: str, part: WindowPart) -> None:
+    _parts[name] = step, part
     while len(_parts) > _MOST:
         _parts.popitem(last=False)
 

@@ -47,13 +47,14 @@ class About:
     """What is known of a partition without a look at its chunks."""
 
     settings: dict[str, Any]
+    name: str  # which no other partition has, nor this one of another query
     format: int = FORMAT
     subscriptions: int = 0  # chunks
     first: int = 0
     taken: int = 0
     latest: float | None = None
     stretches: list[list[int]] = field(default_factory=list)  # of messages: chunk, its last number, its rows
-    steps: list[list[Any]] = field(default_factory=list)  # the latest writers, and how many messages there were
+    steps: list[str] = field(default_factory=list)  # the latest, by the names that their writers gave them
 
 
 class Kept:
@@ -69,7 +70,7 @@ class Kept:
         count = 0
         while self._chunks.get(_subscriptions(count)) is not None:
             count += 1
-        self.about = About(settings.told(), subscriptions=count)
+        self.about = About(settings.told(), uuid.uuid4().hex, subscriptions=count)
 
     def give(self, place: int, data: bytes) -> None:
         """A chunk of subscriptions."""
@@ -113,7 +114,7 @@ class Kept:
         about.first, about.taken = part.first, part.taken
         about.latest = part.latest if math.isfinite(part.latest) else None
         step = uuid.uuid4().hex
-        about.steps = [*about.steps[-_STEPS + 1 :], [step, about.taken]]
+        about.steps = [*about.steps[-_STEPS + 1 :], step]
         self._chunks.put(_ABOUT, json.dumps(asdict(about)).encode())
         return step
 

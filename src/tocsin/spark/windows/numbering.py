@@ -11,7 +11,6 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tocsin.model.texts import Text
 from tocsin.model.window import Bounds
@@ -64,17 +63,18 @@ class Numbering:
         visited = self._routes.visited(checked.lists)[checked.good]
         refused = _refused(checked, batch, self._settings.message_type)
         times = checked.times[checked.good] if self._has_time else None
+        total, messages = len(visited), _messages(checked, self._settings.key_type)
         for partition in range(self._settings.partitions):
             is_told = partition == TELLER
             visits = (visited >> np.uint64(partition)) & np.uint64(1)
-            positions = np.flatnonzero(visits) if not (is_told and self._has_time) else np.arange(len(visited))
-            messages = _messages(checked, checked.good[positions], self._settings.key_type)
-            yield Packet(Sent(len(visited), positions, messages, times), refused if is_told else None)
+            positions = np.flatnonzero(visits) if not (is_told and self._has_time) else np.arange(total)
+            own = messages if len(positions) == total else messages.take(pa.array(positions))
+            yield Packet(Sent(total, positions, own, times), refused if is_told else None)
 
 
-def _messages(checked: Checked, rows: NDArray[np.int64], key_type: str | None) -> pa.Table:
-    """Some messages of a chunk, as a part takes them."""
-    lists = checked.lists
+def _messages(checked: Checked, key_type: str | None) -> pa.Table:
+    """The messages of a chunk that can be taken, as a part takes them."""
+    lists, rows = checked.lists, checked.good
     own = np.diff(lists.starts)[rows]
     starts = np.concatenate([[0], np.cumsum(own)])
     at = np.arange(starts[-1]) + np.repeat(lists.starts[rows] - starts[:-1], own)
