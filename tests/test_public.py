@@ -61,7 +61,8 @@ NAMES = [
 ]
 SPARK_NAMES = [
     *("CompileReport", "Metrics", "PlacementReport", "UpdateReport", "compile", "follow", "local_session", "match"),
-    *("match_parquet", "merge", "plan", "read_kafka", "statistics", "update", "warm", "write_kafka"),
+    *("match_parquet", "merge", "plan", "read_kafka", "statistics", "update", "warm", "window"),
+    "write_kafka",
 ]
 TREE = {
     "TocsinError": Exception,

@@ -20,7 +20,7 @@ from tocsin.model.window import Bounds
 from tocsin.placement import HASH
 from tocsin.spark.windows.numbering import FIELDS, Numbering
 from tocsin.spark.windows.ordering import in_order
-from tocsin.spark.windows.packets import PACKETS, SEAT
+from tocsin.spark.windows.packets import PACKETS, SEAT, SEATS
 from tocsin.spark.windows.placing import PLACEMENTS, placed
 from tocsin.spark.windows.routing import MOST, Routes
 from tocsin.spark.windows.settings import Settings
@@ -102,9 +102,12 @@ def window(
 
 def numbered(messages: DataFrame, order: Sequence[str], settings: Settings, routes: Routes) -> DataFrame:
     """A micro-batch's messages in order, as packets."""
+    from pyspark.sql import functions
+
     columns = [name for name in (*FIELDS, *order) if name in messages.columns]
     together = messages.select(*dict.fromkeys(columns)).repartition(1)
-    return together.mapInArrow(_numberer(order, settings, routes), PACKETS)
+    packed = together.mapInArrow(_numberer(order, settings, routes), PACKETS)
+    return packed.withColumn(SEAT, functions.explode(SEATS)).drop(SEATS)
 
 
 def _numberer(

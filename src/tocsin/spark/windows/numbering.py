@@ -15,7 +15,7 @@ import pyarrow as pa
 from tocsin.model.texts import Text
 from tocsin.model.window import Bounds
 from tocsin.records import TableChunk
-from tocsin.spark.windows.packets import PACKETS, SEAT, Packet
+from tocsin.spark.windows.packets import PACKETS, SEATS, Packet
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.seats import seats
 from tocsin.spark.windows.settings import Settings
@@ -32,7 +32,7 @@ _AT_ONCE: Final = 8192
 _KINDS: Final[dict[str | None, type | None]] = {"string": str, "int64": int, None: None}
 _ROW: Final = pa.schema(
     [
-        (SEAT, pa.int32()),
+        (SEATS, pa.list_(pa.int32())),
         *((name, pa.int64()) for name in ("place", "count")),
         *((name, pa.binary()) for name in PACKETS.names[3:]),
     ]
@@ -50,12 +50,15 @@ class Numbering:
         self._reader = Reader(Bounds.of(settings.bounds), how, self._has_time, Vocabulary({}), keys)
 
     def packed(self, messages: pa.Table) -> Iterator[pa.RecordBatch]:
-        """Rows of PACKETS: of each stretch of messages one for each partition."""
+        """Rows of PACKETS: of each stretch of messages one for all partitions that are sent the same."""
         keys = seats(self._settings.partitions)
         for place, first in enumerate(range(0, messages.num_rows, _AT_ONCE)):
             batch = messages.slice(first, _AT_ONCE).combine_chunks().to_batches()[0]
-            rows = [packet.row(seat, place) for seat, packet in zip(keys, self.packets(batch), strict=True)]
-            yield pa.RecordBatch.from_pylist(rows, _ROW)
+            alike: dict[tuple[int, bool], tuple[Packet, list[int]]] = {}
+            for seat, packet in zip(keys, self.packets(batch), strict=True):
+                what = id(packet.sent.messages), packet.refused is None
+                alike.setdefault(what, (packet, []))[1].append(seat)
+            yield pa.RecordBatch.from_pylist([packet.row(to, place) for packet, to in alike.values()], _ROW)
 
     def packets(self, batch: pa.RecordBatch) -> Iterator[Packet]:
         """A packet for each partition."""

@@ -10,16 +10,19 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, StructField, StructType
 
 from tocsin.window.parts import Sent
 
 SEAT: Final = "tocsin_seat"
 """The key of a partition, as `seats` has it."""
 
+SEATS: Final = "tocsin_seats"
+"""Those of partitions that are sent the same."""
+
 PACKETS: Final = StructType(
     [
-        StructField(SEAT, IntegerType()),
+        StructField(SEATS, ArrayType(IntegerType())),
         StructField("place", LongType()),
         StructField("count", LongType()),
         StructField("positions", BinaryType()),
@@ -45,17 +48,17 @@ class Packet(NamedTuple):
 
     @classmethod
     def of(cls, row: Any) -> Packet:
-        """A packet from a row of PACKETS."""
+        """A packet from a row of PACKETS, its partitions set apart."""
         times = None if row.times is None else np.frombuffer(row.times, np.float64)
         positions = np.frombuffer(row.positions, np.int64)
         refused = None if row.refused is None else table_of(row.refused)
         return cls(Sent(int(row.count), positions, table_of(row.messages), times), refused)
 
-    def row(self, seat: int, place: int) -> dict[str, Any]:
-        """The row of PACKETS for a partition, by its key."""
+    def row(self, seats: list[int], place: int) -> dict[str, Any]:
+        """The row of PACKETS for partitions, by their keys."""
         sent = self.sent
         return {
-            SEAT: seat,
+            SEATS: seats,
             "place": place,
             "count": sent.total,
             "positions": sent.positions.tobytes(),
