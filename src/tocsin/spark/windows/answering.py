@@ -8,7 +8,7 @@ catches up, and for all else, as after a failure, the part is restored from what
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -32,11 +32,9 @@ _parts: OrderedDict[str, tuple[str, WindowPart]] = OrderedDict()
 """Parts by their names, and the steps that they are at, the one used last at the end."""
 
 
-def answer(
-    partition: int, packets: Sequence[Packet], kept: Kept, settings: Settings, routes: Routes
-) -> Iterator[pa.Table]:
+def answer(partition: int, packets: Sequence[Packet], kept: Kept, settings: Settings, routes: Routes) -> list[pa.Table]:
     """The changes of a partition's subscriptions, or their lists, in tables; and what was refused."""
-    refused: list[Reject] = []
+    refused, told = list[Reject](), list[pa.Table]()
     if kept.about is None:
         kept.begin(settings)
         part = WindowPart(settings.window())
@@ -47,18 +45,19 @@ def answer(
         settings.check(kept.about.settings)
         part = _current(kept, settings)
     if refused:
-        yield _refused_subscriptions(refused, settings)
+        told.append(_refused_subscriptions(refused, settings))
     changed, numbered = [], []
     for packet in packets:
-        if partition == TELLER and (told := _refused_messages(packet, part, settings)) is not None:
-            yield told
+        if partition == TELLER:
+            told += _refused_messages(packet, part, settings)
         sent = packet.sent.since(part.latest)
         numbered.append(sent.numbered(part.taken))
         if sent.total:
             changed.append(part.push(sent))
     _remember(kept.known.name, kept.add(numbered, part), part)
     if changed:
-        yield from _lists(changed, part, settings) if settings.lists else _changes(changed, settings)
+        told += [_lists(changed, part, settings)] if settings.lists else _changes(changed, settings)
+    return told
 
 
 def _check_routes(table: pa.Table, partition: int, settings: Settings, routes: Routes) -> None:
@@ -89,29 +88,20 @@ def _remember(name: str, step: str, part: WindowPart) -> None:
         _parts.popitem(last=False)
 
 
-def _changes(changed: list[pa.Table], settings: Settings) -> Iterator[pa.Table]:
-    for table in changed:
-        yield _answer(
-            settings,
-            table.num_rows,
-            event=table["event"],
-            subscription=table["subscription"],
-            message=table["message"],
-            kind=table["kind"],
-            score=table["score"],
-        )
+def _changes(changed: list[pa.Table], settings: Settings) -> list[pa.Table]:
+    return [_answer(settings, len(one), **{name: one[name] for name in one.column_names}) for one in changed]
 
 
-def _lists(changed: list[pa.Table], part: WindowPart, settings: Settings) -> Iterator[pa.Table]:
+def _lists(changed: list[pa.Table], part: WindowPart, settings: Settings) -> pa.Table:
     """The lists of those whose lists changed, as they are after the last message."""
     names = sorted({name for table in changed for name in table["subscription"].unique().to_pylist()})
     kind = pa.list_(pa.struct([("message", settings.message_type), ("score", pa.float64())]))
     lists = [[{"message": key, "score": score} for key, score in best] for best in part.best(names)]
     event = np.full(len(names), part.taken - 1)
-    yield _answer(settings, len(names), event=event, subscription=names, best=pa.array(lists, kind))
+    return _answer(settings, len(names), event=event, subscription=names, best=pa.array(lists, kind))
 
 
-def _refused_messages(packet: Packet, part: WindowPart, settings: Settings) -> pa.Table | None:
+def _refused_messages(packet: Packet, part: WindowPart, settings: Settings) -> list[pa.Table]:
     """Messages that could not be taken, and those that come too late for what was there."""
     sent, tables = packet.sent, []
     if packet.refused is not None:
@@ -125,11 +115,10 @@ def _refused_messages(packet: Packet, part: WindowPart, settings: Settings) -> p
         keys = sent.messages["key"].slice(0, late) if "key" in sent.messages.column_names else nothing
         reasons = [_reason("time", part.why_late(time)) for time in sent.times[:late].tolist()]
         tables.append((keys, reasons))
-    found = [
+    return [
         _answer(settings, len(reasons), message=keys, kind=[REFUSED] * len(reasons), error=reasons)
         for keys, reasons in tables
     ]
-    return pa.concat_tables(found) if found else None
 
 
 def _refused_subscriptions(rejects: list[Reject], settings: Settings) -> pa.Table:
