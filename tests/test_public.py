@@ -60,9 +60,9 @@ NAMES = [
     "to_text",
 ]
 SPARK_NAMES = [
-    *("CompileReport", "Metrics", "PlacementReport", "UpdateReport", "compile", "follow", "local_session", "match"),
-    *("match_parquet", "merge", "plan", "read_kafka", "statistics", "update", "warm", "window"),
-    "write_kafka",
+    *("CompileReport", "Metrics", "PlacementReport", "UpdateReport", "WriteReport", "compile", "follow"),
+    *("local_session", "match", "match_parquet", "match_to_parquet", "merge", "plan", "read_kafka", "statistics"),
+    *("update", "warm", "window", "write_kafka"),
 ]
 TREE = {
     "TocsinError": Exception,

@@ -107,7 +107,7 @@ def test_parts_change_as_the_whole_does(
     """Event by event, whoever is sent what, after any micro-batch, restored or caught up in between."""
 
     def make() -> tocsin.Window:
-        return tocsin.Window(bounds=BOUNDS, weights=weights, slack=1, **kind)
+        return tocsin.Window(bounds=BOUNDS, weights=weights, index="blocks(slack=1)", **kind)
 
     records = [dict(zip(SUBSCRIPTION.names, (id, *rest), strict=True)) for id, rest in enumerate(subscriptions)]
     table, whole = pa.Table.from_pylist(records, SUBSCRIPTION), make()

@@ -128,7 +128,7 @@ def settings_of(
 ) -> Settings:
     routes = Routes.everywhere(partitions).digest()
     rest = (partitions, placement, "string", "int64" if keyed else None, lists, routes)
-    return Settings(kind.get("size"), kind.get("time"), BOUNDS, {}, "plain", "blocks", 1, *rest)
+    return Settings(kind.get("size"), kind.get("time"), BOUNDS, {}, "plain", "blocks(slack=1)", *rest)
 
 
 def table_of(rows: list[Any], first: int, now: float, *, keyed: bool = True) -> tuple[pa.Table, float]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from tocsin.errors import InvalidInput, MissingExtra
-from tocsin.index.window import SLACK
 from tocsin.model.texts import PLAIN, Text
 from tocsin.model.window import Bounds
 from tocsin.placement import HASH
@@ -48,7 +47,6 @@ def window(
     weights: Mapping[str, float] | None = None,
     text: Text | str = PLAIN,
     index: str = "blocks",
-    slack: int = SLACK,
     lists: bool = False,
 ) -> DataFrame:
     """Keep the best k of the recent messages for every subscription, of a stream, as `tocsin.Window` does.
@@ -86,7 +84,6 @@ def window(
         weights=dict(weights or {}),
         text=str(how),
         index=index,
-        slack=slack,
         partitions=partitions,
         placement=placement,
         id_type=id_type,

@@ -22,7 +22,6 @@ class Settings:
     weights: Mapping[str, float] = field(repr=False)
     text: str
     index: str
-    slack: int
     partitions: int
     placement: str
     id_type: str
@@ -39,7 +38,6 @@ class Settings:
             weights=self.weights,
             text=self.text,
             index=self.index,
-            slack=self.slack,
         )
 
     @property
