@@ -23,13 +23,15 @@ from numpy.typing import NDArray
 
 import tocsin
 from benchmarks.rows import Row
-from benchmarks.window_workload import BOUNDS, WindowLoad
+from benchmarks.window_workload import BOUNDS, VOCABULARY, WindowLoad
 from tocsin.model.texts import PLAIN
 from tocsin.placement.hashing import hashes_of, hashes_of_ids
 from tocsin.spark.windows.placing import by_rarest, lists_of
 
 _BATCH: Final = 4096
 _BATCHES: Final = 5
+_RUNS: Final = ((2, _BATCH), (8, _BATCH), (2, 8 * _BATCH))
+"""Partitions, and messages of a micro-batch."""
 _SHARES: Final = (8, 16, 64)
 _MOST: Final = 100_000
 _SCHEMA: Final = "words array<string>, location array<double>, place bigint"
@@ -48,9 +50,11 @@ def rows(subscriptions: int, size: int) -> Iterator[Row]:
         answer = window.push_batch(load.messages(_BATCH, part))
         spent.append(time.perf_counter() - began)
     yield Row("window", name, "one process", _BATCH / median(spent), "messages/s", "wall")
-    yield from _visits(load.subscriptions(wanted), load.messages(_BATCH, _BATCHES), answer.table, name)
-    for partitions in (2, 8):
-        yield from _on_spark(load, wanted, size, partitions, name)
+    messages = load.messages(_BATCH, _BATCHES)
+    yield from _visits(load.subscriptions(wanted), messages, answer.table, name)
+    yield from _visits_for_one_word(wanted, messages)
+    for partitions, batch in _RUNS:
+        yield from _on_spark(load, wanted, size, partitions, batch)
 
 
 def _visits(subscriptions: pa.Table, messages: pa.Table, changes: pa.Table, name: str) -> Iterator[Row]:
@@ -74,6 +78,19 @@ def _visits(subscriptions: pa.Table, messages: pa.Table, changes: pa.Table, name
             by_words = _by_words(lists, own, messages, partitions)
             note = f"{by_words:.2f} by words alone"
             yield Row("window", name, f"{placement}, {partitions}: partitions entered", least, "", note)
+
+
+def _visits_for_one_word(count: int, messages: pa.Table) -> Iterator[Row]:
+    """Partitions that a message visits by `prefix` where each subscription asks for one word, common or rare alike."""
+    drawn = np.random.default_rng(1).integers(0, VOCABULARY, count)
+    words = [[f"w{number}"] for number in drawn.tolist()]
+    lists = lists_of(pa.RecordBatch.from_pydict({"id": np.arange(count), "words": words}), PLAIN)
+    hashes, counts = hashes_of(lists.distinct), np.bincount(lists.numbers).astype(np.uint64)
+    order = np.argsort(hashes)
+    for partitions in _SHARES:
+        homes = by_rarest(lists, hashes[order], counts[order], partitions)
+        visits = _by_words(lists, homes, messages, partitions)
+        yield Row("window", "one word each, drawn evenly", f"prefix, {partitions}: visits", visits, "")
 
 
 def _by_words(lists: Any, homes: NDArray[np.int64], messages: pa.Table, partitions: int) -> float:
@@ -106,7 +123,7 @@ def _leaves(places: NDArray[np.float64], partitions: int) -> NDArray[np.int64]:
     return leaves
 
 
-def _on_spark(load: WindowLoad, wanted: int, size: int, partitions: int, name: str) -> Iterator[Row]:
+def _on_spark(load: WindowLoad, wanted: int, size: int, partitions: int, batch: int) -> Iterator[Row]:
     from tocsin import spark
 
     session = spark.local_session("local[2]", **{"spark.sql.shuffle.partitions": min(partitions, 8)})
@@ -115,7 +132,7 @@ def _on_spark(load: WindowLoad, wanted: int, size: int, partitions: int, name: s
         _write(load.subscriptions(wanted), Path(folder, "subscriptions.parquet"))
         Path(folder, "messages").mkdir()
         for part in range(_BATCHES + 1):
-            messages = load.messages(_BATCH if part else size, part)
+            messages = load.messages(batch if part else size, part)
             path = Path(folder, "messages", f"{part:04d}.parquet")
             _write(messages.append_column("place", pa.array(np.arange(messages.num_rows))), path)
             os.utime(path, (1e9 + part, 1e9 + part))
@@ -125,17 +142,18 @@ def _on_spark(load: WindowLoad, wanted: int, size: int, partitions: int, name: s
         writer = asked.writeStream.format("noop").outputMode("update").option("checkpointLocation", f"{folder}/state")
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()
-        yield from _told(query.recentProgress, Path(folder, "state", "state"), f"{name}, {partitions} partitions")
+        name = f"{partitions} partitions, micro-batches of {batch:,}"
+        yield from _told(query.recentProgress, Path(folder, "state", "state"), name, batch)
 
 
-def _told(progress: list[Any], state: Path, name: str) -> Iterator[Row]:
+def _told(progress: list[Any], state: Path, name: str, batch: int) -> Iterator[Row]:
     steady = progress[1 : _BATCHES + 1]
     taken = [one["durationMs"]["triggerExecution"] / 1e3 for one in steady]
     operators = [one["stateOperators"][0] for one in steady]
     commits = median(one["commitTimeMs"] / 1e3 for one in operators)
     copied = median(one["customMetrics"]["rocksdbBytesCopied"] for one in operators)
     held = sum(path.stat().st_size for path in state.rglob("*") if path.is_file())
-    yield Row("window", name, "Spark", _BATCH / median(taken), "messages/s", "wall, a micro-batch of 4,096")
+    yield Row("window", name, "Spark", batch / median(taken), "messages/s", "wall")
     yield Row(
         "window",
         name,

@@ -198,6 +198,19 @@ def _order(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["event"], row["kind"], row["subscription"], row["message"], row["score"]
 
 
+def test_where_there_is_a_column_of_keys_every_message_has_one() -> None:
+    """The column says what messages are called, not the first of them; who has none is refused and takes no number."""
+    records = [{"id": "s1", "words": ["a"], "location": [1.0, 1.0], "k": 3, "alpha": 0.5}]
+    cluster = Cluster(settings_of({"size": 10}, 2), records)
+    table, _ = table_of([(["a"], (1.0, 1.0), 0)] * 3, 0, 0.0)
+    table = table.set_column(table.schema.get_field_index("key"), "key", pa.array([None, 7, 8], pa.int64()))
+
+    told = cluster.take(table)
+
+    assert [(one["event"], one["message"]) for one in told if one["kind"] == "enter"] == [(0, 7), (1, 8)]
+    assert [(one["message"], one["error"][:4]) for one in told if one["kind"] == REFUSED] == [(None, "key:")]
+
+
 def test_lists_are_those_that_changed() -> None:
     """One row a subscription whose list is another, with all that is best, best first."""
     records = [{"id": f"s{n}", "words": ["ab"[n % 2]], "location": [n, 1.0], "k": 2, "alpha": 0.5} for n in range(6)]

@@ -153,7 +153,7 @@ def by_rarest(lists: WordLists, words: Hashes, counts: Hashes, partitions: int) 
     homes, hashes = np.zeros(len(lists.starts) - 1, np.int64), hashes_of(lists.distinct)
     filled = np.flatnonzero(np.diff(lists.starts))
     if len(filled):
-        known = counts[np.searchsorted(words, hashes)]
+        known = counts[np.minimum(np.searchsorted(words, hashes), len(counts) - 1)]
         order = np.lexsort((hashes, known))
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
