@@ -28,6 +28,11 @@ class Settings:
     key_type: str | None
     lists: bool = False
     routes: str = ""  # a digest of which words lead where
+    weighed: str = field(init=False)  # a digest of the weights, which may be many
+
+    def __post_init__(self) -> None:
+        weights = json.dumps(sorted(self.weights.items())).encode()
+        object.__setattr__(self, "weighed", blake2b(weights, digest_size=8).hexdigest())
 
     def window(self) -> Window:
         """An empty window of this kind."""
@@ -47,12 +52,11 @@ class Settings:
 
     def told(self) -> dict[str, Any]:
         """What a checkpoint keeps of it: all that no later run may change."""
-        weights = json.dumps(sorted(self.weights.items())).encode()
         return {
             "size": self.size,
             "time": self.time,
             "bounds": list(self.bounds),
-            "weights": blake2b(weights, digest_size=8).hexdigest(),
+            "weights": self.weighed,
             "text": self.text,
             "partitions": self.partitions,
             "placement": self.placement,
