@@ -333,3 +333,35 @@ def test_subscriptions_that_changed_since_they_were_placed_are_refused() -> None
 
     with pytest.raises(InvalidInput, match="the subscriptions changed"):
         cluster.take(table)
+
+
+def test_texts_become_words_where_messages_are_numbered() -> None:
+    """As a window makes them, of messages and of subscriptions; and of a text that is none, a reason."""
+    records = [{"id": f"s{n}", "text": text, "location": [1.0, n]} for n, text in enumerate(("Café au lait", "Tea!"))]
+    messages = [{"text": text, "location": [2.0, 1.0]} for text in ("CAFE, tea", "milk", None, "tea")]
+    whole = tocsin.Window(3, bounds=BOUNDS)
+    whole.subscribe_many(records)
+    cluster = Cluster(settings_of({"size": 3}, 2, keyed=False), [])
+    for at, record in enumerate(records):
+        Kept(cluster.chunks[at]).give(0, bytes_of(pa.Table.from_pylist([record])))
+    expected = whole.push_batch(messages)
+
+    told = cluster.take(pa.Table.from_pylist([{**one, "order": n} for n, one in enumerate(messages)]))
+
+    changes = [(one["message"], one["kind"], one["subscription"]) for one in told if one["kind"] != REFUSED]
+    assert sorted(changes) == sorted((one["message"], one["kind"], one["subscription"]) for one in expected)
+    assert [one["error"] for one in told if one["kind"] == REFUSED] == [
+        f"{error.field}: {error.reason}" for error in expected.errors
+    ]
+
+
+def test_a_checkpoint_of_another_format_is_refused() -> None:
+    """A later version may keep other things."""
+    cluster = Cluster(settings_of({"size": 10}, 1), [])
+    table, _ = table_of([(["a"], (1.0, 1.0), 0)], 0, 0.0)
+    cluster.take(table)
+    about = cluster.chunks[0]["about"]
+    cluster.chunks[0]["about"] = about.replace(b'"format": 1', b'"format": 2')
+
+    with pytest.raises(SegmentError, match="format 2"):
+        cluster.take(table)

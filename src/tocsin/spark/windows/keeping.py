@@ -108,7 +108,8 @@ class Kept:
     def add(self, tables: list[pa.Table], part: WindowPart) -> str:
         """Keep messages that came, and forget those that expired, as the part has it; returns the name of this step."""
         about = self.known
-        self._append(pa.concat_tables(tables))
+        for table in tables:  # of some thousand rows at most, so that no chunk becomes large
+            self._append(table)
         while len(about.stretches) > 1 and about.stretches[0][1] < part.first:
             self._chunks.remove(_messages(about.stretches.pop(0)[0]))
         about.first, about.taken = part.first, part.taken
