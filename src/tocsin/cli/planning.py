@@ -12,6 +12,7 @@ from tocsin.engine.loading import read_part
 from tocsin.engine.sampling import first_batches
 from tocsin.index.elements import with_conditions
 from tocsin.placement import AUTO, PLACEMENTS, check_placement, planned
+from tocsin.segment.folder import saved_statistics
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +28,7 @@ def print_plan(given: argparse.Namespace) -> int:
     """Print what one placement would cost, or all and which is chosen."""
     check_placement(given.placement, given.partitions)
     refuse_overwriting([given.subscriptions], [given.errors])
-    statistics = sampled(given)
+    statistics = sampled(given) or (None if given.folder is None else saved_statistics(given.folder))
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
             part, rejects = read_part(given.subscriptions, progress=bar.update)

@@ -64,6 +64,15 @@ class Homes(NamedTuple):
     partitions: NDArray[np.int64]  # of a key that is split several
     lots: NDArray[np.int64]  # (L,) partitions
 
+    def lead_to(self, partitions: int) -> bool:
+        """Whether they are sound, and lead to so many partitions: of a file, that may say anything."""
+        kinds = (np.uint64, np.int64, np.int64, np.int64)
+        if any(own.dtype != kind or own.ndim != 1 for own, kind in zip(self, kinds, strict=True)) or not len(self.lots):
+            return False
+        ends, led = self.starts, np.concatenate([self.partitions, self.lots])
+        in_order = len(ends) == len(self.keys) + 1 and ends[0] == 0 and ends[-1] == len(self.partitions)
+        return bool(in_order and (np.diff(ends) > 0).all() and ((led >= 0) & (led < partitions)).all())
+
     def of(self, keys: Hashes, dice: Hashes) -> NDArray[np.int64]:
         """The partition of each key; of one that is split, the one that its owner's hash says."""
         partitions = self.lots[((keys >> np.uint64(1)) % np.uint64(len(self.lots))).astype(np.int64)]

@@ -17,7 +17,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import Part, Statistics
 from tocsin.index.elements import with_conditions
 from tocsin.language import Templates
-from tocsin.placement import AUTO, Placement, PlacementReport, Planned, check_placement, planned
+from tocsin.placement import AUTO, Placement, PlacementReport, check_placement, planned
 from tocsin.placement.hashing import hashes_of_ids
 from tocsin.records import chunk_of
 from tocsin.segment import SegmentBuilder
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Batches = Iterable[pa.RecordBatch]
 SUBSCRIPTIONS: Final = 50_000
-"""By so many a placement is planned."""
+"""By so many a placement is planned, unless somebody says otherwise."""
 EVENTS: Final = 10_000
 _PIECE_ROWS: Final = 8192
 
@@ -44,30 +44,25 @@ def plan(
     events: DataFrame | None = None,
     attributes: list[str] | None = None,
     json: str | None = None,
+    sample: int = SUBSCRIPTIONS,
 ) -> PlacementReport:
     """What a placement would cost, before anything is built: copies, visits of events, how even the partitions are.
 
-    Worked out on 50,000 subscriptions by the hashes of their ids, and on the first 10,000 `events`, which are as
+    Worked out on `sample` subscriptions by the hashes of their ids, and on the first 10,000 `events`, which are as
     `match` has them. `placement` is `hash`, `location`, `keyword`, `prefix`, `access`, or `auto`: the one by which an
     event is asked about the fewest subscriptions. Raises `InvalidInput` as `compile` and `match` do.
     """
-    return planned_of(subscriptions, partitions, placement, statistics, events, attributes, json).report
-
-
-def planned_of(
-    subscriptions: DataFrame,
-    partitions: int,
-    placement: str,
-    statistics: Statistics | None,
-    events: DataFrame | None = None,
-    attributes: list[str] | None = None,
-    json: str | None = None,
-) -> Planned:
-    """The placement of this name for these subscriptions, and what it would cost."""
     check_placement(placement, partitions)
-    part = part_of(some_of(read(subscriptions)))
+    part = part_of(some_of(read(subscriptions), checked_sample(sample)))
     batches = [] if events is None else _batches(events, asked_of(events, attributes, json=json), part)
-    return planned(part, placement, partitions, statistics, batches)
+    return planned(part, placement, partitions, statistics, batches).report
+
+
+def checked_sample(sample: int) -> int:
+    """How many are to be looked at; raises `InvalidInput` for what is no such number."""
+    if isinstance(sample, bool) or not isinstance(sample, int) or sample < 1:
+        raise InvalidInput(f"sample is {sample!r:.40}; it must be an integer of at least 1")
+    return sample
 
 
 def read(subscriptions: DataFrame) -> DataFrame:
@@ -86,7 +81,7 @@ def read(subscriptions: DataFrame) -> DataFrame:
     return chosen if isinstance(kind, StringType) else chosen.withColumn("id", functions.col("id").cast("long"))
 
 
-def some_of(subscriptions: DataFrame, count: int = SUBSCRIPTIONS) -> pa.Table:
+def some_of(subscriptions: DataFrame, count: int) -> pa.Table:
     """Those whose ids have the least hashes: the same, however rows lie."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
