@@ -9,6 +9,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -49,7 +50,7 @@ def compiled(folder: Path, records: list[dict[str, Any]], placement: Placement) 
         places = []
         for number in sorted(set(rows[PARTITION].to_pylist())):
             own = rows.filter(pc.equal(rows[PARTITION], number))
-            (written,) = compile_partition(own, folder, new.version, choose()).to_pylist()
+            (written,) = compile_partition(own, folder, new.version, choose(), placement.name).to_pylist()
             counts = {name: count + written[name] for name, count in counts.items()}
             home = None if placement.name == "hash" else number
             places += [new.place(number, home)] if written["accepted"] else []
@@ -116,7 +117,8 @@ def test_keys_that_are_damaged_are_refused(tmp_path: Path) -> None:
     (place, *_) = [part.path for part in folder.parts if (tmp_path / part.path / KEYS_FILE).exists()]
     path = tmp_path / place / KEYS_FILE
     data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF
+    with np.load(path) as stored:
+        data[data.index(stored["keys"][-1].tobytes())] ^= 0xFF
 
     path.write_bytes(data)
     with pytest.raises(SegmentError, match=r"keys\.npz is damaged"):

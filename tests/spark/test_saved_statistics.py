@@ -160,7 +160,9 @@ def test_what_changes_bring_is_visited_by_those_it_concerns(tmp_path: Path, part
     wanted = Wanted(["place"])
     batch = with_conditions(encode_table(POINTS.combine_chunks().to_batches()[0], wanted), wanted)
 
-    visits = Router([part.keys for part in late], np.array(folder.placed.splits), ["place"]).visits(batch)
+    visits = Router(
+        [part.signs and part.signs.keys for part in late], np.array(folder.placed.splits), ["place"]
+    ).visits(batch)
 
     assert 16 <= len(late) <= 4 * 16
     assert visits.sum(axis=1).max() <= 8  # of 16 or 64
@@ -182,6 +184,6 @@ def test_an_index_of_before_is_changed_as_before(tmp_path: Path) -> None:
         insert(tmp_path, [{"id": f"x{number}", "where": "S_INTERSECTS(place, BBOX(0, 0, 9, 9))", "score": 1.0}])
 
     late = [part for part in IndexFolder.read(tmp_path).held() if part.versions is not None]
-    assert [part.keys for part in late] == [None] * 4
+    assert [part.signs for part in late] == [None] * 4
     assert compact(tmp_path, choose()) == 1
     assert len(IndexFolder.read(tmp_path).parts) == 5

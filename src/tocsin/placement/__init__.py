@@ -1,6 +1,7 @@
 """Which partitions hold a subscription, and which can hold a match of an event? By what matching events must have."""
 
 from tocsin.placement.assigning import HASH, LOCATION, PLACEMENTS, Assignment, Homes, Placement
+from tocsin.placement.covers import most_alike
 from tocsin.placement.dealing import Dealt, dealt, dealt_late
 from tocsin.placement.planning import AUTO, Profile, check_placement, placement_of
 from tocsin.placement.reporting import PlacementReport, Planned, key_set, keys_of_partitions, planned, report_of
@@ -24,6 +25,7 @@ __all__ = [
     "dealt_late",
     "key_set",
     "keys_of_partitions",
+    "most_alike",
     "placement_of",
     "planned",
     "report_of",

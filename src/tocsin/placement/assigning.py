@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen
 from tocsin.index.question import Part
 from tocsin.index.statistics import Statistics
-from tocsin.placement.covers import ALL_KEYWORDS, ANY_KEY, RAREST_KEYWORD, covers_of
+from tocsin.placement.covers import COVERS, covers_of
 from tocsin.placement.hashing import Hashes, hashes_of_ids
 from tocsin.placement.regions import keys_of_leaves, leaves_under, regions_of
 
 HASH: Final = "hash"
 LOCATION: Final = "location"
-COVERS: Final = {"keyword": ALL_KEYWORDS, "prefix": RAREST_KEYWORD, "access": ANY_KEY}
 PLACEMENTS: Final = (HASH, LOCATION, *COVERS)
 
 NO_KEY: Final = np.uint64(0)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tocsin.errors import InvalidInput, UnsuitableIndex
 from tocsin.index import Part, Plan
 from tocsin.model.subscription import Reject
-from tocsin.placement import Placement, dealt_late
+from tocsin.placement import Placement, dealt_late, most_alike
 from tocsin.records.changes import ChangeBatch, Rows
 from tocsin.segment.assembling import assemble
 from tocsin.segment.builder import SegmentBuilder
@@ -26,7 +26,7 @@ from tocsin.segment.graves import Graves
 from tocsin.segment.ids import Ids, as_ids, find_ids
 from tocsin.segment.mapping import mapped
 from tocsin.segment.part_changes import OLDEST, PartChanges, still_there
-from tocsin.segment.placed import Hashes
+from tocsin.segment.placed import Signs
 from tocsin.segment.publishing import Overtaken, Publication
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import MANIFEST
@@ -97,7 +97,7 @@ class _Fresh(NamedTuple):
 
     segment: Segment
     versions: NDArray[np.int64]  # (S,) of the changes that brought its subscriptions
-    keys: Hashes | None = None
+    signs: Signs | None = None
     home: int | None = None
 
 
@@ -268,10 +268,12 @@ def _fresh_parts(part: Part, versions: NDArray[np.int64], plan: Plan, placement:
     fresh = []
     for numbers, keys, home in dealt_late(part, placement):
         try:
-            segment = assemble(part.only(numbers), plan)
+            own = part.only(numbers)
+            segment = assemble(own, plan)
         except UnsuitableIndex as error:
             raise UnsuitableIndex(error.reason, int(numbers[error.number]), error.subscription) from None
-        fresh.append(_Fresh(segment, versions[numbers], keys, home))
+        signs = None if keys is None else Signs(keys, most_alike(placement.name, own.compiled))
+        fresh.append(_Fresh(segment, versions[numbers], signs, home))
     return fresh
 
 

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index import Plan
-from tocsin.placement import key_set
 from tocsin.segment.amending import KEEP_S, with_lost
 from tocsin.segment.assembling import merged
 from tocsin.segment.folder import IndexFolder, MappedPart, PartPlace
 from tocsin.segment.mapping import mapped
 from tocsin.segment.part_changes import OLDEST, PartChanges
-from tocsin.segment.placed import Hashes
+from tocsin.segment.placed import Signs
 from tocsin.segment.publishing import Overtaken, Publication
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import snapshot_of
@@ -60,7 +59,7 @@ def due(folder: IndexFolder, parts: Sequence[MappedPart]) -> list[PartPlace]:
     """The parts of a version to merge next: of one home, or of none and visited by every event."""
     together: dict[int | str | None, list[int]] = {}
     for place, (held, part) in enumerate(zip(folder.parts, parts, strict=True)):
-        alone = held.path if held.home is None and part.keys is not None else None
+        alone = held.path if held.home is None and part.signs is not None else None
         together.setdefault(held.home if alone is None else alone, []).append(place)
     for chosen in together.values():
         sizes = [Size(len(parts[place].segment), len(parts[place].changes.gone)) for place in chosen]
@@ -102,7 +101,7 @@ def _merge(path: Path, chosen: Sequence[MappedPart], plan: Plan, keep_s: float) 
         versions[origin[own]] = part.last_versions(own)
     with Publication(path) as new:
         home = None if chosen[0].place is None else chosen[0].place.home
-        place = new.write(0, segment, versions, _all_keys(chosen), home) if len(segment) else None
+        place = new.write(0, segment, versions, _all_signs(chosen), home) if len(segment) else None
         while True:
             now = IndexFolder.read(path)
             by_path = {part.path: part for part in now.parts}
@@ -115,10 +114,12 @@ def _merge(path: Path, chosen: Sequence[MappedPart], plan: Plan, keep_s: float) 
                 continue
 
 
-def _all_keys(parts: Sequence[MappedPart]) -> Hashes | None:
-    """The keys that lead to any of some parts; None where every event visits one."""
-    given = [part.keys for part in parts if part.keys is not None]
-    return key_set(np.concatenate(given)) if len(given) == len(parts) else None
+def _all_signs(parts: Sequence[MappedPart]) -> Signs | None:
+    """By what events visit any of some parts; None where every event visits one."""
+    given = [part.signs for part in parts if part.signs is not None]
+    if len(given) < len(parts):
+        return None
+    return Signs(np.unique(np.concatenate([one.keys for one in given])), max(one.alike for one in given))
 
 
 def _install(

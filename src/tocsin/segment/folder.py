@@ -31,7 +31,7 @@ from tocsin.model.texts import Text
 from tocsin.placement import Placement, Router
 from tocsin.segment.graves import Graves, read_graves
 from tocsin.segment.part_changes import OLDEST, PartChanges, read_changes
-from tocsin.segment.placed import Hashes, Placed, first_copies, read_keys, read_placement
+from tocsin.segment.placed import Placed, Signs, first_copies, read_placement, read_signs
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
 from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_number
@@ -75,7 +75,7 @@ class MappedPart(NamedTuple):
     segment: Segment
     versions: NDArray[np.int64] | None  # (S,) of the changes that brought its subscriptions; None: they have none
     changes: PartChanges
-    keys: Hashes | None = None  # by which events visit it; None: all do
+    signs: Signs | None = None  # by what events visit it; None: all do
 
     def now(self) -> Segment:
         """The segment as it is in this version; what was made of it once serves all versions."""
@@ -163,12 +163,12 @@ class IndexFolder:
         if known is None:
             segment = open_segment(self.path / place.path)
             versions = _versions(self.path / place.path / VERSIONS_FILE, len(segment))
-            keys = read_keys(self.path / place.path)
+            signs = read_signs(self.path / place.path)
         else:
-            segment, versions, keys = known.segment, known.versions, known.keys
+            segment, versions, signs = known.segment, known.versions, known.signs
         none = PartChanges.none()
         changes = none if place.changes is None else read_changes(self.path / place.changes, len(segment))
-        return MappedPart(place, segment, versions, changes, keys)
+        return MappedPart(place, segment, versions, changes, signs)
 
     def segments(self) -> list[Segment]:
         """The segments of this version as they are in it, each subscription alive once; raises `SegmentError`."""
@@ -194,11 +194,13 @@ class IndexFolder:
         """The parts of this version as one; events visit those that they may match."""
         segments = [part.now() for part in parts]
         whole = Snapshots.of(segments, wanted)
-        if all(part.keys is None for part in parts) and not self.copies:
+        if all(part.signs is None for part in parts) and not self.copies:
             return whole
         splits, places = ((), ()) if self.placed is None else (self.placed.splits, self.placed.places)
-        router = Router([part.keys for part in parts], np.array(splits, np.float64), places)
-        return whole.routed(router, first_copies(segments) if self.copies else None)
+        keys = [None if part.signs is None else part.signs.keys for part in parts]
+        router = Router(keys, np.array(splits, np.float64), places)
+        alike = [1.0 if part.signs is None else part.signs.alike for part in parts]
+        return whole.routed(router, first_copies(segments) if self.copies else None, alike)
 
     def known(self) -> Statistics | None:
         """What is known of the events, as far as that was saved; raises `SegmentError` where it is damaged."""

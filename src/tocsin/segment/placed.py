@@ -88,25 +88,33 @@ def read_placement(path: Path, placed: Placed, statistics: Statistics | None) ->
     return Placement(placed.name, placed.partitions, *about, homes, splits, placed.places)
 
 
-def write_keys(folder: Path, keys: Hashes) -> None:
-    """Write the keys of a part that is being written."""
+class Signs(NamedTuple):
+    """By what events visit a part."""
+
+    keys: Hashes  # ascending
+    alike: float = 1.0  # the greatest share of its keywords that an event without any may have: `placement.most_alike`
+
+
+def write_signs(folder: Path, signs: Signs) -> None:
+    """Write by what events visit a part that is being written."""
     with (folder / KEYS_FILE).open("wb") as file:
-        np.savez(file, keys=keys)
+        np.savez(file, keys=signs.keys, alike=np.array(signs.alike))
 
 
-def read_keys(folder: Path) -> Hashes | None:
-    """The keys of a part, ascending; None where it has none. Raises `SegmentError` for what is damaged."""
+def read_signs(folder: Path) -> Signs | None:
+    """By what events visit a part; None where all do. Raises `SegmentError` for what is damaged."""
     path = folder / KEYS_FILE
     try:
         with np.load(path, allow_pickle=False) as stored:
             keys: Hashes = stored["keys"]
+            alike = float(stored["alike"]) if "alike" in stored else 1.0
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise SegmentError(f"{path} is damaged: {error}. Compile the index again.") from None
-    if keys.dtype != np.uint64 or keys.ndim != 1 or (keys & np.uint64(1) == 0).any():
+    if keys.dtype != np.uint64 or keys.ndim != 1 or (keys & np.uint64(1) == 0).any() or not 0 <= alike <= 1:
         raise SegmentError(f"{path} is damaged: it is of {keys.dtype} and shape {keys.shape}. Compile the index again.")
-    return frozen(keys, np.uint64)
+    return Signs(frozen(keys, np.uint64), alike)
 
 
 class Copies(NamedTuple):

@@ -36,7 +36,7 @@ from tocsin.segment.folder import (
 )
 from tocsin.segment.graves import Graves, write_graves
 from tocsin.segment.part_changes import PartChanges, write_changes
-from tocsin.segment.placed import Hashes, Placed, write_keys, write_placement
+from tocsin.segment.placed import Placed, Signs, write_placement, write_signs
 from tocsin.segment.retention import manifest_of, remove_unneeded
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import MANIFEST, write_manifest, write_segment
@@ -104,14 +104,14 @@ class Publication:
         number: int,
         segment: Segment,
         versions: NDArray[np.int64] | None = None,
-        keys: Hashes | None = None,
+        signs: Signs | None = None,
         home: int | None = None,
     ) -> PartPlace:
         """Write a segment as a part, with the versions of the changes that brought its subscriptions, if any did.
 
-        `keys` are those by which events visit it; without, all do.
+        `signs` are by what events visit it; without, all do.
         """
-        write_part(self.path, self.version, number, segment, versions, keys)
+        write_part(self.path, self.version, number, segment, versions, signs)
         return self.place(number, home)
 
     def write_changes(self, number: int, place: PartPlace, changes: PartChanges) -> PartPlace:
@@ -209,7 +209,7 @@ def write_part(
     number: int,
     segment: Segment,
     versions: NDArray[np.int64] | None = None,
-    keys: Hashes | None = None,
+    signs: Signs | None = None,
 ) -> None:
     """Write one segment aside and rename it. A second attempt at the same part finds it there, and is done."""
     folder = path / version_folder(version)
@@ -219,8 +219,8 @@ def write_part(
             write_segment(segment, aside)
             if versions is not None:
                 np.save(aside / VERSIONS_FILE, versions)
-            if keys is not None:
-                write_keys(aside, keys)
+            if signs is not None:
+                write_signs(aside, signs)
             aside.rename(folder / part_name(number))
         except OSError:
             if not (folder / part_name(number) / MANIFEST).exists():

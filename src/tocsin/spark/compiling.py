@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 from tocsin.columns.arrays import Texts
 from tocsin.index import Plan, Statistics
 from tocsin.model.subscription import Reject
-from tocsin.placement import HASH, Placement, check_placement, key_set, planned
+from tocsin.placement import HASH, Placement, check_placement, key_set, most_alike, planned
 from tocsin.planner import choose
-from tocsin.segment import Publication
+from tocsin.segment import Publication, assemble
 from tocsin.segment.folder import part_name, saved_statistics, version_folder
-from tocsin.segment.placed import Hashes, Placed
+from tocsin.segment.placed import Hashes, Placed, Signs
 from tocsin.segment.publishing import write_part
 from tocsin.spark.placing import (
     SUBSCRIPTIONS,
@@ -88,7 +88,7 @@ def compile(
     chosen = None if placement == HASH else _placement(rows, partitions, placement, plan, sample)
     with Publication(folder) as new:
         placed = by_hash(rows, partitions) if chosen is None else by_placement(rows, chosen)
-        written = compiled(placed, folder, new.version, plan).collect()
+        written = compiled(placed, folder, new.version, plan, chosen.name if chosen else HASH).collect()
         parts = [new.place(row.part, None if chosen is None else row.part) for row in written if row.accepted]
         rejected, copies = sum(row.rejected for row in written), sum(row.copies for row in written)
         accepted = sum(row.accepted for row in written) - copies
@@ -107,31 +107,35 @@ def _placement(rows: DataFrame, partitions: int, name: str, plan: Plan, sample: 
     return None if chosen.name == HASH else chosen
 
 
-def compiled(placed: DataFrame, folder: Path, version: str, plan: Plan) -> DataFrame:
+def compiled(placed: DataFrame, folder: Path, version: str, plan: Plan, placement: str = HASH) -> DataFrame:
     """Write a segment for each partition; a row of counts comes back from each."""
-    return placed.mapInArrow(_writer(folder, version, plan), COMPILED)
+    return placed.mapInArrow(_writer(folder, version, plan, placement), COMPILED)
 
 
-def _writer(folder: Path, version: str, plan: Plan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _writer(
+    folder: Path, version: str, plan: Plan, placement: str
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task runs: `compile_partition` on its batches."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         filled = [batch for batch in batches if batch.num_rows]
         if filled:
-            yield compile_partition(pa.Table.from_batches(filled), folder, version, plan)
+            yield compile_partition(pa.Table.from_batches(filled), folder, version, plan, placement)
 
     return write
 
 
-def compile_partition(table: pa.Table, folder: Path, version: str, plan: Plan) -> pa.RecordBatch:
+def compile_partition(table: pa.Table, folder: Path, version: str, plan: Plan, placement: str = HASH) -> pa.RecordBatch:
     """Compile one partition's subscriptions into its segment; returns a row of COMPILED."""
     number = table[PARTITION][0].as_py()
     rows, rejects, keys, copies = undealt(table)
     builder = built(in_order(rows))
-    segment = builder.finish(plan)
+    part = builder.part()
+    segment = assemble(part, plan)
     rejects += builder.rejects
     if len(segment):
-        write_part(folder, version, number, segment, keys=keys)
+        signs = None if keys is None else Signs(keys, most_alike(placement, part.compiled))
+        write_part(folder, version, number, segment, signs=signs)
     if rejects:
         write_rejects(rejects, folder / version_folder(version) / REJECTS, part_name(number))
     kind = "string" if isinstance(segment.ids, Texts) else "int64"
