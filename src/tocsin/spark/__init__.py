@@ -16,17 +16,20 @@ from tocsin.spark.parquet import match_parquet
 from tocsin.spark.placing import plan
 from tocsin.spark.session import local_session
 from tocsin.spark.warming import warm
+from tocsin.spark.writing import WriteReport, match_to_parquet
 
 __all__ = [
     "CompileReport",
     "Metrics",
     "PlacementReport",
     "UpdateReport",
+    "WriteReport",
     "compile",
     "follow",
     "local_session",
     "match",
     "match_parquet",
+    "match_to_parquet",
     "merge",
     "plan",
     "read_kafka",

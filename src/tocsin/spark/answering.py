@@ -19,7 +19,7 @@ from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import LinesChunk, parse_lines
 from tocsin.segment import Snapshots
-from tocsin.spark.observing import work_column
+from tocsin.spark.observing import Counts, work_column
 from tocsin.spark.schemas import ERROR, MATCHES, WORK
 
 _MATCHES: Final = 200_000
@@ -61,15 +61,23 @@ def slices(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: s
 
 def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
     """A batch of events with its matches and errors, or a row for each match."""
+    answered, counts = counted_answer(batch, asked, snapshots)
+    if not asked.tells_work:
+        return answered
+    columns = dict(zip(answered.schema.names, answered.columns, strict=True))
+    columns = _with_row(columns) if asked.event_id is not None else columns
+    columns[WORK] = work_column((*counts, version), len(next(iter(columns.values()))))
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def counted_answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> tuple[pa.RecordBatch, Counts]:
+    """The same without a column of counts, and these."""
     found = _find(batch, asked, snapshots)
     columns = _matched(batch, snapshots, found) if asked.event_id is None else _exploded(batch, asked, snapshots, found)
-    if asked.tells_work:
-        refused = int((~found.is_served).sum())
-        reported = len({reject.row for reject in found.rejects})
-        work = (batch.num_rows, len(found.places), refused, reported, found.candidates, found.verified, version)
-        columns = _with_row(columns) if asked.event_id is not None else columns
-        columns[WORK] = work_column(work, len(next(iter(columns.values()))))
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    refused = int((~found.is_served).sum())
+    reported = len({reject.row for reject in found.rejects})
+    counts = (batch.num_rows, len(found.places), refused, reported, found.candidates, found.verified)
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns)), counts
 
 
 def _find(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> _Found:

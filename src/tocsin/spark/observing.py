@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
     from pyspark.sql.types import StructType
 
+Counts = tuple[int, int, int, int, int, int]
+"""The counts of `WORK_FIELDS`."""
+
 Work = tuple[int, int, int, int, int, int, str]
-"""The counts of `WORK_FIELDS`, and the version of the index."""
+"""These, and the version of the index."""
 
 _TYPE = pa.struct([*((name, pa.int64()) for name in WORK_FIELDS), ("index_version", pa.string())])
 

@@ -64,14 +64,14 @@ def match_parquet(
     file that comes into the folder is read once. Names of folders are no columns (`year=2024/`). Raises `InvalidInput`
     for a path without Parquet files, and as `match` does.
     """
-    rows = _read(session, path)
+    rows = read_events(session, path)
     events = rows if columns is None else rows.select(*columns)
     asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode)
     asked = replace(asked, tells_work=observe is not None)
     if stream:
         answered = answers_of_pieces(files_of(session.readStream, path), events.schema, index, asked)
     else:
-        listed = _pieces(Path(path), session.sparkContext.defaultParallelism)
+        listed = pieces_of(Path(path), session.sparkContext.defaultParallelism)
         # A task each, without a shuffle that would put some together and cost a stage.
         numbers = session.range(0, len(listed), 1, max(len(listed), 1))
         answered = answers_of_pieces(numbers, events.schema, index, asked, listed)
@@ -140,15 +140,16 @@ def _cast(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
     return column if column.type == kind else column.cast(kind)
 
 
-def _read(session: SparkSession, path: str | Path) -> DataFrame:
+def read_events(session: SparkSession, path: str | Path) -> DataFrame:
+    """The rows of a Parquet file, or of a folder of some, as Spark has them; raises `InvalidInput`."""
     try:
         return session.read.option("recursiveFileLookup", True).parquet(str(path))
     except Exception as error:  # which differs by what is wrong  # noqa: BLE001
         raise InvalidInput(f"{path} cannot be read as Parquet: {str(error).strip().splitlines()[0]:.300}") from None
 
 
-def _pieces(path: Path, cores: int) -> list[Piece]:
-    """The row groups of a file or a folder, some together, so that each core has a few pieces."""
+def pieces_of(path: Path, cores: int) -> list[Piece]:
+    """The row groups of a file or a folder, some together, so that each core has a few pieces. At least one."""
     files = sorted(one for one in path.rglob("*") if is_data(one, path)) if path.is_dir() else [path]
     groups = [(str(one.absolute()), number) for one in files for number in range(pq.read_metadata(one).num_row_groups)]
     size = max(len(groups) // (cores * _PIECES_A_CORE), 1)
@@ -158,7 +159,7 @@ def _pieces(path: Path, cores: int) -> list[Piece]:
         for name in dict.fromkeys(name for name, _ in own):
             numbers = [number for other, number in own if other == name]
             pieces.append({"path": name, "first": numbers[0], "stop": numbers[-1] + 1})
-    return pieces
+    return pieces or [{"path": str(one.absolute()), "first": 0, "stop": 0} for one in files[:1]]
 
 
 def is_data(file: Path, folder: Path) -> bool:

@@ -1,0 +1,157 @@
+"""How do workers write matches themselves? Each task a Parquet file of its own; the folder appears when all are whole.
+
+What goes through Java on the way from Parquet to Parquet costs more than the matching; here only counts do. It is for
+folders that every worker sees under the same path.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tocsin.errors import InvalidInput
+from tocsin.index import question_of
+from tocsin.model.ranking import Ranking
+from tocsin.segment import IndexFolder
+from tocsin.spark.answering import Asked, counted_answer
+from tocsin.spark.matching import asked_of, opened
+from tocsin.spark.observing import Counts
+from tocsin.spark.parquet import Piece, pieces_of, read_events, read_piece
+from tocsin.spark.schemas import WORK_FIELDS
+from tocsin.writing import aside, told
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FILE: Final = "file"
+_WRITTEN: Final = pa.schema([(_FILE, pa.string()), *((name, pa.int64()) for name in WORK_FIELDS)])
+_SUCCESS: Final = "_SUCCESS"
+
+
+class WriteReport(NamedTuple):
+    """What was written, and of how much; `rejected` events were refused whole, `reported` have some error."""
+
+    files: int
+    events: int
+    matches: int
+    rejected: int
+    reported: int
+    candidates: int
+    verified: int
+    version: str
+
+
+def match_to_parquet(
+    session: SparkSession,
+    path: str | Path,
+    index: str | Path,
+    out: str | Path,
+    *,
+    columns: list[str] | None = None,
+    attributes: list[str] | None = None,
+    ranking: Ranking | None = None,
+    explode: bool = False,
+    event_id: str | None = None,
+    json: str | None = None,
+    overwrite: bool = False,
+) -> WriteReport:
+    """Match the events of Parquet files into Parquet files; workers read and write them, at once.
+
+    The rows are those of `match_parquet(session, path, index, ...).write.parquet(out)`, with the same options, and no
+    row goes through Java. `out` is a new folder, or with `overwrite` takes the place of one. It appears when all is
+    written, `_SUCCESS` in it: a run that fails or is killed leaves what was there, and beside it a folder
+    `out.<hex>.part`. A task that is tried again writes the same file. Raises `InvalidInput` for paths that cannot be
+    read or written, and as `match` does.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+    folder = IndexFolder.read(Path(index).absolute())
+    question_of(ranking)  # which refuses what is none
+    place = _checked_place(Path(out).absolute(), overwrite=overwrite)
+    rows = read_events(session, path)
+    events = rows if columns is None else rows.select(*columns)
+    asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode)
+    pieces = pieces_of(Path(path), session.sparkContext.defaultParallelism)
+    types = to_arrow_schema(events.schema, timezone="UTC")
+    numbers = session.range(0, len(pieces), 1, max(len(pieces), 1))
+    beside = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")
+    write = _writer(folder, asked, types, pieces, beside)
+    with told(place):
+        beside.mkdir(parents=True)
+    try:
+        told_of = numbers.mapInArrow(write, from_arrow_schema(_WRITTEN)).toArrow()
+        with told(place):
+            _publish(beside, place, set(told_of[_FILE].to_pylist()))
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    sums = [int(pc.sum(told_of[name], min_count=0).as_py()) for name in WORK_FIELDS]
+    return WriteReport._make([len(told_of), *sums, folder.version])
+
+
+def _checked_place(out: Path, *, overwrite: bool) -> Path:
+    if out.exists() and not out.is_dir():
+        raise InvalidInput(f"cannot write {out}: it is a file; give the name of a folder")
+    if out.exists() and not overwrite and any(out.iterdir()):
+        raise InvalidInput(f"{out} is there already; give another folder, or overwrite=True")
+    return out
+
+
+def _writer(
+    folder: IndexFolder, asked: Asked, types: pa.Schema, pieces: Sequence[Piece], out: Path
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task runs: reads its pieces, writes what it answers, a file each, and tells the counts."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        snapshots = opened(folder)
+        empty = pa.RecordBatch.from_pylist([], schema=pa.schema([types.field(name) for name in asked.columns]))
+        nothing = counted_answer(empty, asked, snapshots)[0].schema
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                name = f"part-{number:05d}.parquet"
+                answers = (
+                    counted_answer(rows, asked, snapshots)
+                    for rows in read_piece(pieces[number], types, list(asked.columns))
+                )
+                with told(out / name):
+                    counts = _write(out / name, nothing, answers)
+                yield pa.RecordBatch.from_arrays([pa.array([one]) for one in (name, *counts)], schema=_WRITTEN)
+
+    return run
+
+
+def _write(place: Path, schema: pa.Schema, answers: Iterable[tuple[pa.RecordBatch, Counts]]) -> NDArray[np.int64]:
+    """Write a file, whole or not at all; returns what its counts add up to."""
+    total = np.zeros(len(WORK_FIELDS), np.int64)
+    with aside(place) as beside, pq.ParquetWriter(beside, schema, compression="zstd") as file:
+        for rows, counts in answers:
+            file.write_batch(rows)
+            total += counts
+    return total
+
+
+def _publish(written: Path, out: Path, names: set[str]) -> None:
+    """Let a folder be in the place of another one, if there is one, without what killed tasks left in it."""
+    for left in written.iterdir():
+        if left.name not in names:
+            left.unlink()
+    (written / _SUCCESS).touch()
+    if not out.exists():
+        written.rename(out)
+        return
+    before = out.with_name(f"{written.name}.before")
+    out.rename(before)
+    try:
+        written.rename(out)
+    except OSError:
+        before.rename(out)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
