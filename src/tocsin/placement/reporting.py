@@ -47,6 +47,7 @@ class PlacementReport:
     largest: float
     unplaced: float
     split: int
+    routing: str = ""  # how events would come to the parts of the whole index, and why, where somebody worked that out
 
     def lines(self) -> list[str]:
         """In words for the user."""
@@ -63,6 +64,8 @@ class PlacementReport:
             said.append(f"  keys that would have filled a partition alone are split over {self.split} partitions")
         if self.largest >= 0.5 and self.partitions > 1:
             said.append("  half of all lie on one partition: another placement would be more even")
+        if self.routing:
+            said.append(f"  routing: {self.routing}")
         return said
 
 

@@ -159,6 +159,10 @@ class IndexFolder:
             raise SegmentError(f"{self.path} is damaged: {what}, {said}. Compile the index again.")
         return parts
 
+    def part(self, number: int, known: MappedPart | None = None) -> MappedPart:
+        """Map one part alone, but for the segment of one that is `known` by its path; raises `SegmentError`."""
+        return self._mapped(self.parts[number], known)
+
     def _mapped(self, place: PartPlace, known: MappedPart | None) -> MappedPart:
         if known is None:
             segment = open_segment(self.path / place.path)

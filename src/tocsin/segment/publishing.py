@@ -35,6 +35,7 @@ from tocsin.segment.folder import (
     version_folder,
 )
 from tocsin.segment.graves import Graves, write_graves
+from tocsin.segment.outlines import write_attributes
 from tocsin.segment.part_changes import PartChanges, write_changes
 from tocsin.segment.placed import Placed, Signs, write_placement, write_signs
 from tocsin.segment.retention import manifest_of, remove_unneeded
@@ -217,6 +218,7 @@ def write_part(
     with refused(path):
         try:
             write_segment(segment, aside)
+            write_attributes(aside, segment)
             if versions is not None:
                 np.save(aside / VERSIONS_FILE, versions)
             if signs is not None:

@@ -16,7 +16,7 @@ from tocsin.index import Statistics, sampled
 from tocsin.index.statistics import shares_in, together
 from tocsin.index.texts import with_texts
 from tocsin.spark.answering import Asked, encoded_events
-from tocsin.spark.matching import asked_of, plain
+from tocsin.spark.asking import asked_of, plain
 from tocsin.spark.placing import checked_sample
 
 if TYPE_CHECKING:

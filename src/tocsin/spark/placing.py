@@ -7,6 +7,7 @@ that one. What is refused then goes along, with the reason, to be written with w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,10 +20,12 @@ from tocsin.index.elements import with_conditions
 from tocsin.language import Templates
 from tocsin.placement import AUTO, Placement, PlacementReport, check_placement, planned
 from tocsin.placement.hashing import hashes_of_ids
+from tocsin.planner import choose, choose_routing
 from tocsin.records import chunk_of
 from tocsin.segment import SegmentBuilder
+from tocsin.segment.outlines import expected_bytes
 from tocsin.spark.answering import Asked, encoded_events
-from tocsin.spark.matching import asked_of, plain
+from tocsin.spark.asking import asked_of, plain
 from tocsin.spark.schemas import COPY, FIELD, KEYS, PARTITION, PLACED_FIELDS, REASON, SUBSCRIPTION_FIELDS
 
 if TYPE_CHECKING:
@@ -45,17 +48,22 @@ def plan(
     attributes: list[str] | None = None,
     json: str | None = None,
     sample: int = SUBSCRIPTIONS,
+    memory: int | None = None,
 ) -> PlacementReport:
     """What a placement would cost, before anything is built: copies, visits of events, how even the partitions are.
 
     Worked out on `sample` subscriptions by the hashes of their ids, and on the first 10,000 `events`, which are as
     `match` has them. `placement` is `hash`, `location`, `keyword`, `prefix`, `access`, or `auto`: the one by which an
-    event is asked about the fewest subscriptions. Raises `InvalidInput` as `compile` and `match` do.
+    event is asked about the fewest subscriptions. It also says whether the whole index, as large as it is to be
+    expected, fits the half of a machine's `memory` (bytes; else that of this machine), or events are sent to its parts.
+    Raises `InvalidInput` as `compile` and `match` do.
     """
     check_placement(placement, partitions)
     part = part_of(some_of(read(subscriptions), checked_sample(sample)))
     batches = [] if events is None else _batches(events, asked_of(events, attributes, json=json), part)
-    return planned(part, placement, partitions, statistics, batches).report
+    report = planned(part, placement, partitions, statistics, batches).report
+    size = expected_bytes(part, choose("auto", statistics), subscriptions.count() * report.copies)
+    return replace(report, routing=str(choose_routing("auto", size, partitions, memory)))
 
 
 def checked_sample(sample: int) -> int:
