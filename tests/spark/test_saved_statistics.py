@@ -187,3 +187,16 @@ def test_an_index_of_before_is_changed_as_before(tmp_path: Path) -> None:
     assert [part.signs for part in late] == [None] * 4
     assert compact(tmp_path, choose()) == 1
     assert len(IndexFolder.read(tmp_path).parts) == 5
+
+
+def test_what_an_index_by_name_cannot_hold_is_named(tmp_path: Path) -> None:
+    """Of the parts that changes bring, too; the rest is taken."""
+    records = [{"id": f"s{n}", "where": f"kind = 'k{n}'", "score": 1.0} for n in range(40)]
+    compiled(tmp_path, records, planned(part_of(pa.Table.from_pylist(records)), "access", 4).placement)
+    texts = {"a": "kind = 'k1'", "b": "kind = 'k2' AND n + 1 = 2", "c": "kind = 'k3'", "d": "n * 2 = m"}
+    rows = [{"id": name, "change": "insert", "version": 1, "where": text} for name, text in texts.items()]
+
+    done = amend(tmp_path, read_changes(pa.Table.from_pylist(rows)), choose("opindex"))
+
+    assert sorted(reject.id for reject in done.rejects) == ["b", "d"]
+    assert tocsin.match(tmp_path, [{"kind": "k3"}]).table["subscription"].to_pylist() == ["c", "s3"]

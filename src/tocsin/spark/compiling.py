@@ -84,7 +84,7 @@ def compile(
     """
     check_placement(placement, partitions)
     folder, rows = Path(path).absolute(), read(subscriptions)
-    plan = choose(index, statistics or saved_statistics(folder))
+    plan = choose(index, saved_statistics(folder) if statistics is None else statistics)
     chosen = None if placement == HASH else _placement(rows, partitions, placement, plan, sample)
     with Publication(folder) as new:
         placed = by_hash(rows, partitions) if chosen is None else by_placement(rows, chosen)
