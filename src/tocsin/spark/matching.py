@@ -6,10 +6,11 @@ micro-batch records which version the micro-batch uses (`segment/pins.py`).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -28,6 +29,7 @@ from tocsin.spark.versions import of_this_batch, opened
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
 
+_LOG: Final = logging.getLogger(__name__)
 Batches = Iterable[pa.RecordBatch]
 
 
@@ -86,7 +88,9 @@ def answers(
     else:
         schema = exploded_schema(events.schema[asked.event_id], folder.ids)
     schema = with_work(schema) if asked.tells_work else schema
-    if choose_routing(routing, bytes_of(folder), len(folder.parts), memory).how == SHUFFLE:
+    chosen = choose_routing(routing, bytes_of(folder), len(folder.parts), memory)
+    _LOG.info("%s is matched by routing %s", folder.path, chosen)
+    if chosen.how == SHUFFLE:
         return shuffled(events, folder, asked, schema)
     return plain(events, list(asked.columns)).mapInArrow(_matcher(folder, asked), schema)
 
