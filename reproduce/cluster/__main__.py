@@ -60,7 +60,7 @@ def main() -> int:
         (given.folder / "costs.json").write_text(json.dumps(told, indent=1) + "\n")
         print(json.dumps(told, indent=1))
     else:
-        lines = checks(given.folder) if given.step == "check" else simulated(given.folder)
+        lines = checks(given.folder, given.subscriptions) if given.step == "check" else simulated(given.folder)
         for line in lines:
             print(line, flush=True)
     return 0
@@ -76,6 +76,11 @@ def prepare(folder: Path, subscriptions: list[int], placements: list[str]) -> No
             given: dict[str, Any] = {"subscriptions": count, "partitions": PARTS, "placement": name}
             done = job("compiled", cores=2, folder=str(folder), index=str(folder / f"{name}-{count}"), **given)
             print(f"{name} of {count:,}: {json.dumps(done)}", flush=True)
+
+
+def indexes_of(folder: Path) -> list[Path]:
+    """What was compiled, each by its placement and how many there are."""
+    return [path.parent for path in folder.glob("*-*/manifest.json")]
 
 
 def known_costs(folder: Path) -> tuple[Costs, float]:
@@ -99,22 +104,22 @@ def load_of(folder: Path, subscriptions: int, matches: float, bytes_a_subscripti
     return Load(EVENTS, subscriptions, matches, size, bytes_a_subscription)
 
 
-def checks(folder: Path) -> Iterator[str]:
-    """Each index that was compiled, matched on one core and on two, beside what the model says."""
+def checks(folder: Path, subscriptions: list[int]) -> Iterator[str]:
+    """Each index of so many, matched on one core and on two, beside what the model says."""
     costs, matches = known_costs(folder)
     part, batches, statistics = sample_of(folder)
     yield "| index | routing | cores | CPU s | model | seconds | model |\n|---|---|---|---|---|---|---|"
-    for path in sorted(
-        folder.glob("*-*/manifest.json"), key=lambda one: (int(one.parent.name.split("-")[1]), str(one))
-    ):
-        name, count = path.parent.name.split("-")
-        held = IndexFolder.read(path.parent)
+    for index in sorted(indexes_of(folder), key=lambda one: one.name):
+        name, count = index.name.split("-")
+        if int(count) not in subscriptions:
+            continue
+        held = IndexFolder.read(index)
         size = bytes_of(held) / (held.subscriptions + held.copies)
         load = load_of(folder, held.subscriptions, matches, size)
         lies = lies_of(part, name, PARTS, statistics, batches)
         for routing in ("local", "shuffle"):
             for cores in (1, 2):
-                found = job("matched", cores=cores, folder=str(folder), index=str(path.parent), routing=routing)
+                found = job("matched", cores=cores, folder=str(folder), index=str(index), routing=routing)
                 said = taken(load, lies, Cluster(1, cores), costs, routing)
                 yield (
                     f"| {name}, {int(count):,} | {routing} | {cores} | {found['cpu']:.1f} | "
@@ -154,7 +159,7 @@ def best(load: Load, name: str, executors: int, lies: dict[tuple[str, int], Lies
 
 def measured_bytes(folder: Path) -> float:
     """Of a subscription, in the largest index there is."""
-    held = [IndexFolder.read(path.parent) for path in folder.glob("*-*/manifest.json")]
+    held = [IndexFolder.read(index) for index in indexes_of(folder)]
     largest = max(held, key=lambda one: one.subscriptions)
     return bytes_of(largest) / (largest.subscriptions + largest.copies)
 
