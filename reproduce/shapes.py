@@ -58,6 +58,13 @@ def _at_least(claim: Claim) -> str:
     return among if claim.factor == 1 else f"{among}, {claim.factor:g} times or more"
 
 
+def _times(one: float, of: float) -> float:
+    """How many times of another a measure is; any of nothing is as much as can be, and nothing of nothing once."""
+    if of == 0:
+        return math.inf if one > 0 else 1.0
+    return one / of
+
+
 def _growth(own: Sequence[float]) -> float | None:
     return own[-1] / own[0] if len(own) > 1 and own[0] > 0 else None
 
@@ -90,7 +97,7 @@ def _below(
     pairs = [(a, b) for a, b in zip(own, others, strict=False) if a is not None and b is not None]
     if not pairs:
         return None, f"{claim.series} below {other}: nothing to compare"
-    ratios = [b / a for a, b in (pairs if claim.everywhere else pairs[-1:])]
+    ratios = [_times(b, a) for a, b in (pairs if claim.everywhere else pairs[-1:])]
     where = "everywhere" if claim.everywhere else "at last"
     return min(ratios) >= claim.factor, f"{claim.series} below {other} {where}{_at_least(claim)}: {min(ratios):.2f}"
 

@@ -68,7 +68,7 @@ class SlidingMessages:
     messages: Batch = field(repr=False)
     squares: NDArray[np.float64] = field(repr=False)
     size: int
-    slack: int
+    passed: float
 
     @property
     def warm_up(self) -> range:
@@ -80,14 +80,14 @@ class SlidingMessages:
 
     def build(self, registration: Registration, options: Mapping[str, int]) -> Stream:
         """A full window with all subscriptions, over a structure made by the thresholds of its steady state."""
-        structure = registration.builder(_DIAGONAL, **{**registration.options, **options})
-        window = Sliding(structure, _DIAGONAL, self.size, None, self.slack)
+        built = registration.builder(_DIAGONAL, **{**registration.options, **options})
+        window = Sliding(*built, _DIAGONAL, self.size, None)
         window.know_words(len(self.squares), np.arange(1, len(self.squares)), self.squares[1:])
         stream = Stream(window, self.messages)
         stream.push(self.size)
         window.add(self.subscriptions)
         window.order()
-        for _ in range(0, self.size // 2, len(self.events)):
+        for _ in range(0, int(self.passed * self.size), len(self.events)):
             stream.push(len(self.events))
         window.order()
         return stream
@@ -108,11 +108,14 @@ def sliding_messages(
     alpha: float = 0.5,
     spread: float = 0.4,
     keywords: int = 5,
-    slack: int = 3,
     events: int = 512,
+    passed: float = 0.5,
     seed: int = 1,
 ) -> SlidingMessages:
-    """Subscriptions of 1 to `keywords` words, whose alphas are `alpha` give or take up to `spread`, below 1."""
+    """Subscriptions of 1 to `keywords` words, whose alphas are `alpha` give or take up to `spread`, below 1.
+
+    So many windows have `passed` when it is measured.
+    """
     random = np.random.default_rng(seed)
     starts, words = attribute_sets(random, random.integers(_WORDS[0], _WORDS[1] + 1, window + events), VOCABULARY, 1.0)
     squares = _squares(words, len(starts) - 1)
@@ -129,7 +132,7 @@ def sliding_messages(
         alphas,
         norms_of(starts.astype(np.int64), wanted, squares),
     )
-    return SlidingMessages(coming, messages, squares, window, slack)
+    return SlidingMessages(coming, messages, squares, window, passed)
 
 
 def _squares(words: NDArray[np.int32], messages: int) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests.naive.window import NaiveWindow
-from tocsin.index.registry import disseminators
+from tocsin.index.registry import disseminators, find_index
 
 BOUNDS = (0.0, 0.0, 8.0, 4.0)
 WORDS = ["a", "b", "c", "d", "e", "f", "g", "h"]
@@ -107,20 +107,24 @@ class Both:
 
 
 TINY = {"late": 2, "first": 3, "leaf": 2, "groups": 2, "depth": 2}
-SMALL = [
-    f"{one.name}({', '.join(f'{name}={TINY[name]}' for name in one.options if name in TINY)})"
-    for one in disseminators()
-    if one.options
-]
-EVERY = [*SMALL, *(one.name for one in disseminators())]
-"""Each structure, and those that are built anew now and then all the time."""
+POLICIES = {"slack": 3, "times": 2, "modelled": 1}
+"""Options of how much is buffered, and up to where they are drawn."""
 
 
-@pytest.mark.parametrize("index", EVERY)
-@given(steps=steps, kind=windows, weights=st.sampled_from([None, WEIGHTS]), slack=st.sampled_from([1, 2, 3]))
-def test_a_window_is_the_oracle_at_every_step(index: str, steps: Any, kind: Any, weights: Any, slack: int) -> None:
-    """Arrivals, expiries, ties, subscriptions that come and go, batches, save and load in between."""
-    window = tocsin.Window(bounds=BOUNDS, weights=weights, index=index, slack=slack, **kind)
+@pytest.mark.parametrize("tiny", [{}, TINY])
+@pytest.mark.parametrize("name", [one.name for one in disseminators()])
+@given(steps=steps, kind=windows, weights=st.sampled_from([None, WEIGHTS]), policy=st.integers(0, 5))
+def test_a_window_is_the_oracle_at_every_step(
+    name: str, tiny: dict[str, int], steps: Any, kind: Any, weights: Any, policy: int
+) -> None:
+    """Arrivals, expiries, ties, subscriptions that come and go, batches, save and load in between.
+
+    Each structure as it is, and built anew now and then all the time, with more and with less buffered.
+    """
+    taken = find_index(name, disseminators()).options
+    drawn = {one: policy % (most + (one == "modelled")) + (one != "modelled") for one, most in POLICIES.items()}
+    options = ", ".join(f"{one}={value}" for one, value in {**tiny, **drawn}.items() if one in taken)
+    window = tocsin.Window(bounds=BOUNDS, weights=weights, index=f"{name}({options})", **kind)
     both = Both(window, NaiveWindow(BOUNDS, kind.get("size"), kind.get("time"), weights))
     for step in steps:
         both.do(step)

@@ -32,7 +32,6 @@ def window(**others: Any) -> Window:
         ({"bounds": (0, 0, 1)}, "bounds are .*; give four numbers"),
         ({"bounds": (1, 0, 0, 1)}, "xmin and ymin are at most xmax and ymax"),
         ({"weights": {"a": 0}}, "the weight of 'a' is 0; words weigh numbers from"),
-        ({"slack": 0}, "slack is 0; it must be an integer from 1 to 16"),
         ({"index": "block"}, "no index is named 'block'; did you mean 'blocks'?"),
         ({"index": "blocks(lat=1)"}, "'lat=1' is no option of blocks; it has .*: late=2048, first=1024"),
         ({"index": "access"}, "no index is named 'access'. There are: blocks, "),

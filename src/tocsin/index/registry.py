@@ -25,7 +25,6 @@ from tocsin.index.protocols import (
     SIMILAR_ENOUGH,
     THE_BEST_FIRST,
     Builder,
-    Disseminator,
     Registration,
 )
 from tocsin.index.question import AllMatches, Part, Question
@@ -52,7 +51,7 @@ from tocsin.index.spatial_text.rt_trees import (
 )
 from tocsin.index.spatial_text.token_grid import TokenGridBuilder
 from tocsin.index.spatial_text.token_grid.building import build_shared
-from tocsin.index.window.registry import DISSEMINATORS
+from tocsin.index.window.registry import DISSEMINATORS, WindowIndex
 from tocsin.model.ranking import Similar
 
 
@@ -203,13 +202,13 @@ def disseminators() -> tuple[Registration, ...]:
     return DISSEMINATORS
 
 
-def disseminator(text: str, diagonal: float) -> Disseminator:
+def window_index(text: str, diagonal: float) -> WindowIndex:
     """A structure for a window, by its name and options: `name`, or `name(option=1)`; raises `UnknownIndex`.
 
     `diagonal` is the longest distance.
     """
     registration, options = parse_index(text, DISSEMINATORS)
-    return cast(Disseminator, registration.builder(diagonal, **{**registration.options, **options}))
+    return cast(WindowIndex, registration.builder(diagonal, **{**registration.options, **options}))
 
 
 def find_index(name: str, among: Sequence[Registration] | None = None) -> Registration:

@@ -50,7 +50,6 @@ def save_window(window: Window, folder: str | Path) -> None:
             "weights": dict(window.weights),
             "text": str(window.text),
             "index": window.index,
-            "slack": window.slack,
             "taken": window._sliding.taken,
             "latest": None if math.isinf(latest) else latest,
         }
@@ -73,7 +72,6 @@ def load_window(kind: type[Window], folder: str | Path, index: str | None) -> Wi
             weights=manifest["weights"],
             text=manifest["text"],
             index=index or manifest["index"],
-            slack=manifest["slack"],
         )
         messages, subscriptions = (_read(folder / manifest[name]) for name in ("messages", "subscriptions"))
         window._restore(messages, subscriptions, whole_number(manifest["taken"]), manifest["latest"])

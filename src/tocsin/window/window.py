@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tocsin.errors import DuplicateSubscription, InvalidInput, RecordError
 from tocsin.forking import renewed
-from tocsin.index.registry import disseminator
-from tocsin.index.window import SLACK, Sliding
+from tocsin.index.registry import window_index
+from tocsin.index.window import Sliding
 from tocsin.index.window.kernels.layouts import ALPHA, EXAMINED, REACHED, REEVALUATED, Changes, X, Y
 from tocsin.index.window.stored import words_of_message
 from tocsin.model.subscription import Reject, Report, SubscriptionId, shown
@@ -69,19 +69,15 @@ class Window:
         weights: Mapping[str, float] | None = None,
         text: Text | str = PLAIN,
         index: str = "blocks",
-        slack: int = SLACK,
     ) -> None:
         self.size, self.span = _checked_size(size), _checked_span(time)
         if self.size is None and self.span is None:
             raise InvalidInput("a window needs size, a number of messages, or time, a number of seconds, or both")
-        if isinstance(slack, bool) or not isinstance(slack, int) or not 1 <= slack <= 16:
-            raise InvalidInput(f"slack is {slack!r:.40}; it must be an integer from 1 to 16")
-        self.bounds, self.index, self.slack = Bounds.of(bounds), index, slack
+        self.bounds, self.index = Bounds.of(bounds), index
         self.text = text if isinstance(text, Text) else Text.of(text)
         self.weights, self._squares = dict(weights or {}), checked_squares(weights)
-        self._sliding = Sliding(
-            disseminator(index, self.bounds.diagonal), self.bounds.diagonal, self.size, self.span, slack
-        )
+        diagonal = self.bounds.diagonal
+        self._sliding = Sliding(*window_index(index, diagonal), diagonal, self.size, self.span)
         self._vocabulary, self._names, self._keys = Vocabulary(self._squares), Names(), Keys()
         self._reader = Reader(self.bounds, self.text, self.span is not None, self._vocabulary, self._keys)
         self._changes = 0

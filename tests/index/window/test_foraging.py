@@ -57,11 +57,11 @@ def test_a_window_that_was_filled_is_the_oracle(far: float) -> None:
     compare()
 
 
-@pytest.mark.parametrize("slack", [1, 3])
-def test_filled_at_once_or_message_by_message(slack: int) -> None:
+@pytest.mark.parametrize("index", ["blocks(slack=1)", "blocks", "k_max", "k_skyband"])
+def test_filled_at_once_or_message_by_message(index: str) -> None:
     """Over hundreds of subscriptions with many words: the same best, and the same changes from then on."""
     subscriptions, messages = stream()
-    windows = [tocsin.Window(2 * SIZE, bounds=(0, 0, 1, 1), slack=slack) for _ in range(3)]
+    windows = [tocsin.Window(2 * SIZE, bounds=(0, 0, 1, 1), index=index) for _ in range(3)]
     for window in windows[:2]:
         window.subscribe_many(subscriptions)
     windows[0].push_batch(messages[:1000])

@@ -40,10 +40,10 @@ def stream() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 @cache
-def pushed(index: str, slack: int = 3) -> tuple[Any, tocsin.WindowStats]:
+def pushed(index: str) -> tuple[Any, tocsin.WindowStats]:
     """The changes over a structure, and what they cost."""
     subscriptions, messages = stream()
-    window = tocsin.Window(SIZE, bounds=(0, 0, 1, 1), index=index, slack=slack)
+    window = tocsin.Window(SIZE, bounds=(0, 0, 1, 1), index=index)
     window.subscribe_many(subscriptions)
     answer = window.push_batch(messages[:600])
     for name in range(0, SUBSCRIPTIONS, 3):
@@ -62,6 +62,8 @@ def pushed(index: str, slack: int = 3) -> tuple[Any, tocsin.WindowStats]:
         *(f"skype({TREE}, {name}=0)" for name in SWITCHES),
         f"skype({TREE}, prefix=1)",
         *(f"ciq({SMALL}, depth={depth})" for depth in (0, 1, 4)),
+        *(f"k_max({SMALL}, times={times})" for times in (1, 2)),
+        *(f"k_skyband({SMALL}, modelled={modelled})" for modelled in (0, 1)),
     ],
 )
 def test_every_structure_tells_the_same_changes(index: str) -> None:
@@ -99,10 +101,10 @@ def test_more_cells_leave_more_out() -> None:
 
 def test_a_larger_buffer_is_searched_for_less_often() -> None:
     """Each rank that the threshold lies below the k-th best saves searches; answers stay the same."""
-    searches = [pushed("inverted_file", slack)[1].reevaluations for slack in (1, 2, 3)]
+    searches = [pushed(f"inverted_file(slack={slack})")[1].reevaluations for slack in (1, 2, 3)]
 
     assert searches[0] > searches[1] > searches[2]
-    assert pushed("inverted_file", 1)[0] == pushed("inverted_file", 3)[0]
+    assert pushed("inverted_file(slack=1)")[0] == pushed("inverted_file(slack=3)")[0]
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,9 @@ def test_a_larger_buffer_is_searched_for_less_often() -> None:
         ("skype(prefix=3)", "prefix is 0 to 2"),
         ("ciq(depth=9)", "depth=9: depth is a number from 0 to 8"),
         ("blocks(first=0)", "first=0: late is a number from 0 on, first one from 1 on"),
+        ("blocks(slack=0)", "slack=0: slack is a number from 1 to 16"),
+        ("k_max(times=17)", "times=17: times is a number from 1 to 16"),
+        ("k_skyband(modelled=2)", "modelled=2: modelled is 0 or 1"),
     ],
 )
 def test_options_that_cannot_be(index: str, told: str) -> None:

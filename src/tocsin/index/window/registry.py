@@ -1,51 +1,81 @@
-"""Which structures disseminate the messages of a window? One line each."""
+"""Which structures disseminate the messages of a window, and how much is buffered with each? One line each."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
-from tocsin.index.protocols import BEST_MESSAGES, PLACES_WITH_WORDS, Registration
+from tocsin.index.protocols import BEST_MESSAGES, PLACES_WITH_WORDS, Disseminator, Registration
 from tocsin.index.window.blocks import BlocksIndex
+from tocsin.index.window.buffering import SLACK, Buffering, first_in_first_out, k_max, k_skyband
 from tocsin.index.window.ciq import OPTIONS as CIQ_OPTIONS
 from tocsin.index.window.ciq import CiqIndex
 from tocsin.index.window.inverted_file import InvertedFileIndex
 from tocsin.index.window.pace import FIRST, LATE
 from tocsin.index.window.skype import OPTIONS, SkypeIndex
 
+
+class WindowIndex(NamedTuple):
+    """What finds whom a message reaches, and the policy of the buffers that it reaches."""
+
+    disseminator: Disseminator
+    buffering: Buffering
+
+
+def _registered(
+    name: str,
+    source: str,
+    structure: Callable[..., Disseminator],
+    options: Mapping[str, int],
+    policy: Callable[..., Buffering] = first_in_first_out,
+    own: Mapping[str, int] | None = None,
+    is_baseline: bool = False,
+) -> Registration:
+    """A structure with its options, and a policy with its `own`; the builder takes the longest distance and all."""
+    own = {"slack": SLACK} if own is None else own
+
+    def build(diagonal: float, **given: Any) -> WindowIndex:
+        chosen = {option: given.pop(option) for option in own}
+        return WindowIndex(structure(diagonal, **given), policy(**chosen))
+
+    return Registration(name, BEST_MESSAGES, PLACES_WITH_WORDS, source, is_baseline, build, {**options, **own})
+
+
+_BLOCKS: Final = {"late": LATE, "first": FIRST}
+
 DISSEMINATORS: Final = (
-    Registration(
-        "blocks",
-        BEST_MESSAGES,
-        PLACES_WITH_WORDS,
-        "blocks of postings that are alike, in bytes (ours)",
-        False,
-        BlocksIndex,
-        {"late": LATE, "first": FIRST},
-    ),
-    Registration(
-        "skype",
-        BEST_MESSAGES,
-        PLACES_WITH_WORDS,
-        "Skype (Wang et al. 2016, section 5): a quadtree with inverted files",
-        False,
-        SkypeIndex,
-        OPTIONS,
-    ),
-    Registration(
+    _registered("blocks", "blocks of postings that are alike, in bytes (ours)", BlocksIndex, _BLOCKS),
+    _registered("skype", "Skype (Wang et al. 2016, section 5): a quadtree with inverted files", SkypeIndex, OPTIONS),
+    _registered(
         "ciq",
-        BEST_MESSAGES,
-        PLACES_WITH_WORDS,
         "CIQ (Chen et al. 2015), as section 2 of Wang et al. 2016 has it: cells with a bound for each subscription",
-        True,
         CiqIndex,
         CIQ_OPTIONS,
+        is_baseline=True,
     ),
-    Registration(
+    _registered(
         "inverted_file",
-        BEST_MESSAGES,
-        PLACES_WITH_WORDS,
         "everyone who shares a word is scored: the exact baseline of its family",
-        True,
         InvertedFileIndex,
+        {},
+        is_baseline=True,
+    ),
+    _registered(
+        "k_max",
+        "blocks, with the best times * k buffered (Yi et al. 2003); times=1 searches anew whenever one expires",
+        BlocksIndex,
+        _BLOCKS,
+        k_max,
+        {"times": 2},
+        is_baseline=True,
+    ),
+    _registered(
+        "k_skyband",
+        "blocks, with k-skybands buffered (Mouratidis et al. 2006); modelled=1 by cost (Wang et al. 2016, section 6)",
+        BlocksIndex,
+        _BLOCKS,
+        k_skyband,
+        {"modelled": 1},
+        is_baseline=True,
     ),
 )

@@ -4,7 +4,7 @@ Words, subscriptions and messages are numbers here; `tocsin.window` knows what t
 
 Cost: a push is what the structure takes to find whom the message reaches, and some hundred nanoseconds for each of
 them and for each whose oldest buffered message expires. A subscription takes 64 bytes for its record, 52 beside, and
-12 for each place of its buffer, the power of two from `2 * slack * k + 2` on.
+12 for each place of its buffer, 16 in a k-skyband; `buffering` says how many there are.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.protocols import Disseminator
+from tocsin.index.window.buffering import Buffering
 from tocsin.index.window.foraging import Foraging
 from tocsin.index.window.growing import bytes_of, longer, no_lists, power_of_two, with_room, with_words
 from tocsin.index.window.kernels.layouts import (
@@ -46,9 +47,6 @@ from tocsin.index.window.slots import Coming, Slots
 from tocsin.index.window.stored import no_messages, with_message_room
 from tocsin.kernels.packing import Packed
 
-SLACK: Final = 3
-"""A threshold is the score at rank SLACK * k: 0.03 searches a message at k = 10, where 1 takes 64 and 2 takes 2."""
-
 _AT_ONCE: Final = 1024
 """Messages between two looks at whether a structure is to be built anew."""
 _MOST_KEPT: Final = 1 << 18
@@ -66,11 +64,16 @@ class Sliding:
     """A window of `size` messages, or of `span` seconds, or both; `diagonal` is the longest distance."""
 
     def __init__(
-        self, disseminator: Disseminator, diagonal: float, size: int | None, span: float | None, slack: int = SLACK
+        self,
+        disseminator: Disseminator,
+        buffering: Buffering,
+        diagonal: float,
+        size: int | None,
+        span: float | None,
     ) -> None:
         self.disseminator = disseminator
-        self.rules = Rules(_ENDLESS if size is None else size, math.inf if span is None else span, diagonal, slack)
-        self.slots = Slots(slack)
+        self.rules = Rules(_ENDLESS if size is None else size, math.inf if span is None else span, diagonal)
+        self.slots = Slots(buffering)
         self.messages = no_messages()
         self.lists = no_lists(1)
         self.words = WordTable(np.zeros(1), np.zeros(1, np.int32), np.zeros(1))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import gathered
 from tocsin.errors import InvalidInput
+from tocsin.index.window.buffering import Buffering
 from tocsin.index.window.growing import bytes_of, longer, power_of_two
 from tocsin.index.window.kernels.layouts import (
     ALPHA,
@@ -24,11 +25,13 @@ from tocsin.index.window.kernels.layouts import (
     HEAD,
     KTH,
     KTH_SCORE,
+    LIMIT,
     NO_SCORE,
     NOBODY,
     NORM,
     NOT_DUE,
     RANK,
+    SEARCHED,
     START,
     THETA,
     TOUCHED_AT,
@@ -60,10 +63,10 @@ class Coming(NamedTuple):
 
 
 class Slots:
-    """The tables of all subscriptions, which grow, and which slots are free. `slack` as in `kernels.layouts.Rules`."""
+    """The tables of all subscriptions, which grow, and which slots are free."""
 
-    def __init__(self, slack: int) -> None:
-        self.slack = slack
+    def __init__(self, buffering: Buffering) -> None:
+        self.buffering = buffering
         self.living = 0
         self.largest_buffer = 8
         self._end = 0
@@ -167,7 +170,7 @@ class Slots:
     def _give_buffers(self, slots: NDArray[np.int32], ks: NDArray[np.int32]) -> None:
         buffers, small = self.buffers, self.buffers.small
         for k in np.unique(ks).tolist():
-            capacity = power_of_two(2 * self.slack * k + 2, 8)
+            searched, limit, capacity = self.buffering.room(k)
             self.largest_buffer = max(self.largest_buffer, capacity)
             wanting = slots[ks == k]
             free = self._free_entries[capacity]
@@ -177,12 +180,13 @@ class Slots:
             buffers.wide[wanting, START] = np.concatenate([np.array(starts, np.int64), fresh])
             for start in starts:
                 buffers.scores[start : start + capacity] = EMPTY
-            small[wanting, CAPACITY] = capacity
+            small[wanting, CAPACITY], small[wanting, SEARCHED], small[wanting, LIMIT] = capacity, searched, limit
         small[slots, WANTED] = ks
         if self._entries_end > len(buffers.scores):
             room = max(self._entries_end, min(2 * len(buffers.scores), self._entries_end + (1 << 24)))
             scores, numbers = longer(buffers.scores, room, EMPTY), longer(buffers.numbers, room)
-            self.buffers = buffers._replace(scores=scores, bits=scores.view(np.int64), numbers=numbers)
+            above = longer(buffers.above, room if self.buffering.is_skyband else 0)
+            self.buffers = buffers._replace(scores=scores, bits=scores.view(np.int64), numbers=numbers, above=above)
         small[slots, HEAD] = small[slots, COUNT] = small[slots, TOUCHED_AT] = 0
         buffers.real[slots, KTH_SCORE] = NO_SCORE
         buffers.wide[slots, KTH], buffers.next_due[slots] = NOBODY, NOT_DUE
@@ -217,7 +221,7 @@ class Slots:
         interests = self.interests
         return {
             "records": interests.records.nbytes + bytes_of([interests[2:]]),
-            "buffers": bytes_of([(self.buffers.wide, *self.buffers[3:6], self.buffers.numbers)]),
+            "buffers": bytes_of([(self.buffers.wide, *self.buffers[3:6], *self.buffers[7:])]),
         }
 
 
@@ -231,4 +235,4 @@ def _no_buffers() -> Buffers:
     wide, scores = np.empty((0, 8), np.int64), np.empty(0)
     views = wide.view(np.float64), wide.view(np.int32)
     due = np.empty(0, np.int32), np.empty(0, np.int32)
-    return Buffers(wide, *views, *due, scores, scores.view(np.int64), np.empty(0, np.int32))
+    return Buffers(wide, *views, *due, scores, scores.view(np.int64), np.empty(0, np.int32), np.empty(0, np.int32))

@@ -1,7 +1,8 @@
 """Which messages may be among a subscription's best? All that reach its threshold, first in, first out.
 
-The threshold lies below the k-th best score, at rank `slack * k` when it was chosen; so the best k are found in the
-buffer for as long as it holds k messages. A buffer that is full raises the threshold to that rank again.
+The threshold lies below the k-th best score, at a rank that a policy says when it was chosen; so the best k are found
+in the buffer for as long as it holds k messages. A buffer that is full raises the threshold to that rank again. A
+k-skyband leaves out whom k newer ones are above, too: it will never be among the best.
 
 Each slot is *due* with the oldest message that it buffered: it hangs in that message's list, and looks for its next
 one when that message expires. So no message need know who has it.
@@ -9,8 +10,8 @@ one when that message expires. So no message need know who has it.
 The scores of a ring are searched as integers of the same bits, from end to end, which vectorises where floats and a
 ring's order do not; equal scores, which are rare, are looked at once more.
 
-Source: ours. Theorem 6.1 of Wang et al. 2016 says why a buffer with k messages is enough; their buffer is a k-skyband
-in order of score, which has fewer entries, and a counter for each that every arrival goes through.
+Source: ours. Theorem 6.1 of Wang et al. 2016 says why a buffer with k messages is enough; their k-skyband lies in
+order of score.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tocsin.index.window.kernels.layouts import (
     NOBODY,
     NOT_DUE,
     RAISED,
+    SEARCHED,
     START,
     THETA,
     WANTED,
@@ -97,6 +99,8 @@ def put_in_buffer(state: State, slot: int, score: float, number: int) -> None:
     count = np.int64(small[slot, COUNT])
     at = place_in(buffers, slot, count)
     buffers.scores[at], buffers.numbers[at] = score, np.int32(number)
+    if len(buffers.above) > 0:
+        buffers.above[at] = 0
     small[slot, COUNT] = count + 1
     if buffers.next_due[slot] == NOT_DUE:
         wait_for(buffers, state.messages, slot, number)
@@ -210,9 +214,9 @@ def ranked(buffers: Buffers, slot: int, rank: int, newest: int, best: NDArray[np
 
 @inner
 def raise_threshold(state: State, slot: int, newest: int) -> None:
-    """Keep what a full buffer has up to rank slack * k, and let that be the threshold."""
+    """Keep what a full buffer has up to rank SEARCHED, and let that be the threshold."""
     buffers, work = state.buffers, state.work
-    rank = state.rules.slack * np.int64(buffers.small[slot, WANTED])
+    rank = np.int64(buffers.small[slot, SEARCHED])
     score, number = ranked(buffers, slot, rank, newest, work.best)
     kept = np.int64(0)
     for i in range(buffers.small[slot, COUNT]):
@@ -235,3 +239,61 @@ def fill(buffers: Buffers, slot: int, count: int, scores: NDArray[np.float64], n
     for at in range(start + count, start + buffers.small[slot, CAPACITY]):
         held[at] = EMPTY
     buffers.small[slot, HEAD], buffers.small[slot, COUNT] = 0, count
+    if len(buffers.above) > 0:
+        count_above(buffers, slot)
+
+
+# The k-skyband
+
+
+@inner
+def count_above(buffers: Buffers, slot: int) -> None:
+    """Count for each message how many newer ones are above it, or as good."""
+    count = np.int64(buffers.small[slot, COUNT])
+    for i in range(count):
+        at = place_in(buffers, slot, np.int64(i))
+        newer = np.int64(0)
+        for j in range(i + 1, count):
+            newer += np.int64(buffers.scores[place_in(buffers, slot, np.int64(j))] >= buffers.scores[at])
+        buffers.above[at] = newer
+
+
+@inner
+def come_above(buffers: Buffers, slot: int, score: float) -> None:
+    """Let a message be above those that it is better than, or as good; it is the newest."""
+    start = buffers.wide[slot, START]
+    stop = start + buffers.small[slot, CAPACITY]
+    scores, above = buffers.scores[start:stop], buffers.above[start:stop]
+    for i in range(len(scores)):
+        above[i] += np.int32(scores[i] <= score)
+
+
+@inner
+def leave_out_dominated(buffers: Buffers, slot: int) -> None:
+    """Drop those that k newer messages are above. It is done at the next push, for this one tells whom it drove out."""
+    small, start = buffers.small, buffers.wide[slot, START]
+    stop = start + small[slot, CAPACITY]
+    bits, above, k = buffers.bits[start:stop], buffers.above[start:stop], small[slot, WANTED]
+    dominated = np.int64(0)
+    for i in range(len(bits)):
+        dominated += np.int64(above[i] >= k) & np.int64(bits[i] >= 0)  # the bits of EMPTY are a negative number
+    if dominated > 0:
+        _drop_dominated(buffers, slot)
+
+
+@inner
+def _drop_dominated(buffers: Buffers, slot: int) -> None:
+    """Let the others move together, the oldest first."""
+    small = buffers.small
+    count, k = np.int64(small[slot, COUNT]), small[slot, WANTED]
+    kept = np.int64(0)
+    for i in range(count):
+        at = place_in(buffers, slot, np.int64(i))
+        if buffers.above[at] < k:
+            to = place_in(buffers, slot, kept)
+            buffers.scores[to], buffers.numbers[to] = buffers.scores[at], buffers.numbers[at]
+            buffers.above[to] = buffers.above[at]
+            kept += 1
+    for i in range(kept, count):
+        buffers.scores[place_in(buffers, slot, np.int64(i))] = EMPTY
+    small[slot, COUNT] = kept

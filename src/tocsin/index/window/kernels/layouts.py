@@ -21,8 +21,8 @@ WITHIN: Final = 6
 
 START, KTH, RANK, KTH_SCORE = range(4)
 """Columns of a buffer's record: three of int64, one of float64."""
-CAPACITY, HEAD, COUNT, WANTED, DUE, TOUCHED_AT = range(8, 14)
-"""And six of int32 behind them."""
+CAPACITY, HEAD, COUNT, WANTED, DUE, TOUCHED_AT, SEARCHED, LIMIT = range(8, 16)
+"""And eight of int32 behind them."""
 
 EMPTY: Final = -1.0
 """The score of a place in a buffer that holds none; scores are never below 0."""
@@ -53,12 +53,11 @@ EXAMINED, REACHED, REEVALUATED, RAISED = range(4)
 
 
 class Rules(NamedTuple):
-    """What is in the window, what a score is, and how much is buffered."""
+    """What is in the window, and what a score is."""
 
     size: int  # messages at most
     span: float  # seconds; infinite where time does not count
     diagonal: float
-    slack: int  # a threshold is the score at rank slack * k
 
 
 class Interests(NamedTuple):
@@ -74,10 +73,13 @@ class Buffers(NamedTuple):
     """For each slot the messages that reach its threshold, in the order in which they came. S slots, E entries.
 
     A buffer is a ring of a power of two; its record is a cache line. KTH and KTH_SCORE are the number and the score of
-    the last of its best k, NOBODY and NO_SCORE where there are fewer; WANTED is k. RANK ascends with the ids. A slot is
-    DUE with the oldest message of its buffer, given by its last bits, and hangs in its list by `next_due` and
-    `last_due`, which lie close together, for a list is gone through at once.
+    the last of its best k, NOBODY and NO_SCORE where there are fewer; WANTED is k. A search finds the best SEARCHED,
+    the last of which is the threshold, and so many are kept of LIMIT. RANK ascends with the ids. A slot is DUE with
+    the oldest message of its buffer, given by its last bits, and hangs in its list by `next_due` and `last_due`, which
+    lie close together, for a list is gone through at once.
     TOUCHED_AT is 1 + its place among those that a push touched, 0 between pushes.
+
+    Where buffers are k-skybands, `above` says how many newer messages each has above it; otherwise it is empty.
     """
 
     wide: Annotated[NDArray[np.int64], 2]  # (S, 8) START, KTH, RANK
@@ -88,6 +90,7 @@ class Buffers(NamedTuple):
     scores: NDArray[np.float64]  # (E,) EMPTY where no message is
     bits: NDArray[np.int64]  # (E,) the same memory: of numbers that are not negative, in the same order
     numbers: NDArray[np.int32]  # (E,) the last 32 bits of the messages' numbers
+    above: NDArray[np.int32]  # (E,) or (0,)
 
 
 class Messages(NamedTuple):

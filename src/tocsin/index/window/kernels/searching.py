@@ -19,6 +19,7 @@ from tocsin.index.window.kernels.layouts import (
     NO_SCORE,
     NORM,
     REEVALUATED,
+    SEARCHED,
     THETA,
     State,
     X,
@@ -34,8 +35,8 @@ _NO_CHANCE = -1.0
 
 @inner
 def reevaluate(state: State, slot: int) -> None:
-    """Fill a buffer with the best slack * k messages of the window, and let the last be the threshold."""
-    rank = state.rules.slack * np.int64(state.interests.ks[slot])
+    """Fill a buffer with the best SEARCHED messages of the window, and let the last be the threshold."""
+    rank = np.int64(state.buffers.small[slot, SEARCHED])
     found = _share_words(state, slot)
     keep_best(state, slot, found, _score_found(state, slot, found, rank))
 
@@ -44,7 +45,7 @@ def reevaluate(state: State, slot: int) -> None:
 def keep_best(state: State, slot: int, found: int, worst: float) -> None:
     """Fill a buffer with the best of what was found, whose scores are known; `worst` is the score at the last rank."""
     buffers, work = state.buffers, state.work
-    rank = state.rules.slack * np.int64(state.interests.ks[slot])
+    rank = np.int64(buffers.small[slot, SEARCHED])
     kept = _choose(state, found, rank, worst)
     for i in range(kept):
         number = work.chosen[i]

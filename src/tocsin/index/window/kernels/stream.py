@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.window.kernels.buffers import (
+    come_above,
     is_better,
+    leave_out_dominated,
     next_above,
     next_below,
     number_of,
@@ -37,6 +39,7 @@ from tocsin.index.window.kernels.layouts import (
     HEAD,
     KTH,
     KTH_SCORE,
+    LIMIT,
     MESSAGE_NORM,
     MORE_CHANGES,
     MORE_EXITS,
@@ -336,12 +339,16 @@ def _add_message(state: State, batch: Batch, row: int, norm: float) -> int:
 def _reach(structure: Any, state: State, slot: int, score: float, number: int) -> None:
     """Put a message into a buffer; where it is one of the best k, another one is the last of them."""
     buffers = state.buffers
-    small = buffers.small
-    if small[slot, COUNT] == small[slot, CAPACITY]:
+    small, is_skyband = buffers.small, len(buffers.above) > 0
+    if is_skyband:
+        leave_out_dominated(buffers, slot)
+    if small[slot, COUNT] == small[slot, LIMIT]:
         raise_threshold(state, slot, number)
         retune(structure, state, slot)
         if score < state.interests.records[slot, THETA]:
             return
+    if is_skyband:
+        come_above(buffers, slot, score)
     kth_score, kth = buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH]
     put_in_buffer(state, slot, score, number)
     if kth != NOBODY and score < kth_score:
@@ -374,8 +381,10 @@ def _ask_for_newest(state: State, i: int) -> None:
     at = place_in(buffers, slot, np.int64(buffers.small[slot, COUNT]))
     prefetch(buffers.numbers, at)
     prefetch(buffers.scores, at)
-    if state.work.hit_scores[i] >= buffers.real[slot, KTH_SCORE]:
+    if state.work.hit_scores[i] >= buffers.real[slot, KTH_SCORE] or len(buffers.above) > 0:
         _ask_for_scores(buffers, slot)
+    if len(buffers.above) > 0:
+        _ask_for_above(buffers, slot)
 
 
 @inlined
@@ -383,3 +392,10 @@ def _ask_for_scores(buffers: Buffers, slot: int) -> None:
     start = buffers.wide[slot, START]
     for at in range(start, start + min(np.int64(buffers.small[slot, CAPACITY]), _MOST_ASKED), 8):
         prefetch(buffers.scores, at)
+
+
+@inlined
+def _ask_for_above(buffers: Buffers, slot: int) -> None:
+    start = buffers.wide[slot, START]
+    for at in range(start, start + min(np.int64(buffers.small[slot, CAPACITY]), _MOST_ASKED), 16):
+        prefetch(buffers.above, at)

@@ -24,7 +24,7 @@ from tocsin.index.window.foraging.kernels.layouts import (
     MessageBlocks,
     Scratch,
 )
-from tocsin.index.window.kernels.layouts import ALPHA, MESSAGE_NORM, NO_SCORE, NORM, State, X, Y
+from tocsin.index.window.kernels.layouts import ALPHA, MESSAGE_NORM, NO_SCORE, NORM, SEARCHED, State, X, Y
 from tocsin.index.window.kernels.scoring import score_of, write_words
 from tocsin.index.window.kernels.searching import keep_best
 from tocsin.kernels.jit import inlined, inner, kernel, prefetch
@@ -61,7 +61,7 @@ def _seek(blocks: MessageBlocks, scratch: Scratch, state: State, slot: int, coun
     It is NO_SCORE where there are fewer messages than ranks.
     """
     work, best = state.work, state.work.best
-    rank = state.rules.slack * np.int64(state.interests.ks[slot])
+    rank = np.int64(state.buffers.small[slot, SEARCHED])
     words = _order_words(blocks, scratch, state, slot, count)
     promising = _order_blocks(blocks, scratch, state, slot, words)
     found, held, worst = np.int64(0), np.int64(0), NO_SCORE
