@@ -60,7 +60,11 @@ def main() -> int:
         (given.folder / "costs.json").write_text(json.dumps(told, indent=1) + "\n")
         print(json.dumps(told, indent=1))
     else:
-        lines = checks(given.folder, given.subscriptions) if given.step == "check" else simulated(given.folder)
+        lines = (
+            checks(given.folder, given.subscriptions, given.placements)
+            if given.step == "check"
+            else simulated(given.folder)
+        )
         for line in lines:
             print(line, flush=True)
     return 0
@@ -104,14 +108,14 @@ def load_of(folder: Path, subscriptions: int, matches: float, bytes_a_subscripti
     return Load(EVENTS, subscriptions, matches, size, bytes_a_subscription)
 
 
-def checks(folder: Path, subscriptions: list[int]) -> Iterator[str]:
-    """Each index of so many, matched on one core and on two, beside what the model says."""
+def checks(folder: Path, subscriptions: list[int], placements: list[str]) -> Iterator[str]:
+    """Each index of so many by one of these placements, matched on one core and on two, beside what the model says."""
     costs, matches = known_costs(folder)
     part, batches, statistics = sample_of(folder)
     yield "| index | routing | cores | CPU s | model | seconds | model |\n|---|---|---|---|---|---|---|"
     for index in sorted(indexes_of(folder), key=lambda one: one.name):
         name, count = index.name.split("-")
-        if int(count) not in subscriptions:
+        if int(count) not in subscriptions or name not in placements:
             continue
         held = IndexFolder.read(index)
         size = bytes_of(held) / (held.subscriptions + held.copies)

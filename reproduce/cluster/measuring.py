@@ -27,7 +27,7 @@ from tocsin.spark.answering import Asked, encoded_events, find, ids_and_scores, 
 
 SIZES = (8_000, 32_000, 128_000)
 _ROUNDS = 5
-_MATCHES = 20
+_MATCHES = 200
 _PADDING = 1_000
 
 
