@@ -123,13 +123,24 @@ def checks(folder: Path, subscriptions: list[int], placements: list[str]) -> Ite
         lies = lies_of(part, name, PARTS, statistics, batches)
         for routing in ("local", "shuffle"):
             for cores in (1, 2):
-                found = job("matched", cores=cores, folder=str(folder), index=str(index), routing=routing)
+                found = run_of(folder, index, routing, cores)
                 said = taken(load, lies, Cluster(1, cores), costs, routing)
                 yield (
                     f"| {name}, {int(count):,} | {routing} | {cores} | {found['cpu']:.1f} | "
                     f"{said.cpu:.1f} ({said.cpu / found['cpu']:.2f}) | {found['seconds']:.1f} | "
                     f"{said.seconds:.1f} ({said.seconds / found['seconds']:.2f}) |"
                 )
+
+
+def run_of(folder: Path, index: Path, routing: str, cores: int) -> dict[str, float]:
+    """What a run took: it is made once, and kept beside the others."""
+    kept = folder / "runs.json"
+    runs: dict[str, dict[str, float]] = json.loads(kept.read_text()) if kept.exists() else {}
+    name = f"{index.name} {routing} {cores}"
+    if name not in runs:
+        runs[name] = job("matched", cores=cores, folder=str(folder), index=str(index), routing=routing)
+        kept.write_text(json.dumps(runs, indent=1) + "\n")
+    return runs[name]
 
 
 def simulated(folder: Path) -> Iterator[str]:

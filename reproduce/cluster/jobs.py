@@ -25,14 +25,14 @@ from tocsin.segment.outlines import bytes_of
 _ROUNDS = 2
 _TASKS = 64
 _PARTS = 8
-_TASK_BYTES = 400_000
+TASK_BYTES = 400_000
 """Of a file of events a task reads so much: some tasks for each core."""
 
 
 def session_of(cores: int) -> Any:
     """A session whose workers and Java have so many cores together, as a machine of that size has."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
-    settings = {"spark.sql.shuffle.partitions": 4, "spark.sql.files.maxPartitionBytes": _TASK_BYTES}
+    settings = {"spark.sql.shuffle.partitions": 4, "spark.sql.files.maxPartitionBytes": TASK_BYTES}
     return spark.local_session(f"local[{cores}]", **settings)
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from reproduce.cluster.jobs import TASK_BYTES
 from reproduce.cluster.model import Costs
 from reproduce.messages import ZIPF
 from tocsin.columns.events.batch import Wanted
@@ -91,17 +92,18 @@ def costs_of(folder: Path, events: int, matched: Matched) -> Costs:
         job("rows_sent", cores=1, folder=str(folder), copies=copies, padding=padding)
         for copies, padding in ((1, 0), (3, 0), (3, _PADDING))
     )
-    waited = once["seconds"] - once["cpu"] - (plain["seconds"] - plain["cpu"])
+    tasks = -(-(folder / "events.parquet").stat().st_size // TASK_BYTES)
+    sent = max(thrice["cpu"] - once["cpu"], 0.0) / events / 2
     return Costs(
-        event=plain["cpu"] / events + matched.read,
+        event=max(plain["cpu"] - tasks * plain["task"], 0.0) / events + matched.read,
         visit=matched.visit,
         subscription=matched.subscription,
         match=max(found["cpu"] - plain["cpu"], 0.0) / events / _MATCHES,
-        sent=max(thrice["cpu"] - once["cpu"], 0.0) / events / 2,
+        sent=sent,
         byte=max(padded["cpu"] - thrice["cpu"], 0.0) / events / 3 / _PADDING,
         task=plain["task"],
         job=max(plain["seconds"] - plain["cpu"], 0.1),
-        shuffle=max(waited, 0.05),
+        shuffle=max(once["cpu"] - plain["cpu"] - events * sent, 0.0),
     )
 
 

@@ -7,7 +7,7 @@ The model, in CPU seconds of one core, for E events of S subscriptions, v visits
               second  E (v event + v visit + S subscription + m match)        by the parts, the largest last
               third   E (v sent + m match)
 
-A stage takes its seconds over as many cores as it can use; a job and each shuffle begin with seconds that no core
+A stage takes its seconds over as many cores as it can use; a job, and each shuffle, begin with seconds that no core
 shortens. Who meets a subscription at all, meets it wherever it lies: a placement saves visits and not candidates, so
 `S subscription` is the same for all. What is left out: how long a network takes beside the cores that serve it, events
 that do not come evenly, memory that is read the first time, and machines that fail.
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """CPU seconds on one core, but for `job` and `shuffle`, which are seconds by the clock."""
+    """CPU seconds on one core, but for `job`, which is seconds by the clock."""
 
     event: float  # through Spark and Python and back, encoded, its visits looked up
     visit: float  # of a part, whatever it holds
@@ -30,8 +30,8 @@ class Costs:
     sent: float  # a row through a shuffle
     byte: float  # of it
     task: float
-    job: float = 0.5
-    shuffle: float = 0.3
+    shuffle: float  # that begins, in one place
+    job: float  # that begins
 
 
 class Load(NamedTuple):
@@ -88,8 +88,9 @@ def taken(load: Load, lies: Lies, cluster: Cluster, costs: Costs, routing: str =
     for number, (work, most, balance) in enumerate(stages):
         tasks = min(TASKS_A_CORE * cores, most)
         used = min(cores, most)
-        cpu += work + tasks * costs.task
-        seconds += (costs.shuffle if number else 0.0) + (balance * work + tasks * costs.task) / used
+        begin = costs.shuffle if number else 0.0
+        cpu += begin + work + tasks * costs.task
+        seconds += begin + (balance * work + tasks * costs.task) / used
     return Taken(routing, cpu, seconds, index_bytes)
 
 

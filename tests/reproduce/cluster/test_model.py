@@ -44,7 +44,8 @@ def test_what_fits_no_machine_is_shuffled() -> None:
 
     assert (fits.routing, copied.routing) == ("local", "shuffle")
     sent = 1e6 * 8 * (2e-5 + 2 * 1e-5 + 200 * 1e-9)
-    assert copied.cpu - fits.cpu == pytest.approx(sent + 1e6 * 70 * 1e-7 + 32 * 0.01 - 8 * 0.01, rel=0.01)
+    begun = 2 * 0.5 + (16 + 8 + 16 - 16) * 0.01
+    assert copied.cpu - fits.cpu == pytest.approx(sent + 1e6 * 70 * 1e-7 + begun)
 
 
 def replace_copies(copies: float) -> Lies:
