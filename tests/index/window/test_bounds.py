@@ -81,6 +81,11 @@ def test_words_from_the_rarest_common_one_on(wanted: Wanted, message: Given, wei
     unseen = min(sum(s_after) * max(m_after, default=0.0), max(s_after, default=0.0) * sum(m_after))
     assert pair.textual <= first + unseen + CLOSE
     assert pair.textual <= first + math.hypot(*s_after) * math.hypot(*m_after) + CLOSE
+    after = RANKED[RANKED.index(word) + 1 :]
+    signature = {RANKED.index(one) % 3 for one in after if one in pair.s}
+    told = [one for one in after if one in pair.m and RANKED.index(one) % 3 in signature]
+    by_norms = pair.s[word] / pair.m[word]
+    assert pair.textual <= first + sum(by_norms * pair.m[one] ** 2 for one in told) + CLOSE, "by signatures"
     if not set(pair.common[1:]):
         assert pair.textual == pytest.approx(first)
 

@@ -62,7 +62,7 @@ class BlocksIndex:
         scratch = self.table.scratch
         if len(scratch.order) < words:
             scratch = scratch._replace(
-                order=np.empty(words, np.int32), rests=np.empty(words, np.float32), signs=np.empty(words, np.uint16)
+                order=np.empty(words, np.int32), rests=np.empty(words, np.float32), gains=np.empty(words, np.float32)
             )
             self.table = self.table._replace(scratch=scratch)
 
@@ -105,7 +105,7 @@ class BlocksIndex:
         most = int((blocks.stops - blocks.firsts).max(initial=0))
         scratch = _scratch(most, len(blocks.scales))
         old = self.table.scratch
-        scratch = scratch._replace(order=old.order, rests=old.rests, signs=old.signs)
+        scratch = scratch._replace(order=old.order, rests=old.rests, gains=old.gains)
         self.table = BlocksAndLate(blocks, no_lists(len(table.squares)), scratch)
 
     def bytes(self) -> int:
@@ -155,7 +155,5 @@ def _no_blocks(words: int, count: int) -> Blocks:
 
 def _scratch(most: int, blocks: int) -> Scratch:
     numbers = [np.empty(size, np.int32) for size in (blocks + 1, blocks + 1, AT_ONCE + BLOCK, AT_ONCE + BLOCK)]
-    none = np.empty(0, np.int32)
-    return Scratch(
-        np.empty(max(most, BLOCK), np.float32), none, none.astype(np.float32), none.astype(np.uint16), *numbers
-    )
+    none, shared = np.empty(0, np.float32), np.empty(BLOCK, np.float32)
+    return Scratch(np.empty(max(most, BLOCK), np.float32), none.astype(np.int32), none, none, shared, *numbers)

@@ -10,7 +10,8 @@ after w can add to the cosine: by Cauchy-Schwarz
 
     cosine <= w_s * w_m + |s after w| * |m after w|
 
-with weights normalised to unit length; the second term is 0 where signatures of the words after w have no common bit.
+with weights normalised to unit length. The second term is no more either than what those words of m after w add whose
+bit is in the signature of s after w: a word weighs the same on both sides, but for the norms.
 Four numbers of a posting do not depend on the message: theta - alpha and alpha (rounded down), (1 - alpha) * w_s and
 (1 - alpha) * |s after w| (rounded up); with x and y they are six bytes, relative to what the block spans. A block's
 header has the least and the most of each: its test holds wherever that of one of its postings does.
@@ -77,7 +78,8 @@ class Scratch(NamedTuple):
     margins: NDArray[np.float32]  # (M,) or 64
     order: NDArray[np.int32]  # (N,) the words of a message that have blocks, the most frequent first
     rests: NDArray[np.float32]  # (N,) |m after w| of each
-    signs: NDArray[np.uint16]  # (N,) the signature of the words after it
+    gains: NDArray[np.float32]  # (N,) the square of each by the norm of m
+    shared: NDArray[np.float32]  # (64,) what the words after w add up to for each posting of a block
     chosen: NDArray[np.int32]  # (B + 1,) blocks that pass by their header
     under: NDArray[np.int32]  # (B + 1,) by which word
     candidates: NDArray[np.int32]  # (C + 64,)

@@ -6,6 +6,7 @@ Each test lets through whatever the next one would (`layouts`), without a branch
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.index.window.blocks.kernels.layouts import (
     ACROSS,
@@ -90,11 +91,11 @@ def order_words(blocks: Blocks, scratch: Scratch, state: State, norm: float, cou
             place -= 1
         order[place] = word
         words += 1
-    after, sign = 0.0, np.uint16(0)
+    after = 0.0
     for i in range(words):
-        scratch.rests[i], scratch.signs[i] = np.float32(np.sqrt(after) / norm), sign
-        after += squares[order[i]]
-        sign |= blocks.bits[order[i]]
+        square = squares[order[i]]
+        scratch.rests[i], scratch.gains[i] = np.float32(np.sqrt(after) / norm), np.float32(square / norm)
+        after += square
     return words
 
 
@@ -127,6 +128,8 @@ def _choose_blocks(
         place = np.int64(scratch.chosen[b]) * 512
         for line in range(8):
             prefetch(blocks.codes, place + 64 * line)
+        for line in range(4):
+            prefetch(blocks.owners, np.int64(scratch.chosen[b]) * BLOCK + 16 * line)
         prefetch(blocks.scales, np.int64(scratch.chosen[b]) * 16)
     return at
 
@@ -138,29 +141,43 @@ def _choose_postings(
     """Write the owners of a block's postings that pass by their bytes behind others; how many now."""
     block, place = np.int64(scratch.chosen[i]), np.int64(scratch.under[i])
     word = np.int64(scratch.order[place])
-    weight, rest, sign = np.float32(np.sqrt(words.squares[word]) / norm), scratch.rests[place], scratch.signs[place]
+    heavy = np.sqrt(words.squares[word])
+    weight, rest = np.float32(heavy / norm), scratch.rests[place]
+    shared = _add_shared(blocks, scratch, block, place, np.float32(1.0 / heavy))
     codes, scale, margins = blocks.codes[block], blocks.scales[block], scratch.margins
     across, up = codes[ACROSS * BLOCK : (ACROSS + 1) * BLOCK], codes[UP * BLOCK : (UP + 1) * BLOCK]
     need, share = codes[NEED * BLOCK : (NEED + 1) * BLOCK], codes[SHARE * BLOCK : (SHARE + 1) * BLOCK]
     weights, rests = codes[WEIGHT * BLOCK : (WEIGHT + 1) * BLOCK], codes[REST * BLOCK : (REST + 1) * BLOCK]
-    signs = blocks.signatures[block, SIGNATURES : SIGNATURES + BLOCK]
     x0, y0, x_step, y_step = scale[ACROSS] - x, scale[UP] - y, scale[STEPS + ACROSS], scale[STEPS + UP]
-    fixed = weight * scale[WEIGHT] - scale[NEED] + _SLACK
-    need_step, weight_step = scale[STEPS + NEED], weight * scale[STEPS + WEIGHT]
+    fixed, need_step = _SLACK - scale[NEED], scale[STEPS + NEED]
+    weight0, weight_step = scale[WEIGHT], scale[STEPS + WEIGHT]
     share0, share_step = scale[SHARE], scale[STEPS + SHARE]
     rest0, rest_step = rest * scale[REST], rest * scale[STEPS + REST]
     blur = (x_step + y_step) * _HALF
     for t in range(BLOCK):
         dx, dy = x0 + x_step * np.float32(across[t]), y0 + y_step * np.float32(up[t])
-        more = rest0 + rest_step * np.float32(rests[t])
-        more = more if (signs[t] & sign) != 0 else _NONE
-        gain = fixed + weight_step * np.float32(weights[t]) + more - need_step * np.float32(need[t])
+        own = weight0 + weight_step * np.float32(weights[t])
+        more, most = own * shared[t], rest0 + rest_step * np.float32(rests[t])
+        gain = fixed + own * weight + (more if more < most else most) - need_step * np.float32(need[t])
         margins[t] = gain - (share0 + share_step * np.float32(share[t])) * (np.sqrt(dx * dx + dy * dy) - blur)
     rank, owners, at = blocks.ranks[word], blocks.owners[block], waiting
     for t in range(np.int64(scale[HELD])):
         scratch.candidates[at], scratch.by[at] = owners[t], rank
         at += np.int64(margins[t] >= _NONE)
     return at
+
+
+@inlined
+def _add_shared(blocks: Blocks, scratch: Scratch, block: int, place: int, by: float) -> NDArray[np.float32]:
+    """Add up what the words after one weigh, for each posting of a block, where its signature has them."""
+    shared, signs = scratch.shared, blocks.signatures[block, SIGNATURES : SIGNATURES + BLOCK]
+    for t in range(BLOCK):
+        shared[t] = _NONE
+    for i in range(place):
+        bit, gain = blocks.bits[scratch.order[i]], scratch.gains[i] * by
+        for t in range(BLOCK):
+            shared[t] += gain if (signs[t] & bit) != 0 else _NONE
+    return shared
 
 
 @inlined
