@@ -54,6 +54,8 @@ def in_a_worker(events: pa.Table) -> Matched:
         taken.append((whole - read) / batch.num_rows)
         found = _answered(batch, asked, snapshots) / batch.num_rows / size * 1e6
     per_subscription, visit = np.polyfit(SIZES, taken, 1, w=1 / np.array(taken))
+    if per_subscription <= 0:
+        raise RuntimeError(f"{taken} s an event of {SIZES} subscriptions: the machine is too busy; measure again")
     looked_up = _looked_up(batch, asked)
     return Matched(max(float(visit), 0.0), float(per_subscription), read / batch.num_rows + looked_up, found)
 

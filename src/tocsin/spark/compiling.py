@@ -83,8 +83,9 @@ def compile(
     placed. Raises `InvalidInput` on missing columns.
     """
     check_placement(placement, partitions)
-    folder, rows = Path(path).absolute(), read(subscriptions)
+    folder = Path(path).absolute()
     plan = choose(index, saved_statistics(folder) if statistics is None else statistics)
+    rows = read(subscriptions)
     chosen = None if placement == HASH else _placement(rows, partitions, placement, plan, sample)
     with Publication(folder) as new:
         placed = by_hash(rows, partitions) if chosen is None else by_placement(rows, chosen)
