@@ -23,6 +23,7 @@ from tocsin.index.window.foraging import Foraging
 from tocsin.index.window.growing import bytes_of, longer, no_lists, power_of_two, with_room, with_words
 from tocsin.index.window.kernels.layouts import (
     CAPACITY,
+    CHUNK,
     COUNT,
     DONE,
     HEAD,
@@ -30,7 +31,6 @@ from tocsin.index.window.kernels.layouts import (
     MORE_EXITS,
     MORE_LISTS,
     NOBODY,
-    NOT_DUE,
     ROW,
     START,
     WRITTEN,
@@ -44,7 +44,7 @@ from tocsin.index.window.kernels.layouts import Words as WordTable
 from tocsin.index.window.kernels.searching import forget_slot
 from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages, take_messages
 from tocsin.index.window.slots import Coming, Slots
-from tocsin.index.window.stored import no_messages, with_message_room
+from tocsin.index.window.stored import no_messages, no_waiting, with_message_room, with_waiting_room
 from tocsin.kernels.packing import Packed
 
 _AT_ONCE: Final = 1024
@@ -75,6 +75,7 @@ class Sliding:
         self.rules = Rules(_ENDLESS if size is None else size, math.inf if span is None else span, diagonal)
         self.slots = Slots(buffering)
         self.messages = no_messages()
+        self._waiting = no_waiting()
         self.lists = no_lists(1)
         self.words = WordTable(np.zeros(1), np.zeros(1, np.int32), np.zeros(1))
         self._work = _no_work()
@@ -179,8 +180,9 @@ class Sliding:
         self._give_room_to_work(int(np.diff(batch.starts).max(initial=0)))
         if not self._fills:
             self._fills = True
-            self.slots.buffers.next_due[:] = NOT_DUE
+            self.slots.buffers.small[:, COUNT] = 0
             self.messages.first_due[:] = NOBODY
+            self._waiting.ends[:] = 0
         self._work.progress[ROW] = 0
         while (wanted := take_messages(self._places(), batch)) != DONE:
             self._give_room(wanted, batch)
@@ -215,14 +217,19 @@ class Sliding:
 
     def sizes(self) -> Mapping[str, int]:
         """Bytes by what they are for."""
-        own = {"messages": bytes_of([self.messages, self.lists]), "work": bytes_of([self._work, self._out, self.words])}
+        own = {
+            "messages": bytes_of([self.messages, self.lists, self._waiting]),
+            "work": bytes_of([self._work, self._out, self.words]),
+        }
         return {**self.slots.bytes(), "structure": self.disseminator.bytes(), **own}
 
     # Room
 
     def _state(self) -> State:
         slots = self.slots
-        return State(self.rules, slots.interests, slots.buffers, self.messages, self.lists, self.words, self._work)
+        return State(
+            self.rules, slots.interests, slots.buffers, self.messages, self._waiting, self.lists, self.words, self._work
+        )
 
     def _places(self) -> NDArray[np.int64]:
         """Where all tables lie, packed anew when one of them is another."""
@@ -281,6 +288,8 @@ class Sliding:
                 last_exits=longer(work.last_exits, slots),
             )
         ring, largest = len(self.messages.word_starts), self.slots.largest_buffer
+        if len(self._waiting.chunks) < ring + slots // CHUNK + 1:
+            self._waiting = with_waiting_room(self._waiting, slots, ring)
         if len(work.reached) < ring:
             room = ring + _SPARE
             work = work._replace(

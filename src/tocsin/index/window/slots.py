@@ -29,7 +29,6 @@ from tocsin.index.window.kernels.layouts import (
     NO_SCORE,
     NOBODY,
     NORM,
-    NOT_DUE,
     RANK,
     SEARCHED,
     START,
@@ -189,7 +188,7 @@ class Slots:
             self.buffers = buffers._replace(scores=scores, bits=scores.view(np.int64), numbers=numbers, above=above)
         small[slots, HEAD] = small[slots, COUNT] = small[slots, TOUCHED_AT] = 0
         buffers.real[slots, KTH_SCORE] = NO_SCORE
-        buffers.wide[slots, KTH], buffers.next_due[slots] = NOBODY, NOT_DUE
+        buffers.wide[slots, KTH] = NOBODY
 
     def _grow(self, capacity: int) -> None:
         records = longer(self.interests.records, capacity)
@@ -202,8 +201,7 @@ class Slots:
         )
         wide = longer(self.buffers.wide, capacity)
         views = wide.view(np.float64), wide.view(np.int32)
-        due = longer(self.buffers.next_due, capacity, NOT_DUE), longer(self.buffers.last_due, capacity, NOBODY)
-        self.buffers = Buffers._make([wide, *views, *due, *self.buffers[5:]])
+        self.buffers = Buffers._make([wide, *views, *self.buffers[3:]])
 
     def pack_longer(self) -> None:
         """Leave out the words of those that are gone."""
@@ -221,7 +219,7 @@ class Slots:
         interests = self.interests
         return {
             "records": interests.records.nbytes + bytes_of([interests[2:]]),
-            "buffers": bytes_of([(self.buffers.wide, *self.buffers[3:6], *self.buffers[7:])]),
+            "buffers": bytes_of([(self.buffers.wide, self.buffers.scores, *self.buffers[5:])]),
         }
 
 
@@ -234,5 +232,4 @@ def _no_interests() -> Interests:
 def _no_buffers() -> Buffers:
     wide, scores = np.empty((0, 8), np.int64), np.empty(0)
     views = wide.view(np.float64), wide.view(np.int32)
-    due = np.empty(0, np.int32), np.empty(0, np.int32)
-    return Buffers(wide, *views, *due, scores, scores.view(np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+    return Buffers(wide, *views, scores, scores.view(np.int64), np.empty(0, np.int32), np.empty(0, np.int32))

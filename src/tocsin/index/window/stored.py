@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.window.growing import power_of_two
-from tocsin.index.window.kernels.layouts import NOBODY, Messages
+from tocsin.index.window.growing import longer, power_of_two
+from tocsin.index.window.kernels.layouts import CHUNK, NOBODY, Messages, Waiting
 
 
 def no_messages() -> Messages:
@@ -16,6 +16,7 @@ def no_messages() -> Messages:
         np.zeros(64, np.int64),
         np.zeros(64, np.int32),
         np.full(64, NOBODY, np.int32),
+        np.zeros(64, np.int32),
         np.zeros(1024, np.int32),
         np.zeros(3, np.int64),
     )
@@ -29,14 +30,24 @@ def with_message_room(messages: Messages, more: int, more_words: int) -> Message
     room = power_of_two(max(stop - first + more, 2 * len(old)))
     new = numbers & (room - 1)
     records, starts, counts = np.zeros((room, 4)), np.zeros(room, np.int64), np.zeros(room, np.int32)
-    due = np.full(room, NOBODY, np.int32)
+    due, held = np.full(room, NOBODY, np.int32), np.zeros(room, np.int32)
     records[new], starts[new] = messages.records[old], messages.word_starts[old]
     counts[new] = messages.word_counts[old]
-    due[new] = messages.first_due[old]
+    due[new], held[new] = messages.first_due[old], messages.due_held[old]
     word_first = int(messages.word_starts[old[0]]) if len(old) else word_stop
-    return Messages(
-        records, starts, counts, due, _with_words(messages.words, word_first, word_stop, more_words), messages.ends
-    )
+    words = _with_words(messages.words, word_first, word_stop, more_words)
+    return Messages(records, starts, counts, due, held, words, messages.ends)
+
+
+def no_waiting() -> Waiting:
+    """Nobody waits for a message."""
+    return Waiting(np.empty((0, 1 + CHUNK), np.int32), np.empty(0, np.int32), np.zeros(2, np.int64))
+
+
+def with_waiting_room(waiting: Waiting, slots: int, messages: int) -> Waiting:
+    """The same with a chunk for each message, and as many as all slots fill: there is always a free one."""
+    room = messages + slots // CHUNK + 1
+    return Waiting(longer(waiting.chunks, room), longer(waiting.free, room), waiting.ends)
 
 
 def _with_words(words: NDArray[np.int32], first: int, stop: int, more: int) -> NDArray[np.int32]:

@@ -4,9 +4,6 @@ The threshold lies below the k-th best score, at a rank that a policy says when 
 in the buffer for as long as it holds k messages. A buffer that is full raises the threshold to that rank again. A
 k-skyband leaves out whom k newer ones are above, too: it will never be among the best.
 
-Each slot is *due* with the oldest message that it buffered: it hangs in that message's list, and looks for its next
-one when that message expires. So no message need know who has it.
-
 The scores of a ring are searched as integers of the same bits, from end to end, which vectorises where floats and a
 ring's order do not; equal scores, which are rare, are looked at once more.
 
@@ -19,22 +16,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.window.kernels.due import wait_for
 from tocsin.index.window.kernels.layouts import (
     CAPACITY,
     COUNT,
-    DUE,
     EMPTY,
     HEAD,
     NO_SCORE,
     NOBODY,
-    NOT_DUE,
     RAISED,
     SEARCHED,
     START,
     THETA,
     WANTED,
     Buffers,
-    Messages,
     State,
 )
 from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, inner
@@ -63,34 +58,6 @@ def place_in(buffers: Buffers, slot: int, i: int) -> int:
     return buffers.wide[slot, START] + ((np.int64(small[slot, HEAD]) + i) & (np.int64(small[slot, CAPACITY]) - 1))
 
 
-@inner
-def wait_for(buffers: Buffers, messages: Messages, slot: int, number: int) -> None:
-    """Let a slot be due with a message; it is with none."""
-    firsts = messages.first_due
-    at = number & (len(firsts) - 1)
-    after = np.int64(firsts[at])
-    buffers.next_due[slot], buffers.last_due[slot] = after, NOBODY
-    buffers.small[slot, DUE] = np.int32(number)
-    if after != NOBODY:
-        buffers.last_due[after] = slot
-    firsts[at] = slot
-
-
-@inner
-def wait_for_nothing(buffers: Buffers, messages: Messages, slot: int) -> None:
-    """Take a slot out of the list that it hangs in, if any."""
-    if buffers.next_due[slot] == NOT_DUE:
-        return
-    before, after = np.int64(buffers.last_due[slot]), np.int64(buffers.next_due[slot])
-    if before == NOBODY:
-        messages.first_due[np.int64(buffers.small[slot, DUE]) & (len(messages.first_due) - 1)] = after
-    else:
-        buffers.next_due[before] = after
-    if after != NOBODY:
-        buffers.last_due[after] = before
-    buffers.next_due[slot] = NOT_DUE
-
-
 @inlined
 def put_in_buffer(state: State, slot: int, score: float, number: int) -> None:
     """Put the newest message behind a buffer; there is room."""
@@ -102,8 +69,8 @@ def put_in_buffer(state: State, slot: int, score: float, number: int) -> None:
     if len(buffers.above) > 0:
         buffers.above[at] = 0
     small[slot, COUNT] = count + 1
-    if buffers.next_due[slot] == NOT_DUE:
-        wait_for(buffers, state.messages, slot, number)
+    if count == 0:
+        wait_for(state, slot, number)
 
 
 @inner

@@ -28,11 +28,12 @@ EMPTY: Final = -1.0
 """The score of a place in a buffer that holds none; scores are never below 0."""
 
 NOBODY: Final = -1
-NOT_DUE: Final = -2
-"""The `next_due` of a slot that waits for no message."""
 NO_SCORE: Final = -np.inf
 GONE: Final = np.inf
 """The threshold of a subscription that is no longer there: no message reaches it."""
+
+CHUNK: Final = 15
+"""Slots of a chunk of those that wait for a message."""
 
 TOUCHED_BITS: Final = 25
 """So many subscriptions, as a power of two, may a window have: a place among them lies below a rank in 63 bits."""
@@ -75,8 +76,7 @@ class Buffers(NamedTuple):
     A buffer is a ring of a power of two; its record is a cache line. KTH and KTH_SCORE are the number and the score of
     the last of its best k, NOBODY and NO_SCORE where there are fewer; WANTED is k. A search finds the best SEARCHED,
     the last of which is the threshold, and so many are kept of LIMIT. RANK ascends with the ids. A slot is DUE with
-    the oldest message of its buffer, given by its last bits, and hangs in its list by `next_due` and `last_due`, which
-    lie close together, for a list is gone through at once.
+    the oldest message of its buffer, given by its last bits (`due`).
     TOUCHED_AT is 1 + its place among those that a push touched, 0 between pushes.
 
     Where buffers are k-skybands, `above` says how many newer messages each has above it; otherwise it is empty.
@@ -85,8 +85,6 @@ class Buffers(NamedTuple):
     wide: Annotated[NDArray[np.int64], 2]  # (S, 8) START, KTH, RANK
     real: Annotated[NDArray[np.float64], 2]  # (S, 8) the same memory: KTH_SCORE
     small: Annotated[NDArray[np.int32], 2]  # (S, 16) the same memory: CAPACITY .. TOUCHED_AT
-    next_due: NDArray[np.int32]  # (S,) the next slot that is due with the same message, NOBODY; or NOT_DUE
-    last_due: NDArray[np.int32]  # (S,) the one before, NOBODY
     scores: NDArray[np.float64]  # (E,) EMPTY where no message is
     bits: NDArray[np.int64]  # (E,) the same memory: of numbers that are not negative, in the same order
     numbers: NDArray[np.int32]  # (E,) the last 32 bits of the messages' numbers
@@ -99,9 +97,18 @@ class Messages(NamedTuple):
     records: Annotated[NDArray[np.float64], 2]  # (M, 4) X, Y, TIME, MESSAGE_NORM
     word_starts: NDArray[np.int64]  # (M,) counted from the first word that ever was
     word_counts: NDArray[np.int32]  # (M,)
-    first_due: NDArray[np.int32]  # (M,) the first slot whose oldest message it is, NOBODY
+    first_due: NDArray[np.int32]  # (M,) the first chunk of the slots that wait for it, NOBODY
+    due_held: NDArray[np.int32]  # (M,) how many there are in the first chunk
     words: NDArray[np.int32]  # (W,)
     ends: NDArray[np.int64]  # (3,) the oldest message, the next one, the next word
+
+
+class Waiting(NamedTuple):
+    """Chunks of slots that wait for a message. C chunks."""
+
+    chunks: Annotated[NDArray[np.int32], 2]  # (C, 16) the next chunk of the message, NOBODY, and CHUNK slots
+    free: NDArray[np.int32]  # (C,) those that were given back
+    ends: NDArray[np.int64]  # (2,) how many were given back, and how many were ever used
 
 
 class Lists(NamedTuple):
@@ -177,6 +184,7 @@ class State(NamedTuple):
     interests: Interests
     buffers: Buffers
     messages: Messages
+    waiting: Waiting
     lists: Lists  # of messages, by word
     words: Words
     work: Work

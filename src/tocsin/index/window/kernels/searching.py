@@ -10,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.window.kernels.buffers import fill, ranked, wait_for, wait_for_nothing
+from tocsin.index.window.kernels.buffers import fill, ranked
+from tocsin.index.window.kernels.due import wait_for, wait_for_nothing
 from tocsin.index.window.kernels.layouts import (
     ALPHA,
+    COUNT,
     KTH,
     KTH_SCORE,
     MESSAGE_NORM,
@@ -53,14 +55,15 @@ def keep_best(state: State, slot: int, found: int, worst: float) -> None:
         work.kept_scores[i] = work.reached[number & (len(work.reached) - 1)]
     for i in range(found):
         work.reached[work.found[i]] = 0.0
+    if buffers.small[slot, COUNT] > 0:
+        wait_for_nothing(state, slot)
     fill(buffers, slot, kept, work.kept_scores, work.kept_numbers)
     state.interests.records[slot, THETA] = worst if kept == rank else NO_SCORE
     newest = state.messages.ends[1] - 1
     score, number = ranked(buffers, slot, np.int64(state.interests.ks[slot]), newest, work.best)
     buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH] = score, number
-    wait_for_nothing(buffers, state.messages, slot)
     if kept > 0:
-        wait_for(buffers, state.messages, slot, work.chosen[0])
+        wait_for(state, slot, work.chosen[0])
     work.counts[REEVALUATED] += 1
 
 
@@ -153,4 +156,5 @@ def evaluate_all(state: State, slots: NDArray[np.int32]) -> None:
 def forget_slot(state: State, slot: int) -> None:
     """Let a slot that goes wait for no message."""
     all_ = viewed(state)
-    wait_for_nothing(all_.buffers, all_.messages, slot)
+    if all_.buffers.small[slot, COUNT] > 0:
+        wait_for_nothing(all_, slot)

@@ -24,9 +24,9 @@ from tocsin.index.window.kernels.buffers import (
     put_in_buffer,
     raise_threshold,
     ranked,
-    wait_for,
 )
 from tocsin.index.window.kernels.disseminating import disseminate, retune
+from tocsin.index.window.kernels.due import take_due, wait_for
 from tocsin.index.window.kernels.layouts import (
     ARRIVAL,
     CAPACITY,
@@ -47,7 +47,6 @@ from tocsin.index.window.kernels.layouts import (
     MORE_MESSAGES,
     NO_SCORE,
     NOBODY,
-    NOT_DUE,
     ONE_EXIT,
     OTHERS,
     PHASE,
@@ -197,24 +196,13 @@ def _expire(state: State, now: float, coming: int) -> bool:
 @inlined
 def _release(state: State, number: int) -> bool:
     """Take a message out of every buffer that has it; False, and nothing done, where exits need more room."""
-    buffers, messages, work = state.buffers, state.messages, state.work
-    next_due, those = buffers.next_due, work.hits
-    at = number & (len(messages.first_due) - 1)
-    due, slot = np.int64(0), np.int64(messages.first_due[at])
-    while slot != NOBODY:
-        those[due] = np.int32(slot)
-        due += 1
-        slot = np.int64(next_due[slot])
-    if work.progress[EXITS] + due > len(work.exit_numbers):
-        return False
+    buffers, work, those = state.buffers, state.work, state.work.hits
+    due = take_due(state, number, len(work.exit_numbers) - work.progress[EXITS])
     for i in range(due):
         prefetch(buffers.wide, 8 * np.int64(those[np.int64(min(i + 2 * AHEAD, due - 1))]))
         _ask_for_oldest(buffers, np.int64(those[np.int64(min(i + AHEAD, due - 1))]))
-        slot = np.int64(those[i])
-        next_due[slot] = NOT_DUE
-        _release_from(state, slot, number)
-    messages.first_due[at] = NOBODY
-    return True
+        _release_from(state, np.int64(those[i]), number)
+    return due >= 0
 
 
 @inlined
@@ -235,7 +223,7 @@ def _release_from(state: State, slot: int, number: int) -> None:
                 _leave_best(state, slot, score, number)
     if count > 0:
         oldest = number_of(buffers.numbers[place_in(buffers, slot, np.int64(0))], newest)
-        wait_for(buffers, state.messages, slot, oldest)
+        wait_for(state, slot, oldest)
 
 
 @inlined

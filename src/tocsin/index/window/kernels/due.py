@@ -1,0 +1,88 @@
+"""Whose oldest buffered message is this one? Each message has the slots that wait for it, in chunks of a cache line.
+
+A slot that holds messages is *due* with one of them, or with an older one that was let go since: when that expires, the
+slot looks for its next. So no message need know who has it. A message's chunks are full, but for the first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tocsin.index.window.kernels.layouts import CHUNK, DUE, NOBODY, State
+from tocsin.kernels.jit import inlined, inner
+
+
+@inlined
+def wait_for(state: State, slot: int, number: int) -> None:
+    """Let a slot be due with a message; it is with none."""
+    waiting, messages = state.waiting, state.messages
+    at = number & (len(messages.first_due) - 1)
+    state.buffers.small[slot, DUE] = np.int32(number)
+    chunk, held = np.int64(messages.first_due[at]), np.int64(messages.due_held[at])
+    if chunk == NOBODY or held == CHUNK:
+        new = _free_chunk(state)
+        waiting.chunks[new, 0] = np.int32(chunk)
+        messages.first_due[at] = np.int32(new)
+        chunk, held = new, np.int64(0)
+    waiting.chunks[chunk, 1 + held] = np.int32(slot)
+    messages.due_held[at] = np.int32(held + 1)
+
+
+@inlined
+def _free_chunk(state: State) -> int:
+    """One that was given back, or was never used; there is always one (`stored.with_waiting_room`)."""
+    waiting = state.waiting
+    free, used = waiting.ends[0], waiting.ends[1]
+    if free > 0:
+        waiting.ends[0] = free - 1
+        return np.int64(waiting.free[free - 1])
+    waiting.ends[1] = used + 1
+    return used
+
+
+@inlined
+def _give_back(state: State, chunk: int) -> None:
+    waiting = state.waiting
+    waiting.free[waiting.ends[0]] = np.int32(chunk)
+    waiting.ends[0] += 1
+
+
+@inner
+def wait_for_nothing(state: State, slot: int) -> None:
+    """Take a slot, which is due, out of the chunks that it is in: the last that came takes its place."""
+    chunks, messages = state.waiting.chunks, state.messages
+    at = np.int64(state.buffers.small[slot, DUE]) & (len(messages.first_due) - 1)
+    first, held = np.int64(messages.first_due[at]), np.int64(messages.due_held[at])
+    chunk, stop = first, held
+    while chunk != NOBODY:
+        for i in range(1, 1 + stop):
+            if chunks[chunk, i] == slot:
+                chunks[chunk, i] = chunks[first, held]
+                messages.due_held[at] = np.int32(held - 1)
+                if held == 1:
+                    messages.first_due[at], messages.due_held[at] = chunks[first, 0], CHUNK
+                    _give_back(state, first)
+                return
+        chunk, stop = np.int64(chunks[chunk, 0]), np.int64(CHUNK)
+
+
+@inlined
+def take_due(state: State, number: int, room: int) -> int:
+    """Write who is due with a message to `work.hits`, due with none now; -1, and nothing done, beyond room."""
+    chunks, messages, those = state.waiting.chunks, state.messages, state.work.hits
+    at = number & (len(messages.first_due) - 1)
+    chunk, stop = np.int64(messages.first_due[at]), np.int64(messages.due_held[at])
+    due = np.int64(0)
+    while chunk != NOBODY:
+        for i in range(1, 1 + stop):
+            those[due] = chunks[chunk, i]
+            due += 1
+        chunk, stop = np.int64(chunks[chunk, 0]), np.int64(CHUNK)
+    if due > room:
+        return np.int64(-1)
+    chunk = np.int64(messages.first_due[at])
+    while chunk != NOBODY:
+        _give_back(state, chunk)
+        chunk = np.int64(chunks[chunk, 0])
+    messages.first_due[at], messages.due_held[at] = NOBODY, 0
+    return due
