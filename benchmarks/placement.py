@@ -92,7 +92,9 @@ def _built(part: Part, placement: Placement) -> tuple[Snapshots, Snapshots]:
     copies = first_copies(segments) if assignment.is_first.sum() > len(part) else None
     whole = Snapshots.of(segments)
     router = Router.of(placement, keys_of_partitions(assignment, placement))
-    return whole if copies is None else Snapshots.of(copies.segments), whole.routed(router, copies)
+    return whole if copies is None else Snapshots.of(copies.segments), whole.routed(
+        router, copies, [1.0] * placement.count
+    )
 
 
 def _asked(

@@ -88,17 +88,17 @@ def _in_turns(
     used: dict[str, list[float]] = {name: [] for name in works}
     for turn in range(rounds + 1):
         for name, work in works.items():
-            before = _cpu_seconds()
+            before = cpu_seconds()
             seconds = wall_seconds(work)
             if turn:
                 taken[name].append(seconds)
-                used[name].append(_cpu_seconds() - before)
+                used[name].append(cpu_seconds() - before)
     if cpu is not None:
         cpu |= {name: statistics.median(seconds) for name, seconds in used.items()}
     return {name: statistics.median(seconds) for name, seconds in taken.items()}
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds() -> float:
     """What this process and all below it have used so far; workers stay while a session does."""
     parents, used = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):

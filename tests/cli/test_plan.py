@@ -30,6 +30,13 @@ def test_a_plan_is_told_and_nothing_is_built(tmp_path: Path, capsys: pytest.Capt
     assert "subscriptions that every event meets: 100.0%" in said
     assert "half of all lie on one partition" not in said
 
+    assert "routing: local, for an index of 0.0 GB fits the half of" in said
+
+    assert main([*given, "--placement", "access", "--memory", "0.00001"]) == 0
+    assert "routing: shuffle, for an index of 0.0 GB does not fit" in capsys.readouterr().out
+    assert main([*given, "--memory", "-1"]) == 2
+    assert "memory is -1073741824; it is the bytes that a machine has" in capsys.readouterr().err
+
     assert main([*given, "--placement", "x"]) == 2
     assert main(given[:2]) == 2
     assert "compile needs a FOLDER" in capsys.readouterr().err

@@ -18,7 +18,7 @@ from tocsin.index import Part
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.elements import with_conditions
 from tocsin.language import Templates
-from tocsin.placement import PLACEMENTS, Placement, Router, keys_of_partitions, planned
+from tocsin.placement import PLACEMENTS, Placement, Router, keys_of_partitions, planned, report_of
 from tocsin.planner import choose
 from tocsin.records import chunk_of
 from tocsin.segment import SegmentBuilder, assemble
@@ -146,6 +146,38 @@ def test_a_key_that_half_of_all_ask_for_is_split() -> None:
 
     assert report.split == 3
     assert report.largest < 0.25
+
+
+@pytest.mark.parametrize("name", ["location", "keyword", "prefix", "access"])
+@pytest.mark.parametrize(
+    "usual",
+    [
+        "A_CONTAINS(words, ('w1', 'w2')) AND S_INTERSECTS(place, BBOX(3, 3, 3.5, 3.5))",
+        "A_CONTAINS(words, ('w1','w2','w3','w4','w5','w6','w7')) AND S_INTERSECTS(place, BBOX(3, 3, 3, 3))",
+    ],
+)
+def test_half_of_all_are_equal(name: str, usual: str) -> None:
+    """They are split, or lie on several partitions that every event visits: none has half of all, and none is lost."""
+    part = part_of([usual] * 400 + MAP)
+    batch = batch_of(part, [{"place": [3, 3], "words": WORDS}, {"place": [9.2, 4.1], "words": WORDS[:3]}])
+
+    placement, report = planned(part, name, 8)
+    found, _ = routed(placement, part, batch)
+
+    assert found == matches(part, batch)
+    assert report.largest < 0.3
+    assert not any("half of all" in line for line in report.lines())
+
+
+def test_one_that_cannot_be_split_is_told() -> None:
+    """A key that is not known by name goes by its hash; where one partition has half of all, the report says so."""
+    part = part_of(["kind = 'usual'"] * 300 + [f"kind = 'k{number}'" for number in range(300)])
+    placement, _ = planned(part_of([f"kind = 'k{number}'" for number in range(9)]), "access", 6)
+
+    report = report_of(placement, part)
+
+    assert report.largest >= 0.5
+    assert any("half of all lie on one partition" in line for line in report.lines())
 
 
 def test_what_has_no_key_lies_where_every_event_comes() -> None:

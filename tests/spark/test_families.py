@@ -28,7 +28,7 @@ from tocsin.spark.compiling import compile_partition
 from tocsin.spark.schemas import PARTITION
 
 INDEXES = [registration.name for registration in registrations()]
-RANKINGS = [None, tocsin.Top(3), tocsin.Relaxed(3), tocsin.Similar(0.5, 0.5)]
+RANKINGS = [None, tocsin.Top(3), tocsin.Relaxed(3), tocsin.Similar(0.5, 0.5), tocsin.Similar(0.4, 0.6)]
 _DICE = random.Random(18)
 
 

@@ -9,6 +9,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -25,6 +26,7 @@ from tocsin.records.changes import read_changes
 from tocsin.segment import IndexFolder, Publication
 from tocsin.segment.amending import amend
 from tocsin.segment.compacting import compact
+from tocsin.segment.folder import saved_statistics
 from tocsin.segment.placed import KEYS_FILE, Placed
 from tocsin.spark.answering import Asked
 from tocsin.spark.compiling import compile_partition
@@ -48,11 +50,14 @@ def compiled(folder: Path, records: list[dict[str, Any]], placement: Placement) 
         places = []
         for number in sorted(set(rows[PARTITION].to_pylist())):
             own = rows.filter(pc.equal(rows[PARTITION], number))
-            (written,) = compile_partition(own, folder, new.version, choose()).to_pylist()
+            (written,) = compile_partition(own, folder, new.version, choose(), placement.name).to_pylist()
             counts = {name: count + written[name] for name, count in counts.items()}
-            places += [new.place(number)] if written["accepted"] else []
+            home = None if placement.name == "hash" else number
+            places += [new.place(number, home)] if written["accepted"] else []
         accepted = counts["accepted"] - counts["copies"]
-        new.publish(places, accepted, "string", placed=Placed.of(placement, counts["copies"]))
+        placed = Placed.of(placement, counts["copies"], new.write_placement(placement))
+        known = new.write_statistics(placement.statistics)
+        new.publish(places, accepted, "string", placed=None if placement.name == "hash" else placed, statistics=known)
     return counts
 
 
@@ -78,7 +83,7 @@ def test_every_placement_answers_in_any_number_of_partitions(tmp_path: Path, nam
 
 @pytest.mark.parametrize("name", PLACEMENTS)
 def test_every_placement_takes_changes(tmp_path: Path, name: str) -> None:
-    """Inserts, updates, deletes and scores of all copies, merged at the end: like a dictionary."""
+    """Inserts, updates, deletes and scores of all copies, placed and merged at the end: like a dictionary."""
     compiled(tmp_path, SUBSCRIPTIONS[:80], placement_for(name, 5))
     oracle = Changing(SUBSCRIPTIONS[:80])
     dice = random.Random(name)
@@ -91,6 +96,10 @@ def test_every_placement_takes_changes(tmp_path: Path, name: str) -> None:
             batch.append({"id": one, "change": change, "version": version, "where": where, "score": score})
         amend(tmp_path, read_changes(pa.Table.from_pylist(batch)), choose())
         oracle.take(batch, lambda _: True)
+    if name != "hash":
+        homes = [place.home for place in IndexFolder.read(tmp_path).parts]
+        assert all(home is not None for home in homes)
+        assert max(homes.count(home) for home in homes) >= 4  # several parts of one home, to be merged
     now = [{"id": one, "where": where, "score": score} for one, (where, score) in sorted(oracle.subscriptions.items())]
 
     for _ in range(2):
@@ -98,6 +107,8 @@ def test_every_placement_takes_changes(tmp_path: Path, name: str) -> None:
             assert answers(tmp_path, ranking) == expected(now, ranking)
         compact(tmp_path, choose())
     assert IndexFolder.read(tmp_path).subscriptions == len(now)
+    homes = [place.home for place in IndexFolder.read(tmp_path).parts]
+    assert name == "hash" or max(homes.count(home) for home in homes) < 4
 
 
 def test_keys_that_are_damaged_are_refused(tmp_path: Path) -> None:
@@ -106,7 +117,8 @@ def test_keys_that_are_damaged_are_refused(tmp_path: Path) -> None:
     (place, *_) = [part.path for part in folder.parts if (tmp_path / part.path / KEYS_FILE).exists()]
     path = tmp_path / place / KEYS_FILE
     data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF
+    with np.load(path) as stored:
+        data[data.index(stored["keys"][-1].tobytes())] ^= 0xFF
 
     path.write_bytes(data)
     with pytest.raises(SegmentError, match=r"keys\.npz is damaged"):
@@ -154,14 +166,19 @@ def test_spark_places_and_routes(spark: Any, tmp_path: Path) -> None:
     assert statistics.shares == pytest.approx(tocsin.sample(EVENTS).shares)
 
     for name in ("access", "location", "auto"):
-        report = tocsin_spark.compile(frame, tmp_path, partitions=3, placement=name, statistics=statistics)
+        known = statistics if name == "access" else None  # it is saved
+        report = tocsin_spark.compile(frame, tmp_path, partitions=3, placement=name, statistics=known, sample=100)
         matched = tocsin_spark.match(keyed, tmp_path, attributes=EVENTS.column_names).orderBy("key").collect()
 
         assert (report.accepted, report.rejected) == (len(SUBSCRIPTIONS), 1)
+        assert 0 < report.largest < 1
+        assert saved_statistics(tmp_path).shares == statistics.shares
         assert [[tuple(match) for match in row["matches"]] for row in matched] == wanted
     planned_report = tocsin_spark.plan(frame, partitions=4, placement="keyword", events=events)
     assert planned_report.copies >= 1
     assert planned_report.visits is not None
     assert any("keyword: 4 partitions" in line for line in planned_report.lines())
+    with pytest.raises(InvalidInput, match="sample is 0"):
+        tocsin_spark.plan(frame, sample=0)
     with pytest.raises(InvalidInput, match="placement is 'x'"):
         tocsin_spark.compile(frame, tmp_path, placement="x")

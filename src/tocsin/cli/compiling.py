@@ -12,6 +12,7 @@ from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
 from tocsin.planner import choose
 from tocsin.segment import write_index
+from tocsin.segment.folder import saved_statistics
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,7 +33,7 @@ def run(given: argparse.Namespace) -> int:
         return print_plan(given)
     if given.folder is None:
         raise InvalidInput("compile needs a FOLDER for the index; without one it can --plan only")
-    plan = choose(given.index, sampled(given))
+    plan = choose(given.index, sampled(given) or saved_statistics(given.folder))
     refuse_overwriting([given.subscriptions], [given.errors])
     refuse_file(given.folder)
     with reject_log(given.errors) as log:

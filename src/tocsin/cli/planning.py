@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import refuse_overwriting, reject_log
@@ -12,12 +13,16 @@ from tocsin.engine.loading import read_part
 from tocsin.engine.sampling import first_batches
 from tocsin.index.elements import with_conditions
 from tocsin.placement import AUTO, PLACEMENTS, check_placement, planned
+from tocsin.planner import choose, choose_routing
+from tocsin.segment.folder import saved_statistics
+from tocsin.segment.outlines import expected_bytes
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """Let the user ask for a plan instead of an index."""
     parser.add_argument("--plan", action="store_true", help="build nothing; say what placements on Spark would cost")
     parser.add_argument("--partitions", type=int, default=8, metavar="N", help="with --plan (default: 8)")
+    parser.add_argument("--memory", type=float, metavar="GB", help="with --plan, of a machine (default: of this one)")
     names = ", ".join(PLACEMENTS)
     about = f"with --plan, of {names} and auto, which tells of all (default: auto)"
     parser.add_argument("--placement", default=AUTO, metavar="NAME", help=about)
@@ -26,8 +31,9 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 def print_plan(given: argparse.Namespace) -> int:
     """Print what one placement would cost, or all and which is chosen."""
     check_placement(given.placement, given.partitions)
+    memory = None if given.memory is None else round(given.memory * (1 << 30))
     refuse_overwriting([given.subscriptions], [given.errors])
-    statistics = sampled(given)
+    statistics = sampled(given) or (None if given.folder is None else saved_statistics(given.folder))
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
             part, rejects = read_part(given.subscriptions, progress=bar.update)
@@ -39,6 +45,8 @@ def print_plan(given: argparse.Namespace) -> int:
         names = [given.placement] if given.placement != AUTO else [*PLACEMENTS, AUTO]
         for name in names:
             report = planned(part, name, given.partitions, statistics, batches).report
+            size = expected_bytes(part, choose("auto", statistics), len(part) * report.copies)
+            report = replace(report, routing=str(choose_routing("auto", size, given.partitions, memory)))
             print(f"auto chooses {report.name}" if name == AUTO else "\n".join(report.lines()))
     log.require("subscription", len(part))
     return 1 if log.count else 0

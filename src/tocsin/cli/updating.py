@@ -14,6 +14,7 @@ from tocsin.records.changes import CHANGES, read_changes
 from tocsin.segment import IndexFolder
 from tocsin.segment.amending import KEEP_S, amend
 from tocsin.segment.compacting import compact
+from tocsin.segment.folder import saved_statistics
 from tocsin.segment.storage import MANIFEST
 
 
@@ -30,7 +31,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(given: argparse.Namespace) -> int:
-    plan = choose(given.index)
+    plan = choose(given.index, saved_statistics(given.folder))
     if not given.keep >= 0:
         raise InvalidInput(f"--keep is {given.keep:g}; it must be at least 0 seconds")
     refuse_overwriting([given.changes], [given.errors])

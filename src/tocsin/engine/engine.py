@@ -38,6 +38,7 @@ from tocsin.planner import choose
 from tocsin.records import parsed_record, subscription_of
 from tocsin.records.sources import Events, Subscriptions
 from tocsin.segment import require_suitable
+from tocsin.segment.folder import saved_statistics
 
 _DELTA_LIMIT: Final = 8192
 
@@ -325,15 +326,16 @@ class Engine:
     ) -> Engine:
         """Open what `save` or `tocsin compile` wrote. Its files are mapped, so that processes share their pages.
 
-        What comes later is held by the same index, unless `index` names another, and placed by `statistics`.
-        The `texts` that it was saved with are kept; others may come to them.
+        What comes later is held by the same index, unless `index` names another, and placed by `statistics`, or those
+        that it was saved with. The `texts` that it was saved with are kept; others may come to them.
         Raises `SegmentError` for what is missing, damaged or of another version.
         """
         sources = open_sources(folder)
         used = [source.segment.plan.asked for source in sources]
         chosen = index or (used[0] if used else "auto")
         of_events = texts_of(folder, checked_texts(texts))
-        engine = cls(chosen, statistics=statistics, delta_limit=delta_limit, texts=of_events)
+        known = saved_statistics(folder) if statistics is None else statistics
+        engine = cls(chosen, statistics=known, delta_limit=delta_limit, texts=of_events)
         engine._begin(Store(sources))
         return engine
 

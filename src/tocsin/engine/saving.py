@@ -24,7 +24,7 @@ def save_sources(folder: str | Path, store: Store, plan: Plan, texts: Mapping[st
             parts = [new.write(number, segment) for number, segment in enumerate(segments)]
             ids = "int64" if pa.types.is_integer(snapshots.id_type) else "string"
         living = sum(segment.living() for segment in segments)
-        new.publish(parts, living, ids, texts)
+        new.publish(parts, living, ids, texts, statistics=new.write_statistics(plan.statistics))
 
 
 def open_sources(folder: str | Path) -> list[SegmentSource]:

@@ -96,6 +96,12 @@ class Question(Protocol):
     def answer(self, subscriptions: Subscriptions, batch: EventBatch, ranking: Any) -> Found:
         """The whole answer to a batch, in the order of the ranking; with scores where there is a ranking."""
 
+    def needs_a_key(self, ranking: Any, alike: float) -> bool:
+        """Whether no event without a key of some subscriptions' covers (`tocsin.placement`) has an answer among them.
+
+        `alike` is the greatest share of its keywords that such an event may have of a subscription.
+        """
+
 
 class AllMatches:
     """Answers no ranking and `Top`. Its structure is a `Matcher`, which a segment is saved with."""
@@ -117,6 +123,10 @@ class AllMatches:
             return subscriptions.matches(batch)
         found = subscriptions.matches(batch, ranking.k)
         return top(found, subscriptions.scores_of(found.subscriptions), ranking.k)
+
+    def needs_a_key(self, ranking: Top | None, alike: float) -> bool:
+        """A match has one of the keys, which is what a cover is."""
+        return True
 
 
 def top(found: Found, scores: NDArray[np.float64], k: int) -> Found:

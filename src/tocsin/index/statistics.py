@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from tocsin.kernels import codes
 from tocsin.language.segmenting import words_of_all
 from tocsin.model.readings import attribute_of
 from tocsin.model.texts import Text
+
+_MOST_VALUES: Final = 100_000
+"""Of an attribute's values in many samples so many are kept together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,23 @@ def _values_together(several: Sequence[Values]) -> Values:
     payloads = {kind: np.concatenate([one.payloads[kind] for one in several if kind in one.payloads]) for kind in kinds}
     of_texts = {kind for one in several for kind in one.texts}
     texts = {kind: [text for one in several for text in one.texts.get(kind, ())] for kind in of_texts}
-    return Values(sum(one.events for one in several), payloads, texts)
+    return thinned(Values(sum(one.events for one in several), payloads, texts), _MOST_VALUES)
+
+
+def thinned(values: Values, most: int) -> Values:
+    """So many values of each kind at most: every second, third ... one, as if as many fewer events had been sampled.
+
+    >>> few = thinned(Values(9, {1: np.arange(9)}, {}), 4)
+    >>> few.events, few.payloads[1].tolist()
+    (3, [0, 3, 6])
+    """
+    longest = max((len(own) for own in (*values.payloads.values(), *values.texts.values())), default=0)
+    step = -(-longest // most)
+    if step <= 1:
+        return values
+    payloads = {kind: own[::step] for kind, own in values.payloads.items()}
+    texts = {kind: own[::step] for kind, own in values.texts.items()}
+    return Values(max(values.events // step, 1), payloads, texts)
 
 
 def with_words(values: Values, how: Text) -> Values:

@@ -25,8 +25,9 @@ from tocsin.planner import choose
 from tocsin.segment import write_index
 from tocsin.segment.storage import MANIFEST
 from tocsin.spark import Metrics, follow, local_session, warm
+from tocsin.spark.asking import asked_of
 from tocsin.spark.listening import Progress
-from tocsin.spark.matching import answers, asked_of
+from tocsin.spark.matching import answers
 from tocsin.spark.observing import observed
 from tocsin.spark.parquet import answers_of_pieces
 from tocsin.spark.schemas import ERROR, MATCHES

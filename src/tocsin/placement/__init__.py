@@ -1,6 +1,8 @@
 """Which partitions hold a subscription, and which can hold a match of an event? By what matching events must have."""
 
-from tocsin.placement.assigning import HASH, PLACEMENTS, Assignment, Placement
+from tocsin.placement.assigning import HASH, LOCATION, PLACEMENTS, Assignment, Homes, Placement
+from tocsin.placement.covers import most_alike
+from tocsin.placement.dealing import Dealt, dealt, dealt_late
 from tocsin.placement.planning import AUTO, Profile, check_placement, placement_of
 from tocsin.placement.reporting import PlacementReport, Planned, key_set, keys_of_partitions, planned, report_of
 from tocsin.placement.routing import Router
@@ -8,16 +10,22 @@ from tocsin.placement.routing import Router
 __all__ = [
     "AUTO",
     "HASH",
+    "LOCATION",
     "PLACEMENTS",
     "Assignment",
+    "Dealt",
+    "Homes",
     "Placement",
     "PlacementReport",
     "Planned",
     "Profile",
     "Router",
     "check_placement",
+    "dealt",
+    "dealt_late",
     "key_set",
     "keys_of_partitions",
+    "most_alike",
     "placement_of",
     "planned",
     "report_of",

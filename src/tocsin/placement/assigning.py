@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen
 from tocsin.index.question import Part
 from tocsin.index.statistics import Statistics
-from tocsin.placement.covers import ALL_KEYWORDS, ANY_KEY, RAREST_KEYWORD, covers_of
+from tocsin.placement.covers import COVERS, covers_of
 from tocsin.placement.hashing import Hashes, hashes_of_ids
 from tocsin.placement.regions import keys_of_leaves, leaves_under, regions_of
 
 HASH: Final = "hash"
 LOCATION: Final = "location"
-COVERS: Final = {"keyword": ALL_KEYWORDS, "prefix": RAREST_KEYWORD, "access": ANY_KEY}
 PLACEMENTS: Final = (HASH, LOCATION, *COVERS)
 
 NO_KEY: Final = np.uint64(0)
@@ -63,6 +62,15 @@ class Homes(NamedTuple):
     starts: NDArray[np.int64]  # (H + 1,)
     partitions: NDArray[np.int64]  # of a key that is split several
     lots: NDArray[np.int64]  # (L,) partitions
+
+    def lead_to(self, partitions: int) -> bool:
+        """Whether they are sound, and lead to so many partitions: of a file, that may say anything."""
+        kinds = (np.uint64, np.int64, np.int64, np.int64)
+        if any(own.dtype != kind or own.ndim != 1 for own, kind in zip(self, kinds, strict=True)) or not len(self.lots):
+            return False
+        ends, led = self.starts, np.concatenate([self.partitions, self.lots])
+        in_order = len(ends) == len(self.keys) + 1 and ends[0] == 0 and ends[-1] == len(self.partitions)
+        return bool(in_order and (np.diff(ends) > 0).all() and ((led >= 0) & (led < partitions)).all())
 
     def of(self, keys: Hashes, dice: Hashes) -> NDArray[np.int64]:
         """The partition of each key; of one that is split, the one that its owner's hash says."""

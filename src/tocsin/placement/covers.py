@@ -28,6 +28,8 @@ from tocsin.placement.kernels.keys import PRESENCE
 ANY_KEY: Final = "any key"
 RAREST_KEYWORD: Final = "the rarest keyword"
 ALL_KEYWORDS: Final = "all keywords"
+COVERS: Final = {"keyword": ALL_KEYWORDS, "prefix": RAREST_KEYWORD, "access": ANY_KEY}
+"""Which keys each placement by keys goes by."""
 _FIRST_ROOM: Final = 1024
 
 
@@ -60,6 +62,20 @@ def covers_of(compiled: CompiledExpressions, statistics: Statistics | None, by: 
     once = np.ones(len(keys), bool)
     once[1:] = (owners[1:] != owners[:-1]) | (keys[1:] != keys[:-1])
     return Covers(owners[once], keys[once], shares[once], lists == UNCOVERED)
+
+
+def most_alike(name: str, compiled: CompiledExpressions) -> float:
+    """The greatest share of its keywords that an event may have of any of some expressions, and none of its keys.
+
+    By all keywords that is none; by the rarest one of n it is all but one; by whatever is cheapest it may be all.
+    """
+    by = COVERS.get(name, ANY_KEY)
+    if by == ANY_KEY:
+        return 1.0
+    leaves = compiled.arrays
+    asks = (leaves.leaf_kinds == codes.ARRAY_SET) & (leaves.leaf_operations == codes.CONTAINS)
+    lengths = np.diff(leaves.set_starts)[leaves.leaf_others[asks]]
+    return 0.0 if by == ALL_KEYWORDS else 1.0 - 1.0 / max(lengths.max(initial=1), 1)
 
 
 def _found(

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tocsin.errors import InvalidInput
 from tocsin.index.question import Part
 from tocsin.index.statistics import Statistics
-from tocsin.placement.assigning import COVERS, HASH, LOCATION, PLACEMENTS, Homes, Placement
-from tocsin.placement.covers import covers_of
+from tocsin.placement.assigning import HASH, LOCATION, PLACEMENTS, Homes, Placement
+from tocsin.placement.covers import COVERS, covers_of
 from tocsin.placement.hashing import Hashes
 from tocsin.placement.regions import divided, regions_of
 

@@ -6,7 +6,7 @@ Worked out on some subscriptions and, where there are any, some events; without 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tocsin.columns.events.batch import EventBatch
 from tocsin.index.question import Part
 from tocsin.index.statistics import Statistics
-from tocsin.placement.assigning import NO_KEY, PLACEMENTS, Assignment, Placement
+from tocsin.placement.assigning import HASH, NO_KEY, PLACEMENTS, Assignment, Placement
 from tocsin.placement.hashing import Hashes
 from tocsin.placement.planning import AUTO, Profile, check_placement, placement_of
 from tocsin.placement.routing import Router
@@ -47,6 +47,7 @@ class PlacementReport:
     largest: float
     unplaced: float
     split: int
+    routing: str = ""  # how events would come to the parts of the whole index, and why, where somebody worked that out
 
     def lines(self) -> list[str]:
         """In words for the user."""
@@ -63,6 +64,8 @@ class PlacementReport:
             said.append(f"  keys that would have filled a partition alone are split over {self.split} partitions")
         if self.largest >= 0.5 and self.partitions > 1:
             said.append("  half of all lie on one partition: another placement would be more even")
+        if self.routing:
+            said.append(f"  routing: {self.routing}")
         return said
 
 
@@ -88,11 +91,20 @@ def planned(
     given = []
     for one in PLACEMENTS if name == AUTO else (name,):
         profile = Profile.of(one, part, statistics)
-        placement = placement_of(one, partitions, profile, statistics)
+        placement = _with_room(placement_of(one, partitions, profile, statistics), part)
         own = Planned(placement, report_of(placement, part, batches))
         given.append((own.report.met if batches else _guessed(placement, profile, part), own))
     asked, least = min(given, key=lambda pair: pair[0] or 0.0)
     return least if name != AUTO or (asked or 0.0) < _WORTH_IT else given[0][1]
+
+
+def _with_room(placement: Placement, part: Part) -> Placement:
+    """The same, with as many partitions for every event as those fill who have no key, or too many copies."""
+    if placement.name == HASH:
+        return placement
+    owners, partitions, _ = placement.assign(part)
+    met = np.unique(owners[partitions >= placement.partitions])
+    return replace(placement, everywhere=max(1, round(placement.partitions * len(met) / max(len(part), 1))))
 
 
 def report_of(placement: Placement, part: Part, batches: Sequence[EventBatch] = ()) -> PlacementReport:

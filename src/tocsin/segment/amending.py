@@ -15,8 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput, UnsuitableIndex
-from tocsin.index import Plan
+from tocsin.index import Part, Plan
 from tocsin.model.subscription import Reject
+from tocsin.placement import Placement, dealt_late, most_alike
 from tocsin.records.changes import ChangeBatch, Rows
 from tocsin.segment.assembling import assemble
 from tocsin.segment.builder import SegmentBuilder
@@ -25,6 +26,7 @@ from tocsin.segment.graves import Graves
 from tocsin.segment.ids import Ids, as_ids, find_ids
 from tocsin.segment.mapping import mapped
 from tocsin.segment.part_changes import OLDEST, PartChanges, still_there
+from tocsin.segment.placed import Signs
 from tocsin.segment.publishing import Overtaken, Publication
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import MANIFEST
@@ -64,8 +66,8 @@ def amend(
     path = Path(path)
     while True:
         now = IndexFolder.read(path) if (path / MANIFEST).exists() else None
-        draft = _Draft(now, changes.kind)
-        done = draft.amend(changes, plan)
+        draft = _Draft(now, changes.kind, plan)
+        done = draft.amend(changes)
         if now is not None and not draft.is_changed:
             return done
         try:
@@ -90,14 +92,24 @@ class _Known(NamedTuple):
         return is_there
 
 
+class _Fresh(NamedTuple):
+    """A part of what is new."""
+
+    segment: Segment
+    versions: NDArray[np.int64]  # (S,) of the changes that brought its subscriptions
+    signs: Signs | None = None
+    home: int | None = None
+
+
 class _Draft:
     """The parts of a version as they will be in the next one."""
 
-    def __init__(self, folder: IndexFolder | None, kind: pa.DataType) -> None:
+    def __init__(self, folder: IndexFolder | None, kind: pa.DataType, plan: Plan) -> None:
         if folder is not None and folder.subscriptions and folder.id_type != kind:
             mine, others = ("integers", "strings") if pa.types.is_integer(folder.id_type) else ("strings", "integers")
             raise InvalidInput(f"{folder.path} has ids that are {mine}, and the changes' are {others}; use one kind")
         self._folder = folder
+        self._plan = plan
         self._kind = kind
         self._parts = [] if folder is None else mapped(folder)
         is_same = folder is not None and folder.id_type == kind
@@ -106,13 +118,13 @@ class _Draft:
         self._living = 0 if folder is None else folder.subscriptions
         self._copies = 0 if folder is None else folder.copies
         self._amended: set[int] = set()
-        self._fresh: tuple[Segment, NDArray[np.int64]] | None = None
+        self._fresh: list[_Fresh] = []
 
     @property
     def is_changed(self) -> bool:
-        return bool(self._amended) or self._fresh is not None or self._graves is not self._had_graves
+        return bool(self._amended) or bool(self._fresh) or self._graves is not self._had_graves
 
-    def amend(self, changes: ChangeBatch, plan: Plan) -> Amendment:
+    def amend(self, changes: ChangeBatch) -> Amendment:
         """Take all changes that no later one was taken before."""
         done = Amendment("" if self._folder is None else self._folder.version, rejects=list(changes.rejects))
         rows = changes.rows
@@ -126,7 +138,7 @@ class _Draft:
         is_missing = is_rescore & (is_deletion | ~known.is_there)
         self._refuse(rows, rescore[is_missing], done)
         final = np.where(is_put & (rescore >= 0), rescore, base)
-        taken = self._bring(changes, rows, base[is_put], final[is_put], plan, done)
+        taken = self._bring(changes, rows, base[is_put], final[is_put], done)
         is_put[is_put] = taken
         is_known = known.is_there
         self._bury(known, is_put & is_known, np.full(len(is_put), OLDEST))
@@ -167,13 +179,13 @@ class _Draft:
         rows: Rows,
         places: NDArray[np.int64],
         final: NDArray[np.int64],
-        plan: Plan,
         done: Amendment,
     ) -> NDArray[np.bool_]:
-        """Make a part of what comes new, with the scores that came later; which of it an index by name could hold.
+        """Make parts of what comes new, with the scores that came later; which of it an index by name could hold.
 
         `places` are by id.
         """
+        placement = None if self._folder is None or not len(places) else self._folder.placement()
         chosen = np.searchsorted(changes.brought.rows, rows.rows[places])
         taken = np.ones(len(places), bool)
         while taken.any():
@@ -182,7 +194,9 @@ class _Draft:
             part = builder.part(kind=changes.kind)
             part = replace(part, scores=rows.scores[final[taken]])
             try:
-                self._fresh = assemble(part, plan), rows.versions[final[taken]]
+                self._fresh = _fresh_parts(part, rows.versions[final[taken]], self._plan, placement)
+                self._living += len(part)
+                self._copies += sum(len(one.segment) for one in self._fresh) - len(part)
                 return taken
             except UnsuitableIndex as error:
                 place = np.flatnonzero(taken)[error.number]
@@ -233,11 +247,7 @@ class _Draft:
                     places.append(held.place)
                 elif not self._drop_empty(number):
                     places.append(new.write_changes(number, held.place, held.changes))
-            count = self._living
-            if self._fresh is not None:
-                segment, versions = self._fresh
-                places.append(new.write(0, segment, versions))
-                count += len(segment)
+            places += [new.write(number, *one) for number, one in enumerate(self._fresh)]
             graves = None if self._folder is None else self._folder.graves
             if self._graves is not self._had_graves:
                 graves = new.write_graves(self._graves)
@@ -246,7 +256,25 @@ class _Draft:
             placed = None if self._folder is None else self._folder.placed
             placed = None if placed is None else placed._replace(copies=self._copies)
             about: dict[str, Any] = {"graves": graves, "placed": placed, "over": over, "keep_s": keep_s}
-            return new.publish(places, count, kind, texts, **about)
+            statistics = None if self._folder is None else self._folder.statistics
+            statistics = new.write_statistics(self._plan.statistics) if statistics is None else statistics
+            return new.publish(places, self._living, kind, texts, **about, statistics=statistics)
+
+
+def _fresh_parts(part: Part, versions: NDArray[np.int64], plan: Plan, placement: Placement | None) -> list[_Fresh]:
+    """The parts that new subscriptions make: one, or one for each home that a placement gives them."""
+    if placement is None:
+        return [_Fresh(assemble(part, plan), versions)]
+    fresh = []
+    for numbers, keys, home in dealt_late(part, placement):
+        try:
+            own = part.only(numbers)
+            segment = assemble(own, plan)
+        except UnsuitableIndex as error:
+            raise UnsuitableIndex(error.reason, int(numbers[error.number]), error.subscription) from None
+        signs = None if keys is None else Signs(keys, most_alike(placement.name, own.compiled))
+        fresh.append(_Fresh(segment, versions[numbers], signs, home))
+    return fresh
 
 
 def with_lost(graves: Graves, part: MappedPart, is_lost: NDArray[np.bool_]) -> Graves:

@@ -21,6 +21,7 @@ from tocsin.segment.assembling import merged
 from tocsin.segment.folder import IndexFolder, MappedPart, PartPlace
 from tocsin.segment.mapping import mapped
 from tocsin.segment.part_changes import OLDEST, PartChanges
+from tocsin.segment.placed import Signs
 from tocsin.segment.publishing import Overtaken, Publication
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import snapshot_of
@@ -55,9 +56,12 @@ def next_to_merge(sizes: Sequence[Size], smallest: int, fanout: int) -> list[int
 
 
 def due(folder: IndexFolder, parts: Sequence[MappedPart]) -> list[PartPlace]:
-    """The parts of a version to merge next; of those that events visit by keys, none with another."""
-    alike = [place for place, part in enumerate(parts) if part.keys is None]
-    for chosen in (alike, *([place] for place, part in enumerate(parts) if part.keys is not None)):
+    """The parts of a version to merge next: of one home, or of none and visited by every event."""
+    together: dict[int | str | None, list[int]] = {}
+    for place, (held, part) in enumerate(zip(folder.parts, parts, strict=True)):
+        alone = held.path if held.home is None and part.signs is not None else None
+        together.setdefault(held.home if alone is None else alone, []).append(place)
+    for chosen in together.values():
         sizes = [Size(len(parts[place].segment), len(parts[place].changes.gone)) for place in chosen]
         merging = [folder.parts[chosen[place]] for place in next_to_merge(sizes, SMALLEST, FANOUT)]
         if merging:
@@ -96,7 +100,8 @@ def _merge(path: Path, chosen: Sequence[MappedPart], plan: Plan, keep_s: float) 
         own = np.flatnonzero(origin >= 0)
         versions[origin[own]] = part.last_versions(own)
     with Publication(path) as new:
-        place = new.write(0, segment, versions, chosen[0].keys) if len(segment) else None
+        home = None if chosen[0].place is None else chosen[0].place.home
+        place = new.write(0, segment, versions, _all_signs(chosen), home) if len(segment) else None
         while True:
             now = IndexFolder.read(path)
             by_path = {part.path: part for part in now.parts}
@@ -107,6 +112,14 @@ def _merge(path: Path, chosen: Sequence[MappedPart], plan: Plan, keep_s: float) 
                 return True
             except Overtaken:
                 continue
+
+
+def _all_signs(parts: Sequence[MappedPart]) -> Signs | None:
+    """By what events visit any of some parts; None where every event visits one."""
+    given = [part.signs for part in parts if part.signs is not None]
+    if len(given) < len(parts):
+        return None
+    return Signs(np.unique(np.concatenate([one.keys for one in given])), max(one.alike for one in given))
 
 
 def _install(
@@ -131,5 +144,5 @@ def _install(
         place = new.write_changes(0, place, changes)
     parts = [part for part in now.parts if part.path not in known] + ([] if place is None else [place])
     kept = new.write_graves(graves) if graves else now.graves
-    about: dict[str, Any] = {"graves": kept, "placed": now.placed, "over": now.version, "keep_s": keep_s}
-    new.publish(parts, now.subscriptions, now.ids, now.texts, **about)
+    about: dict[str, Any] = {"graves": kept, "placed": now.placed, "statistics": now.statistics}
+    new.publish(parts, now.subscriptions, now.ids, now.texts, **about, over=now.version, keep_s=keep_s)

@@ -26,14 +26,16 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts
 from tocsin.columns.events.batch import Wanted
 from tocsin.errors import SegmentError
+from tocsin.index import Statistics
 from tocsin.model.texts import Text
-from tocsin.placement import Router
+from tocsin.placement import Placement, Router
 from tocsin.segment.graves import Graves, read_graves
 from tocsin.segment.part_changes import OLDEST, PartChanges, read_changes
-from tocsin.segment.placed import Hashes, Placed, first_copies, read_keys
+from tocsin.segment.placed import Placed, Signs, first_copies, read_placement, read_signs
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
 from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_number
+from tocsin.segment.stored_statistics import read_statistics
 
 FORMAT: Final = "tocsin index"
 VERSION: Final = 2
@@ -48,6 +50,22 @@ class PartPlace(NamedTuple):
 
     path: str
     changes: str | None = None
+    home: int | None = None  # the partition of a placement; parts of one home are merged with each other
+
+    @classmethod
+    def read(cls, entry: Any) -> PartPlace:
+        """From a manifest; raises `ValueError` for what none is."""
+        if not isinstance(entry, list) or len(entry) not in (2, 3):
+            raise ValueError(f"of a part {entry!r:.40}")
+        path, changes, *home = entry
+        for name in (path,) if changes is None else (path, changes):
+            if not isinstance(name, str) or not _PLACE.fullmatch(name):
+                raise ValueError(f"of a part that it lies at {name!r:.40}")
+        return cls(path, changes, whole_number(home[0]) if home else None)
+
+    def entry(self) -> list[Any]:
+        """For a manifest."""
+        return [self.path, self.changes] if self.home is None else list(self)
 
 
 class MappedPart(NamedTuple):
@@ -57,7 +75,7 @@ class MappedPart(NamedTuple):
     segment: Segment
     versions: NDArray[np.int64] | None  # (S,) of the changes that brought its subscriptions; None: they have none
     changes: PartChanges
-    keys: Hashes | None = None  # by which events visit it; None: all do
+    signs: Signs | None = None  # by what events visit it; None: all do
 
     def now(self) -> Segment:
         """The segment as it is in this version; what was made of it once serves all versions."""
@@ -84,6 +102,7 @@ class IndexFolder:
     texts: Mapping[str, Text] = field(default_factory=dict, compare=False)  # attributes of events that are texts
     graves: str | None = None  # where deletions that no part knows of lie
     placed: Placed | None = field(default=None, compare=False)  # None: by a hash
+    statistics: str | None = field(default=None, compare=False)  # where what is known of the events lies
 
     @classmethod
     def read(cls, path: str | Path, version: str | None = None) -> IndexFolder:
@@ -104,16 +123,16 @@ class IndexFolder:
         count = whole_number(manifest["subscriptions"])
         texts = {str(name): Text.of(how) for name, how in manifest.get("texts", {}).items()}
         given = manifest["parts"] if isinstance(manifest["parts"], list) else [None]
-        pairs = [one if isinstance(one, list) and len(one) == 2 else [None, None] for one in given]
-        beside = [changes for _, changes in pairs] + [graves]
-        names = [path for path, _ in pairs] + [name for name in beside if name is not None]
+        places, placed = tuple(map(PartPlace.read, given)), Placed.read(manifest.get("placement"))
+        statistics = manifest.get("statistics")
+        beside = (graves, statistics, *(one.changes for one in places), None if placed is None else placed.file)
+        names = [one.path for one in places] + [name for name in beside if name is not None]
         named = all(isinstance(name, str) and _PLACE.fullmatch(name) for name in names)
         versioned = isinstance(version, str) and _NAME.fullmatch(version)
         if not versioned or not named or len(set(names)) < len(names) or ids not in ("string", "int64"):
             what = "its manifest names no version, odd parts or an odd kind of ids"
             raise SegmentError(f"{path} is damaged: {what}. Compile the index again.")
-        places, placed = tuple(PartPlace(*pair) for pair in pairs), Placed.read(manifest.get("placement"))
-        return cls(path, version, places, count, ids, texts, graves, placed)
+        return cls(path, version, places, count, ids, texts, graves, placed, statistics)
 
     @property
     def id_type(self) -> pa.DataType:
@@ -140,16 +159,20 @@ class IndexFolder:
             raise SegmentError(f"{self.path} is damaged: {what}, {said}. Compile the index again.")
         return parts
 
+    def part(self, number: int, known: MappedPart | None = None) -> MappedPart:
+        """Map one part alone, but for the segment of one that is `known` by its path; raises `SegmentError`."""
+        return self._mapped(self.parts[number], known)
+
     def _mapped(self, place: PartPlace, known: MappedPart | None) -> MappedPart:
         if known is None:
             segment = open_segment(self.path / place.path)
             versions = _versions(self.path / place.path / VERSIONS_FILE, len(segment))
-            keys = read_keys(self.path / place.path)
+            signs = read_signs(self.path / place.path)
         else:
-            segment, versions, keys = known.segment, known.versions, known.keys
+            segment, versions, signs = known.segment, known.versions, known.signs
         none = PartChanges.none()
         changes = none if place.changes is None else read_changes(self.path / place.changes, len(segment))
-        return MappedPart(place, segment, versions, changes, keys)
+        return MappedPart(place, segment, versions, changes, signs)
 
     def segments(self) -> list[Segment]:
         """The segments of this version as they are in it, each subscription alive once; raises `SegmentError`."""
@@ -175,11 +198,23 @@ class IndexFolder:
         """The parts of this version as one; events visit those that they may match."""
         segments = [part.now() for part in parts]
         whole = Snapshots.of(segments, wanted)
-        if all(part.keys is None for part in parts) and not self.copies:
+        if all(part.signs is None for part in parts) and not self.copies:
             return whole
         splits, places = ((), ()) if self.placed is None else (self.placed.splits, self.placed.places)
-        router = Router([part.keys for part in parts], np.array(splits, np.float64), places)
-        return whole.routed(router, first_copies(segments) if self.copies else None)
+        keys = [None if part.signs is None else part.signs.keys for part in parts]
+        router = Router(keys, np.array(splits, np.float64), places)
+        alike = [1.0 if part.signs is None else part.signs.alike for part in parts]
+        return whole.routed(router, first_copies(segments) if self.copies else None, alike)
+
+    def known(self) -> Statistics | None:
+        """What is known of the events, as far as that was saved; raises `SegmentError` where it is damaged."""
+        return None if self.statistics is None else read_statistics((self.path / self.statistics).absolute())
+
+    def placement(self) -> Placement | None:
+        """Where further subscriptions are to lie; None where they lie anywhere, or it was not saved."""
+        if self.placed is None or self.placed.file is None:
+            return None
+        return read_placement(self.path / self.placed.file, self.placed, self.known())
 
     def buried(self) -> Graves:
         """The deletions that no part knows of."""
@@ -215,6 +250,17 @@ def current_segments(path: str | Path) -> list[Segment]:
             if now.version == folder.version:
                 raise
             folder = now
+
+
+def saved_statistics(path: str | Path) -> Statistics | None:
+    """What the current version of an index knows of the events; None where nothing is, or none of it can be read.
+
+    No answer depends on it, and who compiles a damaged index again is not to be stopped by the damage.
+    """
+    try:
+        return IndexFolder.read(path).known() if (Path(path) / MANIFEST).exists() else None
+    except SegmentError:
+        return None
 
 
 def version_folder(version: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Final
 
 from tocsin.columns.events.batch import Wanted
 from tocsin.segment.folder import IndexFolder, MappedPart
@@ -11,6 +12,10 @@ from tocsin.segment.snapshots import Snapshots
 _LOCK = threading.Lock()
 _PARTS: dict[str, dict[str, MappedPart]] = {}
 """The parts of the version of each index that was opened last, by their paths."""
+
+_ALONE: dict[str, MappedPart] = {}
+"""The parts that were opened by themselves, the last one last."""
+_MOST_ALONE: Final = 2
 
 _WANTED: dict[str, tuple[Wanted, set[str]]] = {}
 """The attributes that versions of an index look at, and the paths of the parts that were asked for them."""
@@ -34,6 +39,19 @@ def opened(folder: IndexFolder) -> Snapshots:
     with _LOCK:
         wanted = _wanted(_key(folder), parts)
     return folder.snapshots(parts, wanted)
+
+
+def opened_part(folder: IndexFolder, number: int) -> Snapshots:
+    """One part of a version, to be matched alone with all copies that it has; a process keeps the last two."""
+    path = str((folder.path / folder.parts[number].path).absolute())
+    with _LOCK:
+        known = _ALONE.pop(path, None)
+    part = folder.part(number, known)
+    with _LOCK:
+        _ALONE[path] = part
+        while len(_ALONE) > _MOST_ALONE:
+            del _ALONE[next(iter(_ALONE))]
+    return Snapshots.of([part.now()])
 
 
 def _wanted(key: str, parts: list[MappedPart]) -> Wanted:

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.errors import SegmentError
+from tocsin.index import Statistics
 from tocsin.index.alive import bitmap, living
-from tocsin.placement import Placement
+from tocsin.placement import LOCATION, PLACEMENTS, Homes, Placement
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import whole_number
+from tocsin.writing import aside
 
 KEYS_FILE: Final = "keys.npz"
 Hashes = NDArray[np.uint64]
@@ -36,12 +38,13 @@ class Placed(NamedTuple):
     copies: int = 0  # of subscriptions that lie in several parts: all but the first
     splits: tuple[float, ...] = ()  # of the map, where places are keys
     places: tuple[str, ...] = ()
+    file: str | None = None  # where the rest of it lies, by which further subscriptions are placed
 
     @classmethod
-    def of(cls, placement: Placement, copies: int) -> Placed:
+    def of(cls, placement: Placement, copies: int, file: str | None = None) -> Placed:
         """What a manifest is to say of a placement."""
         splits = tuple(placement.splits.tolist())
-        return cls(placement.name, placement.partitions, copies, splits, placement.places)
+        return cls(placement.name, placement.partitions, copies, splits, placement.places, file)
 
     @classmethod
     def read(cls, entry: Mapping[str, Any] | None) -> Placed | None:
@@ -53,32 +56,65 @@ class Placed(NamedTuple):
             raise ValueError(f"{len(splits)} splits, which divide no map")
         places = tuple(str(place) for place in entry["places"])
         name, partitions = str(entry["name"]), whole_number(entry["partitions"])
-        return cls(name, partitions, whole_number(entry["copies"]), splits, places)
+        return cls(name, partitions, whole_number(entry["copies"]), splits, places, entry.get("file"))
 
     def entry(self) -> dict[str, Any]:
         """For a manifest."""
         return {**self._asdict(), "splits": list(self.splits), "places": list(self.places)}
 
 
-def write_keys(folder: Path, keys: Hashes) -> None:
-    """Write the keys of a part that is being written."""
+def write_placement(path: Path, placement: Placement) -> None:
+    """Write what a manifest does not say of a placement, whole or not at all."""
+    counts = np.array([placement.everywhere, placement.most_copies], np.int64)
+    homes = {} if placement.homes is None else placement.homes._asdict()
+    with aside(path) as beside, beside.open("wb") as file:
+        np.savez(file, counts=counts, **homes)
+
+
+def read_placement(path: Path, placed: Placed, statistics: Statistics | None) -> Placement:
+    """The placement that was written; raises `SegmentError` for what is damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            everywhere, most_copies = stored["counts"].tolist()
+            given = {name: stored[name] for name in Homes._fields if name in stored}
+        homes = None if not given else Homes(**given)
+        if placed.name not in PLACEMENTS or placed.partitions < 1 or everywhere < 1 or most_copies < 1:
+            raise ValueError(f"{placed.partitions} partitions by {placed.name!r:.40} and {everywhere} for all events")
+        if (homes is None) != (placed.name == LOCATION) or (homes is not None and not homes.lead_to(placed.partitions)):
+            raise ValueError(f"its keys lead to no {placed.partitions} partitions")
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise SegmentError(f"{path} is damaged or missing: {error}. Compile the index again.") from None
+    splits, about = frozen(np.array(placed.splits, np.float64), np.float64), (everywhere, most_copies, statistics)
+    return Placement(placed.name, placed.partitions, *about, homes, splits, placed.places)
+
+
+class Signs(NamedTuple):
+    """By what events visit a part."""
+
+    keys: Hashes  # ascending
+    alike: float = 1.0  # the greatest share of its keywords that an event without any may have: `placement.most_alike`
+
+
+def write_signs(folder: Path, signs: Signs) -> None:
+    """Write by what events visit a part that is being written."""
     with (folder / KEYS_FILE).open("wb") as file:
-        np.savez(file, keys=keys)
+        np.savez(file, keys=signs.keys, alike=np.array(signs.alike))
 
 
-def read_keys(folder: Path) -> Hashes | None:
-    """The keys of a part, ascending; None where it has none. Raises `SegmentError` for what is damaged."""
+def read_signs(folder: Path) -> Signs | None:
+    """By what events visit a part; None where all do. Raises `SegmentError` for what is damaged."""
     path = folder / KEYS_FILE
     try:
         with np.load(path, allow_pickle=False) as stored:
             keys: Hashes = stored["keys"]
+            alike = float(stored["alike"]) if "alike" in stored else 1.0
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise SegmentError(f"{path} is damaged: {error}. Compile the index again.") from None
-    if keys.dtype != np.uint64 or keys.ndim != 1 or (keys & np.uint64(1) == 0).any():
+    if keys.dtype != np.uint64 or keys.ndim != 1 or (keys & np.uint64(1) == 0).any() or not 0 <= alike <= 1:
         raise SegmentError(f"{path} is damaged: it is of {keys.dtype} and shape {keys.shape}. Compile the index again.")
-    return frozen(keys, np.uint64)
+    return Signs(frozen(keys, np.uint64), alike)
 
 
 class Copies(NamedTuple):

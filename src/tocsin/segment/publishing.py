@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
 from tocsin.errors import SegmentError
+from tocsin.index import Statistics
 from tocsin.locks import Lock
 from tocsin.model.texts import Text
+from tocsin.placement import Placement
 from tocsin.segment.folder import (
     FORMAT,
     VERSION,
@@ -33,13 +35,17 @@ from tocsin.segment.folder import (
     version_folder,
 )
 from tocsin.segment.graves import Graves, write_graves
+from tocsin.segment.outlines import write_attributes
 from tocsin.segment.part_changes import PartChanges, write_changes
-from tocsin.segment.placed import Hashes, Placed, write_keys
+from tocsin.segment.placed import Placed, Signs, write_placement, write_signs
 from tocsin.segment.retention import manifest_of, remove_unneeded
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import MANIFEST, write_manifest, write_segment
+from tocsin.segment.stored_statistics import write_statistics
 
 GRAVES: Final = "graves.parquet"
+STATISTICS: Final = "statistics.parquet"
+PLACEMENT: Final = "placement.npz"
 _PATIENCE_S: Final = 60.0
 
 
@@ -99,14 +105,15 @@ class Publication:
         number: int,
         segment: Segment,
         versions: NDArray[np.int64] | None = None,
-        keys: Hashes | None = None,
+        signs: Signs | None = None,
+        home: int | None = None,
     ) -> PartPlace:
         """Write a segment as a part, with the versions of the changes that brought its subscriptions, if any did.
 
-        `keys` are those by which events visit it; without, all do.
+        `signs` are by what events visit it; without, all do.
         """
-        write_part(self.path, self.version, number, segment, versions, keys)
-        return self.place(number)
+        write_part(self.path, self.version, number, segment, versions, signs)
+        return self.place(number, home)
 
     def write_changes(self, number: int, place: PartPlace, changes: PartChanges) -> PartPlace:
         """Write what changed of a part that is there already."""
@@ -121,9 +128,23 @@ class Publication:
             write_graves(self.folder / GRAVES, graves)
         return f"{self.folder.name}/{GRAVES}"
 
-    def place(self, number: int) -> PartPlace:
+    def write_statistics(self, statistics: Statistics | None) -> str | None:
+        """Write what is known of the events, if anything is; where it lies then."""
+        if statistics is None:
+            return None
+        with refused(self.path):
+            write_statistics(self.folder / STATISTICS, statistics)
+        return f"{self.folder.name}/{STATISTICS}"
+
+    def write_placement(self, placement: Placement) -> str:
+        """Write by what further subscriptions are to be placed."""
+        with refused(self.path):
+            write_placement(self.folder / PLACEMENT, placement)
+        return f"{self.folder.name}/{PLACEMENT}"
+
+    def place(self, number: int, home: int | None = None) -> PartPlace:
         """Where a part of this version lies."""
-        return PartPlace(f"{self.folder.name}/{part_name(number)}")
+        return PartPlace(f"{self.folder.name}/{part_name(number)}", home=home)
 
     def publish(
         self,
@@ -134,6 +155,7 @@ class Publication:
         *,
         graves: str | None = None,
         placed: Placed | None = None,
+        statistics: str | None = None,
         over: str | None = None,
         keep_s: float = 0.0,
     ) -> IndexFolder:
@@ -146,7 +168,8 @@ class Publication:
         for part in parts:
             if not (self.path / part.path / MANIFEST).exists():
                 raise SegmentError(f"{self.path} cannot take version {self.version}: its part {part.path} is not there")
-        new = IndexFolder(self.path, self.version, tuple(parts), subscriptions, ids, dict(texts or {}), graves, placed)
+        about = (ids, dict(texts or {}), graves, placed, statistics)
+        new = IndexFolder(self.path, self.version, tuple(parts), subscriptions, *about)
         with refused(self.path), Lock(self.path, _PATIENCE_S):
             before = manifest_of(self.path / MANIFEST).get("current")
             if over is not None and before not in (over, None):
@@ -171,12 +194,13 @@ def _manifest_for(folder: IndexFolder, before: str | None) -> dict[str, Any]:
         "version": VERSION,
         "current": folder.version,
         "previous": before,
-        "parts": [list(part) for part in folder.parts],
+        "parts": [part.entry() for part in folder.parts],
         "subscriptions": folder.subscriptions,
         "ids": folder.ids,
         "texts": {name: str(how) for name, how in folder.texts.items()},
         "graves": folder.graves,
         "placement": None if folder.placed is None else folder.placed.entry(),
+        "statistics": folder.statistics,
     }
 
 
@@ -186,7 +210,7 @@ def write_part(
     number: int,
     segment: Segment,
     versions: NDArray[np.int64] | None = None,
-    keys: Hashes | None = None,
+    signs: Signs | None = None,
 ) -> None:
     """Write one segment aside and rename it. A second attempt at the same part finds it there, and is done."""
     folder = path / version_folder(version)
@@ -194,10 +218,11 @@ def write_part(
     with refused(path):
         try:
             write_segment(segment, aside)
+            write_attributes(aside, segment)
             if versions is not None:
                 np.save(aside / VERSIONS_FILE, versions)
-            if keys is not None:
-                write_keys(aside, keys)
+            if signs is not None:
+                write_signs(aside, signs)
             aside.rename(folder / part_name(number))
         except OSError:
             if not (folder / part_name(number) / MANIFEST).exists():
@@ -211,7 +236,8 @@ def write_index(path: str | Path, segment: Segment) -> IndexFolder:
     with Publication(path) as new:
         part = new.write(0, segment)
         ids = "string" if isinstance(segment.ids, Texts) else "int64"
-        return new.publish([part], len(segment), ids)
+        statistics = new.write_statistics(segment.plan.statistics)
+        return new.publish([part], len(segment), ids, statistics=statistics)
 
 
 @contextmanager

@@ -61,8 +61,9 @@ def remove_unneeded(path: Path, keep: Collection[str | None], keep_s: float) -> 
 
 def _places(manifest: dict[str, Any]) -> list[str]:
     """What a version refers to."""
-    parts = [place for part in manifest.get("parts", ()) for place in part]
-    return [place for place in (*parts, manifest.get("graves")) if place]
+    parts = [place for part in manifest.get("parts", ()) for place in part[:2]]
+    placement = (manifest.get("placement") or {}).get("file")
+    return [place for place in (*parts, manifest.get("graves"), manifest.get("statistics"), placement) if place]
 
 
 def _pinned(path: Path, now: float) -> set[str]:

@@ -1,21 +1,23 @@
 """How are parts asked only about events that they can match? By the keys beside them; what is found is merged as ever.
 
-Rankings that look at subscriptions of which not all holds ask every part, about every event.
+Rankings that look at subscriptions of which not all holds ask every part, about every event, but for those parts of
+which the question knows that an answer has a key (`index.question`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import starts_of
 from tocsin.columns.events.batch import EventBatch
-from tocsin.index import Found
+from tocsin.index import Found, Question
 from tocsin.placement import Router
-from tocsin.segment.ordering import id_keys, in_order
+from tocsin.segment.ordering import id_keys, in_order, places_of
 from tocsin.segment.segment import Snapshot
 
 
@@ -26,34 +28,79 @@ class Routing:
     router: Router
     sources: Sequence[Snapshot]  # with all copies alive
     firsts: Sequence[NDArray[np.int64]] | None  # (S,) a source, the place of the first copy; None: there are no copies
+    alike: Sequence[float]  # a source, what `placement.most_alike` says of it
 
     def matches(self, named: Sequence[Snapshot], batch: EventBatch, k: int | None) -> Found:
         """All matches by event, then id, under the places of first copies, which `named` have alive."""
         visits = self.router.visits(batch)
-        found = [_asked(one, batch, visits[:, number], k) for number, one in enumerate(self.sources)]
-        examined, verified = sum(one.candidates_examined for one in found), sum(one.verified for one in found)
+        found = [
+            _asked(lambda some, source=one: source.match(some, k), batch, visits[:, number])  # type: ignore[misc]
+            for number, one in enumerate(self.sources)
+        ]
         if self.firsts is None:
             starts, places = in_order(named, found)
-            return Found(starts, places, examined, verified)
-        events = np.concatenate([one.events for one in found])
-        pairs = zip(found, self.firsts, strict=True)
-        places = np.concatenate([firsts[one.subscriptions] for one, firsts in pairs])
+            return Found(starts, places, *_work(found))
+        return self._once(named, batch, list(enumerate(found)))
+
+    def answers(self, named: Sequence[Snapshot], question: Question, batch: EventBatch, ranking: Any) -> Found | None:
+        """What the structures of a question find, in the same form; None where every source is asked about all events.
+
+        Where one source is asked about those that visit it alone, all are asked with all their copies.
+        """
+        by_keys = np.array([question.needs_a_key(ranking, one) for one in self.alike])
+        if not by_keys.any():
+            return None
+        visits = self.router.visits(batch) | ~by_keys
+        nobody = batch.only(np.empty(0, np.int64))
+        found, unanswered = list[tuple[int, Found]](), 0
+        for number, (source, own) in enumerate(zip(self.sources, named, strict=True)):
+            for structure in source.structures(question):
+                ask = _asking(structure, ranking, source)
+                found.append((number, _asked(ask, batch, visits[:, number])))
+                unanswered += structure.match(nobody, ranking, own.alive).unanswered
+        whole = self._once(named, batch, found)
+        scores = np.empty(0) if whole.scores is None else whole.scores
+        return whole._replace(scores=scores, unanswered=unanswered)
+
+    def _once(self, named: Sequence[Snapshot], batch: EventBatch, found: Sequence[tuple[int, Found]]) -> Found:
+        """What sources found by event, then id, each subscription once."""
+        events = np.concatenate([np.empty(0, np.int64), *(one.events for _, one in found)])
+        places = np.concatenate([np.empty(0, np.int64), *(self._places(at, one.subscriptions) for at, one in found)])
         order = np.lexsort((id_keys(named, places), events))
-        events, places = events[order], places[order]
-        once = np.ones(len(places), bool)
-        once[1:] = (events[1:] != events[:-1]) | (places[1:] != places[:-1])
-        starts = starts_of(np.bincount(events[once], minlength=len(batch)), len(batch))
-        return Found(starts, places[once], examined, verified)
+        is_first = np.ones(len(order), bool)
+        is_first[1:] = (np.diff(events[order]) != 0) | (np.diff(places[order]) != 0)
+        kept = order[is_first]
+        starts = starts_of(np.bincount(events[kept], minlength=len(batch)), len(batch))
+        scores = [one.scores for _, one in found if one.scores is not None]
+        whole = Found(starts, places[kept], *_work([one for _, one in found]))
+        return whole._replace(scores=np.concatenate(scores)[kept]) if scores else whole
+
+    def _places(self, source: int, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Where the first copies of some of a source's subscriptions are."""
+        return places_of(source, numbers) if self.firsts is None else self.firsts[source][numbers]
 
 
-def _asked(source: Snapshot, batch: EventBatch, visited: NDArray[np.bool_], k: int | None) -> Found:
+def _asking(structure: Any, ranking: Any, source: Snapshot) -> Callable[[EventBatch], Found]:
+    def ask(some: EventBatch) -> Found:
+        found: Found = structure.match(some, ranking, source.alive)
+        return found
+
+    return ask
+
+
+def _asked(ask: Callable[[EventBatch], Found], batch: EventBatch, visited: NDArray[np.bool_]) -> Found:
     """What a source finds of the events that visit it, by event of the whole batch."""
     if visited.all():
-        return source.match(batch, k)
+        return ask(batch)
     events = np.flatnonzero(visited)
     if not len(events):
         return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0)
-    found = source.match(batch.only(events), k)
+    found = ask(batch.only(events))
     counts = np.zeros(len(batch), np.int64)
     counts[events] = np.diff(found.starts)
     return found._replace(starts=starts_of(counts, len(batch)))
+
+
+def _work(found: Sequence[Found]) -> tuple[int, int]:
+    """How many candidates were examined, and verified."""
+    return sum(one.candidates_examined for one in found), sum(one.verified for one in found)

@@ -47,16 +47,16 @@ class Snapshots:
             wanted = Wanted(name for segment in segments for name in segment.matcher.attributes)
         return cls(snapshots, kinds.pop() if kinds else pa.large_string(), wanted)
 
-    def routed(self, router: Router, copies: Copies | None) -> Snapshots:
+    def routed(self, router: Router, copies: Copies | None, alike: Sequence[float]) -> Snapshots:
         """The same, whose sources are asked only about events that visit them; `copies` are of these sources.
 
-        What is asked of all sources is asked of the first copies.
+        What is asked of all sources is asked of the first copies. `alike` is what `placement.most_alike` says of each.
         """
         if copies is None:
-            return Snapshots(self._snapshots, self.id_type, self.wanted, Routing(router, self._snapshots, None))
+            return Snapshots(self._snapshots, self.id_type, self.wanted, Routing(router, self._snapshots, None, alike))
         ranks = [ONE_ALONE if one.ranks is None else one.ranks for one in self._snapshots]
         named = [snapshot_of(one, own) for one, own in zip(copies.segments, ranks, strict=True)]
-        return Snapshots(named, self.id_type, self.wanted, Routing(router, self._snapshots, copies.firsts))
+        return Snapshots(named, self.id_type, self.wanted, Routing(router, self._snapshots, copies.firsts, alike))
 
     def __len__(self) -> int:
         """How many are alive."""
@@ -83,6 +83,9 @@ class Snapshots:
 
     def answers(self, question: Question, batch: EventBatch, ranking: Any) -> Found:
         """What all structures of a question find, by event, then id."""
+        routed = None if self._routing is None else self._routing.answers(self._snapshots, question, batch, ranking)
+        if routed is not None:
+            return routed
         found = [
             (source, structure.match(batch, ranking, one.alive))
             for source, one in enumerate(self._snapshots)

@@ -67,6 +67,11 @@ def write_segment(segment: Segment, folder: Path) -> None:
     write_manifest(folder / MANIFEST, manifest)
 
 
+def stored_bytes(segment: Segment) -> int:
+    """How many bytes the arrays of a segment take on disk, but for what aligns them."""
+    return sum(array.nbytes for array in _arrays_of(segment).values())
+
+
 def open_segment(folder: Path) -> Segment:
     """Map a segment's files; raises `SegmentError` when they are missing, damaged or of another version.
 

@@ -39,7 +39,7 @@ class Asked:
     tells_work: bool = False  # a column more, of what was done
 
 
-class _Found(NamedTuple):
+class RowMatches(NamedTuple):
     """What was found for a batch of rows. M matches, by row."""
 
     owners: NDArray[np.int64]  # (M,) the row of each
@@ -53,7 +53,11 @@ class _Found(NamedTuple):
 
 def slices(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> Iterator[pa.RecordBatch]:
     """What `answer` says, in batches of so many matches as Spark's Java process can hold beside others."""
-    whole = answer(batch, asked, snapshots, version)
+    yield from in_slices(answer(batch, asked, snapshots, version), asked)
+
+
+def in_slices(whole: pa.RecordBatch, asked: Asked) -> Iterator[pa.RecordBatch]:
+    """An answer in such batches."""
     matches = whole.num_rows if asked.event_id is not None else len(whole.column(MATCHES).values)
     rows = max(whole.num_rows * _MATCHES // max(matches, _MATCHES), 1)
     yield from (whole.slice(at, rows) for at in range(0, max(whole.num_rows, 1), rows))
@@ -65,14 +69,14 @@ def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: s
     if not asked.tells_work:
         return answered
     columns = dict(zip(answered.schema.names, answered.columns, strict=True))
-    columns = _with_row(columns) if asked.event_id is not None else columns
+    columns = with_row(columns) if asked.event_id is not None else columns
     columns[WORK] = work_column((*counts, version), len(next(iter(columns.values()))))
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
 def counted_answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> tuple[pa.RecordBatch, Counts]:
     """The same without a column of counts, and these."""
-    found = _find(batch, asked, snapshots)
+    found = find(batch, asked, snapshots)
     columns = _matched(batch, snapshots, found) if asked.event_id is None else _exploded(batch, asked, snapshots, found)
     refused = int((~found.is_served).sum())
     reported = len({reject.row for reject in found.rejects})
@@ -80,8 +84,35 @@ def counted_answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) ->
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns)), counts
 
 
-def _find(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> _Found:
+class Events(NamedTuple):
+    """The events of a batch of rows, in one batch or several. Rows are those of the whole batch."""
+
+    encoded: list[EventBatch]
+    rows: list[NDArray[np.int64]]  # of each, those of its events
+    is_served: NDArray[np.bool_]  # (rows,) whether a row could be read as an event
+    rejects: list[Reject]
+
+
+def find(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> RowMatches:
     """Match the events of a batch, but for those that a reader could not read."""
+    events = events_of(batch, asked, snapshots.wanted)
+    found = [snapshots.find(one, asked.ranking) for one in events.encoded]
+    owners = np.concatenate([rows[own.events] for rows, own in zip(events.rows, found, strict=True)])
+    order = np.argsort(owners, kind="stable") if len(found) > 1 else slice(None)
+    scores = [snapshots.scores_of(own.subscriptions) if own.scores is None else own.scores for own in found]
+    return RowMatches(
+        owners[order],
+        np.concatenate([own.subscriptions for own in found])[order],
+        np.concatenate(scores)[order],
+        events.is_served,
+        events.rejects,
+        sum(own.candidates_examined for own in found),
+        sum(own.verified for own in found),
+    )
+
+
+def events_of(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> Events:
+    """What of a batch of rows can be read as events."""
     rows = np.arange(batch.num_rows)
     rejects = []
     if asked.corrupt is not None:
@@ -93,25 +124,13 @@ def _find(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> _Found:
         ]
         rows = rows[is_sound]
         batch = batch if len(rows) == batch.num_rows else batch.filter(pa.array(is_sound))
-    encoded, refused = encoded_events(batch, asked, snapshots.wanted)
-    found = [snapshots.find(one, asked.ranking) for one in encoded]
-    owners = np.concatenate([one.rows[own.events] for one, own in zip(encoded, found, strict=True)])
-    order = np.argsort(owners, kind="stable") if len(encoded) > 1 else slice(None)
-    places = np.concatenate([own.subscriptions for own in found])[order]
-    scores = [snapshots.scores_of(own.subscriptions) if own.scores is None else own.scores for own in found]
+    encoded, refused = encoded_events(batch, asked, wanted)
     served = np.zeros(len(rows) + len(rejects), bool)
     for one in encoded:
         served[rows[one.rows]] = True
     refused += [reject for one in encoded for reject in one.rejects]
-    return _Found(
-        rows[owners[order]],
-        places,
-        np.concatenate(scores)[order],
-        served,
-        rejects + [reject._replace(row=int(rows[reject.row])) for reject in refused],
-        sum(own.candidates_examined for own in found),
-        sum(own.verified for own in found),
-    )
+    rejects += [reject._replace(row=int(rows[reject.row])) for reject in refused]
+    return Events(encoded, [rows[one.rows] for one in encoded], served, rejects)
 
 
 def encoded_events(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
@@ -138,33 +157,38 @@ def _lines(column: pa.Array) -> LinesChunk:
     return LinesChunk(text, starts[:-1], starts[1:], rows, rows)
 
 
-def _matched(batch: pa.RecordBatch, snapshots: Snapshots, found: _Found) -> dict[str, pa.Array]:
+def _matched(batch: pa.RecordBatch, snapshots: Snapshots, found: RowMatches) -> dict[str, pa.Array]:
     """The batch with its matches and errors."""
-    offsets = np.searchsorted(found.owners, np.arange(batch.num_rows + 1))
-    values = pa.StructArray.from_arrays(_ids_and_scores(snapshots, found), names=["subscription", "score"])
-    matches = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~found.is_served))
+    matches = lists_of(found.owners, ids_and_scores(snapshots, found), found.is_served)
     given = dict(zip(batch.schema.names, batch.columns, strict=True))
-    return {**given, MATCHES: matches, ERROR: _errors(found.rejects, batch.num_rows)}
+    return {**given, MATCHES: matches, ERROR: errors_of(found.rejects, batch.num_rows)}
 
 
-def _exploded(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, found: _Found) -> dict[str, pa.Array]:
+def lists_of(owners: NDArray[np.int64], columns: list[pa.Array], is_served: NDArray[np.bool_]) -> pa.Array:
+    """The matches of each row as a list, null for a row that was refused; `owners` are ascending."""
+    offsets = np.searchsorted(owners, np.arange(len(is_served) + 1))
+    values = pa.StructArray.from_arrays(columns, names=["subscription", "score"])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~is_served))
+
+
+def _exploded(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, found: RowMatches) -> dict[str, pa.Array]:
     """A row for each match of the batch."""
-    ids, scores = _ids_and_scores(snapshots, found)
+    ids, scores = ids_and_scores(snapshots, found)
     return {"event_id": batch.column(asked.event_id).take(pa.array(found.owners)), "subscription": ids, "score": scores}
 
 
-def _with_row(columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
+def with_row(columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
     """The columns with a row of nulls before all others, which is there where there is no other, too."""
     return {name: pa.concat_arrays([pa.nulls(1, one.type), one]) for name, one in columns.items()}
 
 
-def _ids_and_scores(snapshots: Snapshots, found: _Found) -> list[pa.Array]:
+def ids_and_scores(snapshots: Snapshots, found: RowMatches) -> list[pa.Array]:
     """What was found, in the types that Spark wants."""
     kind = pa.int64() if pa.types.is_integer(snapshots.id_type) else pa.string()
     return [snapshots.ids_of(found.places).cast(kind), pa.array(found.scores)]
 
 
-def _errors(rejects: list[Reject], count: int) -> pa.Array:
+def errors_of(rejects: list[Reject], count: int) -> pa.Array:
     """What was wrong with each event, null where nothing was."""
     reasons: dict[int, list[str]] = {}
     for reject in rejects:

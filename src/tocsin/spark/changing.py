@@ -24,6 +24,7 @@ from tocsin.records.changes import REQUIRED, read_changes
 from tocsin.segment import IndexFolder
 from tocsin.segment.amending import KEEP_S, Amendment, amend
 from tocsin.segment.compacting import compact, is_due
+from tocsin.segment.folder import saved_statistics
 from tocsin.segment.storage import MANIFEST
 from tocsin.spark.compiling import REJECTS, write_rejects
 from tocsin.spark.schemas import AMENDED, CHANGE_FIELDS
@@ -74,7 +75,7 @@ def update(
 
     Runs one job of one task. Raises `InvalidInput` on missing columns, or on ids of another kind than the index has.
     """
-    amender = Amender(Path(path).absolute(), choose(index, statistics), _rejects(path, rejects), keep_s)
+    amender = _amender(path, index, statistics, rejects, keep_s)
     return amender.run(changes, f"update-{uuid.uuid4().hex[:12]}")
 
 
@@ -96,7 +97,7 @@ def follow(
     merged in the background, by jobs of one task. `trigger` is as `DataStreamWriter.trigger` has it, `name` is the
     query's. The index is there when this returns.
     """
-    amender = Amender(Path(path).absolute(), choose(index, statistics), _rejects(path, rejects), keep_s)
+    amender = _amender(path, index, statistics, rejects, keep_s)
     _checked(changes)
     amender.begin(changes)
     merging = _Merging(amender)
@@ -116,7 +117,7 @@ def merge(session: SparkSession, path: str | Path, *, index: str = "auto", keep_
 
     Others may match against the index, and change it, meanwhile.
     """
-    return _merge(session, Path(path).absolute(), choose(index), keep_s)
+    return _merge(session, Path(path).absolute(), choose(index, saved_statistics(path)), keep_s)
 
 
 def _merge(session: SparkSession, folder: Path, plan: Plan, keep_s: float) -> int:
@@ -138,8 +139,13 @@ def _checked(changes: DataFrame) -> list[str]:
     return chosen
 
 
-def _rejects(path: str | Path, rejects: str | Path | None) -> Path:
-    return Path(path).absolute() / REJECTS if rejects is None else Path(rejects).absolute()
+def _amender(
+    path: str | Path, index: str, statistics: Statistics | None, rejects: str | Path | None, keep_s: float
+) -> Amender:
+    """Where nothing is said of the events, by what the index knows of them."""
+    folder = Path(path).absolute()
+    plan = choose(index, saved_statistics(folder) if statistics is None else statistics)
+    return Amender(folder, plan, folder / REJECTS if rejects is None else Path(rejects).absolute(), keep_s)
 
 
 @dataclass(frozen=True, slots=True)

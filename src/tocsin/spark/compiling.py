@@ -20,13 +20,23 @@ import pyarrow.parquet as pq
 from tocsin.columns.arrays import Texts
 from tocsin.index import Plan, Statistics
 from tocsin.model.subscription import Reject
-from tocsin.placement import HASH, check_placement, key_set
+from tocsin.placement import HASH, Placement, check_placement, key_set, most_alike, planned
 from tocsin.planner import choose
-from tocsin.segment import Publication
-from tocsin.segment.folder import part_name, version_folder
-from tocsin.segment.placed import Hashes, Placed
+from tocsin.segment import Publication, assemble
+from tocsin.segment.folder import part_name, saved_statistics, version_folder
+from tocsin.segment.placed import Hashes, Placed, Signs
 from tocsin.segment.publishing import write_part
-from tocsin.spark.placing import built, by_hash, by_placement, in_order, planned_of, read
+from tocsin.spark.placing import (
+    SUBSCRIPTIONS,
+    built,
+    by_hash,
+    by_placement,
+    checked_sample,
+    in_order,
+    part_of,
+    read,
+    some_of,
+)
 from tocsin.spark.schemas import COMPILED, COPY, FIELD, KEYS, PARTITION, PLACED_NAMES, REASON
 
 if TYPE_CHECKING:
@@ -38,12 +48,16 @@ _REJECT_SCHEMA = pa.schema([("id", pa.string()), ("field", pa.string()), ("reaso
 
 @dataclass(frozen=True, slots=True)
 class CompileReport:
-    """What became of the subscriptions. `rejects` is a folder of Parquet (id, field, reason), None when all are in."""
+    """What became of the subscriptions. `rejects` is a folder of Parquet (id, field, reason), None when all are in.
+
+    `largest` is the share of all, copies included, that the largest partition has.
+    """
 
     accepted: int
     rejected: int
     version: str
     rejects: str | None
+    largest: float = 0.0
 
 
 def compile(
@@ -54,6 +68,7 @@ def compile(
     index: str = "auto",
     statistics: Statistics | None = None,
     placement: str = HASH,
+    sample: int = SUBSCRIPTIONS,
 ) -> CompileReport:
     """Compile subscriptions into an index folder, one segment a partition.
 
@@ -61,54 +76,67 @@ def compile(
     (double) and `weights` (map of string to double); others are ignored. Of several subscriptions with one id the one
     whose text sorts first is kept. A bad subscription is written to the report's `rejects`, and the rest compiled.
     Readers of the version before go on undisturbed. `statistics` of the events to come (`tocsin.sample`) make better
-    access keys. `placement` says which subscriptions lie together, so that an event is asked only about partitions
-    that it can match: `hash`, `location`, `keyword`, `prefix`, `access` or `auto`, as `plan` reports them beforehand;
-    other than `hash` it takes a job more, and partitions beside these for what cannot be placed. Raises `InvalidInput`
-    on missing columns.
+    access keys; they are saved with the index, for those who change it and for the next compilation without any.
+    `placement` says which subscriptions lie together, so that an event is asked only about partitions that it can
+    match: `hash`, `location`, `keyword`, `prefix`, `access` or `auto`, as `plan` reports them beforehand; other than
+    `hash` it takes a job more, which looks at `sample` subscriptions, and partitions beside these for what cannot be
+    placed. Raises `InvalidInput` on missing columns.
     """
     check_placement(placement, partitions)
-    plan = choose(index, statistics)
-    folder, rows = Path(path).absolute(), read(subscriptions)
-    chosen = None if placement == HASH else planned_of(rows, partitions, placement, statistics).placement
-    chosen = None if chosen is None or chosen.name == HASH else chosen
+    folder = Path(path).absolute()
+    plan = choose(index, saved_statistics(folder) if statistics is None else statistics)
+    rows = read(subscriptions)
+    chosen = None if placement == HASH else _placement(rows, partitions, placement, plan, sample)
     with Publication(folder) as new:
         placed = by_hash(rows, partitions) if chosen is None else by_placement(rows, chosen)
-        written = compiled(placed, folder, new.version, plan).collect()
-        parts = [new.place(row.part) for row in written if row.accepted]
+        written = compiled(placed, folder, new.version, plan, chosen.name if chosen else HASH).collect()
+        parts = [new.place(row.part, None if chosen is None else row.part) for row in written if row.accepted]
         rejected, copies = sum(row.rejected for row in written), sum(row.copies for row in written)
         accepted = sum(row.accepted for row in written) - copies
         ids = {row.ids for row in written if row.accepted} or {"string"}
-        by = None if chosen is None else Placed.of(chosen, copies)
-        new.publish(sorted(parts), accepted, ids.pop(), placed=by)
+        by = None if chosen is None else Placed.of(chosen, copies, new.write_placement(chosen))
+        known = new.write_statistics(plan.statistics)
+        new.publish(sorted(parts), accepted, ids.pop(), placed=by, statistics=known)
     rejects = str(new.folder / REJECTS) if rejected else None
-    return CompileReport(accepted, rejected, new.version, rejects)
+    largest = max((row.accepted for row in written), default=0) / max(accepted + copies, 1)
+    return CompileReport(accepted, rejected, new.version, rejects, largest)
 
 
-def compiled(placed: DataFrame, folder: Path, version: str, plan: Plan) -> DataFrame:
+def _placement(rows: DataFrame, partitions: int, name: str, plan: Plan, sample: int) -> Placement | None:
+    """The placement of this name for subscriptions like some of these; None where that is by their ids."""
+    chosen = planned(part_of(some_of(rows, checked_sample(sample))), name, partitions, plan.statistics).placement
+    return None if chosen.name == HASH else chosen
+
+
+def compiled(placed: DataFrame, folder: Path, version: str, plan: Plan, placement: str = HASH) -> DataFrame:
     """Write a segment for each partition; a row of counts comes back from each."""
-    return placed.mapInArrow(_writer(folder, version, plan), COMPILED)
+    return placed.mapInArrow(_writer(folder, version, plan, placement), COMPILED)
 
 
-def _writer(folder: Path, version: str, plan: Plan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _writer(
+    folder: Path, version: str, plan: Plan, placement: str
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task runs: `compile_partition` on its batches."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         filled = [batch for batch in batches if batch.num_rows]
         if filled:
-            yield compile_partition(pa.Table.from_batches(filled), folder, version, plan)
+            yield compile_partition(pa.Table.from_batches(filled), folder, version, plan, placement)
 
     return write
 
 
-def compile_partition(table: pa.Table, folder: Path, version: str, plan: Plan) -> pa.RecordBatch:
+def compile_partition(table: pa.Table, folder: Path, version: str, plan: Plan, placement: str = HASH) -> pa.RecordBatch:
     """Compile one partition's subscriptions into its segment; returns a row of COMPILED."""
     number = table[PARTITION][0].as_py()
     rows, rejects, keys, copies = undealt(table)
     builder = built(in_order(rows))
-    segment = builder.finish(plan)
+    part = builder.part()
+    segment = assemble(part, plan)
     rejects += builder.rejects
     if len(segment):
-        write_part(folder, version, number, segment, keys=keys)
+        signs = None if keys is None else Signs(keys, most_alike(placement, part.compiled))
+        write_part(folder, version, number, segment, signs=signs)
     if rejects:
         write_rejects(rejects, folder / version_folder(version) / REJECTS, part_name(number))
     kind = "string" if isinstance(segment.ids, Texts) else "int64"

@@ -16,7 +16,8 @@ from tocsin.index import Statistics, sampled
 from tocsin.index.statistics import shares_in, together
 from tocsin.index.texts import with_texts
 from tocsin.spark.answering import Asked, encoded_events
-from tocsin.spark.matching import asked_of, plain
+from tocsin.spark.asking import asked_of, plain
+from tocsin.spark.placing import checked_sample
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,8 +33,7 @@ def statistics(
     All events are counted; values are those of the first `sample` of each task. Runs a job. Raises `InvalidInput` where
     there is no event.
     """
-    if isinstance(sample, bool) or not isinstance(sample, int) or sample < 1:
-        raise InvalidInput(f"sample is {sample!r:.40}; it must be an integer of at least 1")
+    checked_sample(sample)
     asked = asked_of(events, attributes, json=json)
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:

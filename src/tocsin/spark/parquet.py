@@ -20,9 +20,10 @@ from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, slices
-from tocsin.spark.matching import asked_of, of_this_batch, opened
+from tocsin.spark.asking import asked_of
 from tocsin.spark.observing import observed, with_work
 from tocsin.spark.schemas import exploded_schema, matched_schema
+from tocsin.spark.versions import of_this_batch, opened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession

@@ -7,6 +7,7 @@ that one. What is refused then goes along, with the reason, to be written with w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,12 +18,14 @@ from tocsin.errors import InvalidInput
 from tocsin.index import Part, Statistics
 from tocsin.index.elements import with_conditions
 from tocsin.language import Templates
-from tocsin.placement import AUTO, Placement, PlacementReport, Planned, check_placement, planned
+from tocsin.placement import AUTO, Placement, PlacementReport, check_placement, planned
 from tocsin.placement.hashing import hashes_of_ids
+from tocsin.planner import choose, choose_routing
 from tocsin.records import chunk_of
 from tocsin.segment import SegmentBuilder
+from tocsin.segment.outlines import expected_bytes
 from tocsin.spark.answering import Asked, encoded_events
-from tocsin.spark.matching import asked_of, plain
+from tocsin.spark.asking import asked_of, plain
 from tocsin.spark.schemas import COPY, FIELD, KEYS, PARTITION, PLACED_FIELDS, REASON, SUBSCRIPTION_FIELDS
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 Batches = Iterable[pa.RecordBatch]
 SUBSCRIPTIONS: Final = 50_000
-"""By so many a placement is planned."""
+"""By so many a placement is planned, unless somebody says otherwise."""
 EVENTS: Final = 10_000
 _PIECE_ROWS: Final = 8192
 
@@ -44,30 +47,30 @@ def plan(
     events: DataFrame | None = None,
     attributes: list[str] | None = None,
     json: str | None = None,
+    sample: int = SUBSCRIPTIONS,
+    memory: int | None = None,
 ) -> PlacementReport:
     """What a placement would cost, before anything is built: copies, visits of events, how even the partitions are.
 
-    Worked out on 50,000 subscriptions by the hashes of their ids, and on the first 10,000 `events`, which are as
+    Worked out on `sample` subscriptions by the hashes of their ids, and on the first 10,000 `events`, which are as
     `match` has them. `placement` is `hash`, `location`, `keyword`, `prefix`, `access`, or `auto`: the one by which an
-    event is asked about the fewest subscriptions. Raises `InvalidInput` as `compile` and `match` do.
+    event is asked about the fewest subscriptions. It also says whether the whole index, as large as it is to be
+    expected, fits the half of a machine's `memory` (bytes; else that of this machine), or events are sent to its parts.
+    Raises `InvalidInput` as `compile` and `match` do.
     """
-    return planned_of(subscriptions, partitions, placement, statistics, events, attributes, json).report
-
-
-def planned_of(
-    subscriptions: DataFrame,
-    partitions: int,
-    placement: str,
-    statistics: Statistics | None,
-    events: DataFrame | None = None,
-    attributes: list[str] | None = None,
-    json: str | None = None,
-) -> Planned:
-    """The placement of this name for these subscriptions, and what it would cost."""
     check_placement(placement, partitions)
-    part = part_of(some_of(read(subscriptions)))
+    part = part_of(some_of(read(subscriptions), checked_sample(sample)))
     batches = [] if events is None else _batches(events, asked_of(events, attributes, json=json), part)
-    return planned(part, placement, partitions, statistics, batches)
+    report = planned(part, placement, partitions, statistics, batches).report
+    size = expected_bytes(part, choose("auto", statistics), subscriptions.count() * report.copies)
+    return replace(report, routing=str(choose_routing("auto", size, partitions, memory)))
+
+
+def checked_sample(sample: int) -> int:
+    """How many are to be looked at; raises `InvalidInput` for what is no such number."""
+    if isinstance(sample, bool) or not isinstance(sample, int) or sample < 1:
+        raise InvalidInput(f"sample is {sample!r:.40}; it must be an integer of at least 1")
+    return sample
 
 
 def read(subscriptions: DataFrame) -> DataFrame:
@@ -86,7 +89,7 @@ def read(subscriptions: DataFrame) -> DataFrame:
     return chosen if isinstance(kind, StringType) else chosen.withColumn("id", functions.col("id").cast("long"))
 
 
-def some_of(subscriptions: DataFrame, count: int = SUBSCRIPTIONS) -> pa.Table:
+def some_of(subscriptions: DataFrame, count: int) -> pa.Table:
     """Those whose ids have the least hashes: the same, however rows lie."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import pyarrow as pa
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -29,6 +30,15 @@ MATCHES: Final = "matches"
 ERROR: Final = "error"
 
 WORK: Final = "tocsin_work"
+
+EVENT: Final = "tocsin_event"
+PART: Final = "tocsin_part"
+TO: Final = "tocsin_to"
+ROWS: Final = "tocsin_rows"
+SERVED: Final = "tocsin_served"
+CANDIDATES: Final = "tocsin_candidates"
+VERIFIED: Final = "tocsin_verified"
+"""Of events on their way to the parts of an index, and back: `spark.visits`."""
 
 WORK_FIELDS: Final = ("events", "matches", "rejected", "reported", "candidates", "verified")
 """`rejected` are events that were refused whole, `reported` those with an error, whole or of a field."""
@@ -83,6 +93,32 @@ def matched_schema(events: StructType, ids: str) -> StructType:
     """Every input column, the matches, and what was wrong with the event."""
     match = StructType([StructField("subscription", id_type(ids)), StructField("score", DoubleType())])
     return StructType([*events.fields, StructField(MATCHES, ArrayType(match)), StructField(ERROR, StringType())])
+
+
+def matches_type(ids: str) -> pa.DataType:
+    """The type of an event's matches, as tasks write it."""
+    kind = pa.string() if ids == "string" else pa.int64()
+    return pa.list_(pa.struct([("subscription", kind), ("score", pa.float64())]))
+
+
+def shuffled_schemas(columns: list[StructField], ids: str) -> tuple[StructType, StructType]:
+    """Events on their way to the parts of an index, and with what these answered: `spark.visits`."""
+    events = [StructField(f"c{number}", column.dataType) for number, column in enumerate(columns)]
+    match = StructType([StructField("subscription", id_type(ids)), StructField("score", DoubleType())])
+    kinds: dict[str, DataType] = {
+        EVENT: LongType(),
+        PART: IntegerType(),
+        TO: IntegerType(),
+        ROWS: IntegerType(),
+        SERVED: BooleanType(),
+        ERROR: StringType(),
+        MATCHES: ArrayType(match),
+        CANDIDATES: LongType(),
+        VERIFIED: LongType(),
+    }
+    sent = [StructField(name, kinds[name]) for name in (EVENT, PART, TO, ROWS, SERVED, ERROR)]
+    answered = [StructField(name, kind) for name, kind in kinds.items() if name not in (PART, TO)]
+    return StructType(events + sent), StructType(events + answered)
 
 
 def exploded_schema(event_id: StructField, ids: str) -> StructType:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from tocsin.model.ranking import Ranking
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, answer
-from tocsin.spark.matching import opened
+from tocsin.spark.versions import opened
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -23,10 +23,11 @@ from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, counted_answer
-from tocsin.spark.matching import asked_of, opened
+from tocsin.spark.asking import asked_of
 from tocsin.spark.observing import Counts
 from tocsin.spark.parquet import Piece, pieces_of, read_events, read_piece
 from tocsin.spark.schemas import WORK_FIELDS
+from tocsin.spark.versions import opened
 from tocsin.writing import aside, told
 
 if TYPE_CHECKING:

@@ -47,6 +47,10 @@ class MostHolds:
         assert found.scores is not None
         return top(found, found.scores, ranking.k)
 
+    def needs_a_key(self, ranking: Relaxed, alike: float) -> bool:
+        """One dimension that holds is an answer, and that may be any."""
+        return False
+
 
 def dimensions_of(part: Part) -> Dimensions:
     """The dimensions of a source's subscriptions, weighed as these say."""

@@ -40,7 +40,7 @@ from tocsin.model.ranking import Similar
 Make: TypeAlias = Callable[[Held, Weighed], Any]
 """What makes the structure that `find_alike` is asked of."""
 
-_SLACK: Final = 1e-9
+SLACK: Final = 1e-9
 """By so much bounds are loosened, for they are rounded otherwise than scores."""
 
 
@@ -137,4 +137,4 @@ def asked_of(ranking: Similar, held: Held, weighed: Weighed) -> Asked:
     if alpha == 1.0:
         return Asked(alpha, threshold, -np.inf, np.inf, held.regions, weighed)
     near, far = (threshold - alpha) / (1.0 - alpha), threshold / (1.0 - alpha)
-    return Asked(alpha, threshold, near - _SLACK, far - _SLACK, held.regions, weighed)
+    return Asked(alpha, threshold, near - SLACK, far - SLACK, held.regions, weighed)

@@ -9,7 +9,7 @@ from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan
 from tocsin.index.protocols import SIMILAR_ENOUGH
 from tocsin.index.question import Part, Subscriptions, top
-from tocsin.index.spatial_text.alike import AlikeIndex
+from tocsin.index.spatial_text.alike import SLACK, AlikeIndex
 from tocsin.model.ranking import Similar
 
 
@@ -31,3 +31,17 @@ class Resembling:
         found = subscriptions.answers(self, batch, ranking)
         assert found.scores is not None
         return top(found, found.scores, max(len(found.scores), 1))
+
+    def needs_a_key(self, ranking: Similar, alike: float) -> bool:
+        """Whether all that are similar enough have a key: where the threshold is above what one without can reach.
+
+        Proof. Who answers has a region and a list of keywords, and whatever else it asks for must hold. Its cover is
+        of one conjunct. If that is neither region nor list, it holds, and the event has a key of it. A region is no
+        cover where `alike` is below 1. If it is the list, an event without its keys has at most the share `alike` of
+        the keywords, each of one weight, and spatial similarity is at most 1: so the score is at most
+        `alpha + (1 - alpha) * alike`. With `alike` 0 it has no keyword at all, whatever they weigh, and the bound is
+        `alpha`. Scores are rounded, so the bound is loosened.
+        """
+        if alike > 0 and ranking.weights is not None:
+            return False
+        return ranking.threshold > ranking.alpha + (1 - ranking.alpha) * alike + SLACK

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -203,6 +204,23 @@ def test_statistics_choose_the_pivot():
 
     assert OpIndexBuilder().build(expressions).place(0).endswith("pivot a")
     assert OpIndexBuilder().build(expressions, known).place(0).endswith("pivot b")
+
+
+def test_an_index_that_is_opened_again_has_the_pivots_that_it_had():
+    """The shares that chose them are saved; damaged ones are refused."""
+    texts = ["a = 1 AND b = 2 AND c > 3", "b = 1 AND c = 2", "a = 4 AND A = 3"]
+    expressions = compiled(texts)
+    known = Statistics({"a": 0.9, "b": 0.5, "c": 0.01, "A": 0.8}, "given")
+    index = OpIndexBuilder().build(expressions, known)
+
+    again = OpIndexBuilder().load(index.arrays())
+
+    assert [again.place(number) for number in range(3)] == [index.place(number) for number in range(3)]
+    assert again.place(0) != OpIndexBuilder().build(expressions).place(0)
+    assert again.arrays().keys() == index.arrays().keys()
+    for shares in (np.array([0.5]), np.array([0.5, 2.0, 0.5, 0.5]), np.array([1, 1, 1, 1])):
+        with pytest.raises(ValueError, match=r"attributes\.shares"):
+            OpIndexBuilder().load({**index.arrays(), "attributes.shares": shares})
 
 
 def test_options_are_given_by_name_and_checked():

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.checks import require_type
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
@@ -34,8 +35,11 @@ from tocsin.index.boolean.opindex.rewriting import rewrite
 from tocsin.index.expressions import OverExpressions
 from tocsin.index.found import Found
 from tocsin.index.protocols import Arrays, Best
-from tocsin.index.statistics import Statistics
+from tocsin.index.statistics import Statistics, attribute_shares
 from tocsin.model.readings import attribute_of
+
+_SHARES: Final = "attributes.shares"
+_NOBODY: Final = np.empty(0, np.int64)
 
 SEGMENTS = 32
 SIGNATURE_BITS = 64
@@ -46,16 +50,27 @@ MOST_SEGMENTS = 1024
 class OpIndex(OverExpressions):
     """The Matcher over pivots and counters. It tests patterns by its expressions."""
 
-    def __init__(self, compiled: CompiledExpressions, lists: OpLists, segments: int, signature_bits: int) -> None:
+    def __init__(
+        self,
+        compiled: CompiledExpressions,
+        lists: OpLists,
+        segments: int,
+        signature_bits: int,
+        shares: NDArray[np.float64] | None = None,
+    ) -> None:
         dictionaries, structure = lists[:2], lists[2:]
         super().__init__(compiled, _nbytes(structure), _nbytes(dictionaries))
         self._lists = lists
+        self._shares = shares  # (A,) of events that have each attribute, as far as that was known; None: not at all
         self._matching = Matching(compiled, lists, segments, signature_bits)
 
     @property
     def lists(self) -> OpLists:
         """Its predicate lists, directories and counters; read-only."""
         return self._lists
+
+    def arrays(self) -> Arrays:
+        return super().arrays() if self._shares is None else {**super().arrays(), _SHARES: self._shares}
 
     def places(self) -> dict[str, int]:
         copies = np.bincount(self._lists.counted.owners, minlength=len(self))
@@ -106,11 +121,20 @@ class OpIndexBuilder:
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OpIndex:
         """Raises `UnsuitableIndex` for an expression that it cannot hold."""
         lists = build_lists(rewrite(compiled, statistics), self.segments, self.signature_bits)
-        return OpIndex(compiled, lists, self.segments, self.signature_bits)
+        shares = None if statistics is None else attribute_shares(compiled.attributes, _NOBODY, statistics)
+        return OpIndex(compiled, lists, self.segments, self.signature_bits, shares)
 
     def load(self, arrays: Arrays) -> OpIndex:
-        """Built anew. Pivots are then as rare in the expressions, for statistics are not saved."""
-        return self.build(restored(arrays))
+        """Built anew, with the pivots that it had: the shares that it chose them by were saved, where it had any."""
+        compiled = restored(arrays)
+        if _SHARES not in arrays:
+            return self.build(compiled)
+        shares = arrays[_SHARES]
+        require_type(_SHARES, shares, np.dtype(np.float64), 1)
+        if len(shares) != len(compiled.attributes) or not ((shares > 0) & (shares <= 1)).all():
+            raise ValueError(f"{_SHARES} are no shares of {len(compiled.attributes)} attributes")
+        named = zip(map(attribute_of, compiled.attributes), shares.tolist(), strict=True)
+        return self.build(compiled, Statistics(dict(named), "saved"))
 
 
 def _nbytes(tables: Iterable[tuple[NDArray[Any], ...]]) -> int:

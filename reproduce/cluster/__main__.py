@@ -1,0 +1,183 @@
+"""What would a hundred machines do? Costs are measured, held against runs, and put into a model of a cluster.
+
+    python -m reproduce.cluster prepare FOLDER --subscriptions 1000000 3000000 --placements hash location keyword
+    python -m reproduce.cluster costs FOLDER
+    python -m reproduce.cluster check FOLDER
+    python -m reproduce.cluster simulate FOLDER
+
+Messages and subscriptions are those of `reproduce.messages`, words by Zipf. FOLDER keeps data, indexes and figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+import tocsin
+from reproduce.cluster.lying import lies_of
+from reproduce.cluster.measuring import costs_of, in_a_worker, job
+from reproduce.cluster.model import Cluster, Costs, Lies, Load, Taken, taken
+from reproduce.messages import GROUPS, ZIPF
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.engine.loading import read_part
+from tocsin.engine.sampling import first_batches
+from tocsin.index import Part
+from tocsin.index.elements import with_conditions
+from tocsin.placement import PLACEMENTS
+from tocsin.segment import IndexFolder
+from tocsin.segment.outlines import bytes_of
+
+EVENTS = 40_000
+PARTS = 8
+SAMPLED = 50_000
+ROW_GROUP = 5_000
+SIMULATED = (1_000_000, 10_000_000, 100_000_000)
+EXECUTORS = (1, 2, 10, 100)
+CORES = 4
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m reproduce.cluster", description=__doc__)
+    parser.add_argument("step", choices=["prepare", "costs", "check", "simulate"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--subscriptions", type=int, nargs="+", default=[1_000_000])
+    parser.add_argument("--placements", nargs="+", default=list(PLACEMENTS), choices=PLACEMENTS)
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    if given.step == "prepare":
+        prepare(given.folder, given.subscriptions, given.placements)
+    elif given.step == "costs":
+        found = in_a_worker(pq.read_table(given.folder / "events.parquet").slice(0, ROW_GROUP))
+        costs = costs_of(given.folder, EVENTS, found)
+        told = {**asdict(costs), "matches": found.matches}
+        (given.folder / "costs.json").write_text(json.dumps(told, indent=1) + "\n")
+        print(json.dumps(told, indent=1))
+    else:
+        lines = (
+            checks(given.folder, given.subscriptions, given.placements)
+            if given.step == "check"
+            else simulated(given.folder)
+        )
+        for line in lines:
+            print(line, flush=True)
+    return 0
+
+
+def prepare(folder: Path, subscriptions: list[int], placements: list[str]) -> None:
+    """Write what is matched, and compile it on two cores."""
+    pq.write_table(ZIPF.messages(GROUPS[0], EVENTS), folder / "events.parquet", row_group_size=ROW_GROUP)
+    for count in subscriptions:
+        path = folder / f"subscriptions-{count}.parquet"
+        pq.write_table(ZIPF.subscriptions(count).table(), path, row_group_size=250_000)
+        for name in placements:
+            given: dict[str, Any] = {"subscriptions": count, "partitions": PARTS, "placement": name}
+            done = job("compiled", cores=2, folder=str(folder), index=str(folder / f"{name}-{count}"), **given)
+            print(f"{name} of {count:,}: {json.dumps(done)}", flush=True)
+
+
+def indexes_of(folder: Path) -> list[Path]:
+    """What was compiled, each by its placement and how many there are."""
+    return [path.parent for path in folder.glob("*-*/manifest.json")]
+
+
+def known_costs(folder: Path) -> tuple[Costs, float]:
+    """What was measured, and the matches of an event for a million subscriptions."""
+    told = json.loads((folder / "costs.json").read_text())
+    matches = told.pop("matches")
+    return Costs(**told), matches
+
+
+def sample_of(folder: Path) -> tuple[Part, list[EventBatch], tocsin.Statistics]:
+    """Subscriptions and events by which placements are looked at."""
+    part, _ = read_part(ZIPF.subscriptions(SAMPLED, seed=3).table())
+    wanted = Wanted(part.compiled.attributes)
+    events = pq.read_table(folder / "events.parquet")
+    batches = [with_conditions(one, wanted) for one in first_batches(events, wanted)]
+    return part, batches, tocsin.sample(events)
+
+
+def load_of(folder: Path, subscriptions: int, matches: float, bytes_a_subscription: float) -> Load:
+    size = pq.read_table(folder / "events.parquet").nbytes / EVENTS
+    return Load(EVENTS, subscriptions, matches, size, bytes_a_subscription)
+
+
+def checks(folder: Path, subscriptions: list[int], placements: list[str]) -> Iterator[str]:
+    """Each index of so many by one of these placements, matched on one core and on two, beside what the model says."""
+    costs, matches = known_costs(folder)
+    part, batches, statistics = sample_of(folder)
+    yield "| index | routing | cores | CPU s | model | seconds | model |\n|---|---|---|---|---|---|---|"
+    for index in sorted(indexes_of(folder), key=lambda one: one.name):
+        name, count = index.name.split("-")
+        if int(count) not in subscriptions or name not in placements:
+            continue
+        held = IndexFolder.read(index)
+        size = bytes_of(held) / (held.subscriptions + held.copies)
+        load = load_of(folder, held.subscriptions, matches, size)
+        lies = lies_of(part, name, PARTS, statistics, batches)
+        for routing in ("local", "shuffle"):
+            for cores in (1, 2):
+                found = run_of(folder, index, routing, cores)
+                said = taken(load, lies, Cluster(1, cores), costs, routing)
+                yield (
+                    f"| {name}, {int(count):,} | {routing} | {cores} | {found['cpu']:.1f} | "
+                    f"{said.cpu:.1f} ({said.cpu / found['cpu']:.2f}) | {found['seconds']:.1f} | "
+                    f"{said.seconds:.1f} ({said.seconds / found['seconds']:.2f}) |"
+                )
+
+
+def run_of(folder: Path, index: Path, routing: str, cores: int) -> dict[str, float]:
+    """What a run took: it is made once, and kept beside the others."""
+    kept = folder / "runs.json"
+    runs: dict[str, dict[str, float]] = json.loads(kept.read_text()) if kept.exists() else {}
+    name = f"{index.name} {routing} {cores}"
+    if name not in runs:
+        runs[name] = job("matched", cores=cores, folder=str(folder), index=str(index), routing=routing)
+        kept.write_text(json.dumps(runs, indent=1) + "\n")
+    return runs[name]
+
+
+def simulated(folder: Path) -> Iterator[str]:
+    """Each placement on clusters of some sizes, a million events at a time."""
+    costs, matches = known_costs(folder)
+    part, batches, statistics = sample_of(folder)
+    bytes_a_subscription = measured_bytes(folder)
+    yield "| placement | parts | visits an event | copies | busiest / mean |\n|---|---|---|---|---|"
+    lies: dict[tuple[str, int], Lies] = {}
+    for parts in sorted({PARTS, *(CORES * executors for executors in EXECUTORS)}):
+        for name in PLACEMENTS:
+            lies[name, parts] = own = lies_of(part, name, parts, statistics, batches)
+            yield f"| {name} | {parts} | {own.visits:.2f} | {own.copies:.2f} | {own.balance:.2f} |"
+    yield ""
+    yield f"| subscriptions | placement | {' | '.join(f'{one} x {CORES} cores' for one in EXECUTORS)} |"
+    yield f"|---|---|{'---|' * len(EXECUTORS)}"
+    for subscriptions in SIMULATED:
+        load = load_of(folder, subscriptions, matches, bytes_a_subscription)._replace(events=1_000_000)
+        for name in PLACEMENTS:
+            cells = [best(load, name, executors, lies, costs) for executors in EXECUTORS]
+            told = [f"{load.events / one.seconds:,.0f} ({one.routing})" for one in cells]
+            yield f"| {subscriptions:,} | {name} | {' | '.join(told)} |"
+
+
+def best(load: Load, name: str, executors: int, lies: dict[tuple[str, int], Lies], costs: Costs) -> Taken:
+    """As the planner has it: few parts where the index fits a machine, else one for each core."""
+    cluster = Cluster(executors, CORES)
+    few = taken(load, lies[name, PARTS], cluster, costs)
+    return few if few.routing == "local" else taken(load, lies[name, CORES * executors], cluster, costs, "shuffle")
+
+
+def measured_bytes(folder: Path) -> float:
+    """Of a subscription, in the largest index there is."""
+    held = [IndexFolder.read(index) for index in indexes_of(folder)]
+    largest = max(held, key=lambda one: one.subscriptions)
+    return bytes_of(largest) / (largest.subscriptions + largest.copies)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

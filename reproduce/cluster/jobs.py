@@ -1,0 +1,130 @@
+"""What does one session of Spark measure? A session is one a process, so each of these runs in a process of its own.
+
+    python -m reproduce.cluster.jobs compiled '{"cores": 2, "folder": ..., "subscriptions": 1000000, ...}'
+
+Prints one line of JSON; `running` starts them. Times are by the clock and of CPU, of all processes of the session.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from benchmarks.spark_jobs import cpu_seconds
+
+from tocsin import spark
+from tocsin.segment import IndexFolder
+from tocsin.segment.outlines import bytes_of
+
+_ROUNDS = 2
+_TASKS = 64
+_PARTS = 8
+TASK_BYTES = 400_000
+"""Of a file of events a task reads so much: some tasks for each core."""
+
+
+def session_of(cores: int) -> Any:
+    """A session whose workers and Java have so many cores together, as a machine of that size has."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    settings = {"spark.sql.shuffle.partitions": 4, "spark.sql.files.maxPartitionBytes": TASK_BYTES}
+    return spark.local_session(f"local[{cores}]", **settings)
+
+
+def compiled(
+    cores: int, folder: str, index: str, subscriptions: int, partitions: int, placement: str
+) -> dict[str, Any]:
+    """Compile subscriptions that lie in Parquet."""
+    session = session_of(cores)
+    frame = session.read.parquet(f"{folder}/subscriptions-{subscriptions}.parquet")
+    known = spark.statistics(session.read.parquet(f"{folder}/events.parquet"))
+    timed = _timed(lambda: spark.compile(frame, index, partitions=partitions, placement=placement, statistics=known))
+    held = IndexFolder.read(index)
+    return {**timed, "bytes": bytes_of(held), "parts": len(held.parts), "copies": held.copies}
+
+
+def matched(cores: int, folder: str, index: str, routing: str) -> dict[str, Any]:
+    """Match the events, into nowhere; the quicker round after a first one."""
+    session = session_of(cores)
+    events = session.read.parquet(f"{folder}/events.parquet")
+    spark.warm(session, index)
+    rows = spark.match(events, index, routing=routing)
+    return _best_of(lambda: rows.write.format("noop").mode("overwrite").save())
+
+
+def rows_alone(cores: int, folder: str, matches: int = 0) -> dict[str, Any]:
+    """The events through Python and back, with so many matches each that nobody found; and tasks that do nothing."""
+    from pyspark.sql.types import ArrayType, DoubleType, LongType, StructField, StructType
+
+    session = session_of(cores)
+    events = session.read.parquet(f"{folder}/events.parquet")
+    match = StructType([StructField("subscription", LongType()), StructField("score", DoubleType())])
+    schema = StructType([*events.schema.fields, StructField("matches", ArrayType(match))])
+    passed = events.mapInArrow(_with_matches(matches), schema)
+    empty = session.range(0, _TASKS, 1, _TASKS).mapInArrow(_same, "id bigint")
+    whole = _best_of(lambda: passed.write.format("noop").mode("overwrite").save())
+    tasks = _best_of(lambda: empty.write.format("noop").mode("overwrite").save())
+    return {**whole, "task": tasks["cpu"] / _TASKS, "tasks": tasks["seconds"]}
+
+
+def rows_sent(cores: int, folder: str, copies: int, padding: int) -> dict[str, Any]:
+    """The events so many times, each with so many bytes more, through a shuffle by a number."""
+    session = session_of(cores)
+    events = session.read.parquet(f"{folder}/events.parquet")
+    sent = events.mapInArrow(_copied(copies, padding), _sent_schema(events.schema)).repartitionById(_PARTS, "part")
+    passed = sent.mapInArrow(_same, sent.schema)
+    return _best_of(lambda: passed.write.format("noop").mode("overwrite").save())
+
+
+def _same(batches: Any) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+def _with_matches(matches: int) -> Callable[[Any], Iterator[pa.RecordBatch]]:
+    def run(batches: Any) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            count = batch.num_rows * matches
+            names = ["subscription", "score"]
+            found = pa.StructArray.from_arrays([pa.array(np.arange(count)), pa.array(np.ones(count))], names=names)
+            starts = pa.array(np.arange(batch.num_rows + 1, dtype=np.int32) * matches)
+            yield batch.append_column("matches", pa.ListArray.from_arrays(starts, found))
+
+    return run
+
+
+def _copied(copies: int, padding: int) -> Callable[[Any], Iterator[pa.RecordBatch]]:
+    def run(batches: Any) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = batch.take(pa.array(np.repeat(np.arange(batch.num_rows), copies)))
+            rows = rows.append_column("padding", pa.array([bytes(padding)] * rows.num_rows, pa.binary()))
+            yield rows.append_column("part", pa.array(np.arange(rows.num_rows) % _PARTS, pa.int32()))
+
+    return run
+
+
+def _sent_schema(events: Any) -> Any:
+    from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
+
+    return StructType([*events.fields, StructField("padding", BinaryType()), StructField("part", IntegerType())])
+
+
+def _best_of(work: Callable[[], Any]) -> dict[str, float]:
+    taken = [_timed(work) for _ in range(_ROUNDS + 1)][1:]
+    return min(taken, key=lambda one: one["cpu"])
+
+
+def _timed(work: Callable[[], Any]) -> dict[str, float]:
+    cpu, begin = cpu_seconds(), time.perf_counter()
+    work()
+    return {"seconds": time.perf_counter() - begin, "cpu": cpu_seconds() - cpu}
+
+
+JOBS = {work.__name__: work for work in (compiled, matched, rows_alone, rows_sent)}
+
+if __name__ == "__main__":
+    print(json.dumps(JOBS[sys.argv[1]](**json.loads(sys.argv[2]))))

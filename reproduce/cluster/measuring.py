@@ -1,0 +1,119 @@
+"""What does each step cost? Measured in this process where no Spark is needed, else by jobs of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from reproduce.cluster.jobs import TASK_BYTES
+from reproduce.cluster.model import Costs
+from reproduce.messages import ZIPF
+from tocsin.columns.events.batch import Wanted
+from tocsin.engine.loading import read_part
+from tocsin.index.elements import with_conditions
+from tocsin.placement import Router, keys_of_partitions, planned
+from tocsin.planner import choose
+from tocsin.segment import Snapshots, assemble
+from tocsin.spark.answering import Asked, encoded_events, find, ids_and_scores, lists_of
+
+SIZES = (8_000, 32_000, 128_000)
+_ROUNDS = 5
+_MATCHES = 200
+_PADDING = 1_000
+
+
+class Matched(NamedTuple):
+    """What matching costs in a worker, in CPU seconds an event."""
+
+    visit: float
+    subscription: float
+    read: float  # to encode it, and to look up what it visits
+    matches: float  # an event finds of a million
+
+
+def in_a_worker(events: pa.Table) -> Matched:
+    """By segments of some sizes, and a line through what they take."""
+    batch = events.combine_chunks().to_batches()[0]
+    asked = Asked(tuple(batch.schema.names), tuple(batch.schema.names))
+    taken, found = [], 0.0
+    for size in SIZES:
+        part, _ = read_part(ZIPF.subscriptions(size).table())
+        snapshots = Snapshots.of([assemble(part, choose("auto"))])
+        read = cpu_of(lambda own=snapshots: encoded_events(batch, asked, own.wanted))  # type: ignore[misc]
+        whole = cpu_of(lambda own=snapshots: _answered(batch, asked, own))  # type: ignore[misc]
+        taken.append((whole - read) / batch.num_rows)
+        found = _answered(batch, asked, snapshots) / batch.num_rows / size * 1e6
+    per_subscription, visit = np.polyfit(SIZES, taken, 1, w=1 / np.array(taken))
+    if per_subscription <= 0:
+        raise RuntimeError(f"{taken} s an event of {SIZES} subscriptions: the machine is too busy; measure again")
+    looked_up = _looked_up(batch, asked)
+    return Matched(max(float(visit), 0.0), float(per_subscription), read / batch.num_rows + looked_up, found)
+
+
+def _answered(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> int:
+    found = find(batch, asked, snapshots)
+    lists_of(found.owners, ids_and_scores(snapshots, found), found.is_served)
+    return len(found.places)
+
+
+def _looked_up(batch: pa.RecordBatch, asked: Asked) -> float:
+    """To look up what an event visits, of a placement by keywords."""
+    part, _ = read_part(ZIPF.subscriptions(SIZES[1]).table())
+    placement, _ = planned(part, "keyword", 8)
+    router = Router.of(placement, keys_of_partitions(placement.assign(part), placement))
+    wanted = Wanted(part.compiled.attributes)
+    (encoded,) = encoded_events(batch, asked, wanted)[0]
+    return cpu_of(lambda: router.visits(with_conditions(encoded, wanted))) / batch.num_rows
+
+
+def cpu_of(work: Callable[[], Any]) -> float:
+    """The median CPU seconds, after a first time."""
+    taken = []
+    for _ in range(_ROUNDS + 1):
+        begin = time.process_time()
+        work()
+        taken.append(time.process_time() - begin)
+    return statistics.median(taken[1:])
+
+
+def costs_of(folder: Path, events: int, matched: Matched) -> Costs:
+    """Of rows, matches, shuffles and tasks: what jobs take that differ by one of them."""
+    plain = job("rows_alone", cores=1, folder=str(folder))
+    found = job("rows_alone", cores=1, folder=str(folder), matches=_MATCHES)
+    once, thrice, padded = (
+        job("rows_sent", cores=1, folder=str(folder), copies=copies, padding=padding)
+        for copies, padding in ((1, 0), (3, 0), (3, _PADDING))
+    )
+    tasks = -(-(folder / "events.parquet").stat().st_size // TASK_BYTES)
+    sent = max(thrice["cpu"] - once["cpu"], 0.0) / events / 2
+    return Costs(
+        event=max(plain["cpu"] - tasks * plain["task"], 0.0) / events + matched.read,
+        visit=matched.visit,
+        subscription=matched.subscription,
+        match=max(found["cpu"] - plain["cpu"], 0.0) / events / _MATCHES,
+        sent=sent,
+        byte=max(padded["cpu"] - thrice["cpu"], 0.0) / events / 3 / _PADDING,
+        task=plain["task"],
+        job=max(plain["seconds"] - plain["cpu"], 0.1),
+        shuffle=max(once["cpu"] - plain["cpu"] - events * sent, 0.0),
+    )
+
+
+def job(name: str, **given: Any) -> dict[str, Any]:
+    """Run a job in a process of its own; what it found."""
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "reproduce.cluster.jobs", name, json.dumps(given)]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found

@@ -1,0 +1,60 @@
+"""Are events matched where they are, or sent to the parts of an index that they visit? That depends on its size."""
+
+from __future__ import annotations
+
+import os
+from typing import Final, NamedTuple
+
+from tocsin.errors import InvalidInput
+
+AUTO: Final = "auto"
+LOCAL: Final = "local"
+SHUFFLE: Final = "shuffle"
+ROUTINGS: Final = (AUTO, LOCAL, SHUFFLE)
+
+_SHARE: Final = 0.5
+"""Of a machine's memory an index may have so much; the rest is for Java, Python and what they compute."""
+
+
+class Routed(NamedTuple):
+    """How events come to the parts of an index, and why, in words for the user."""
+
+    how: str  # LOCAL or SHUFFLE
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.how}, for {self.reason}"
+
+
+def choose_routing(routing: str, index_bytes: int, parts: int, memory: int | None = None) -> Routed:
+    """How events are to come to an index of so many bytes and parts, on machines of so much memory (else: like this).
+
+    Raises `InvalidInput` for a routing that there is not.
+
+    >>> choose_routing("auto", 3 << 30, 8, memory=16 << 30)
+    Routed(how='local', reason='an index of 3.0 GB fits the half of 16.0 GB that a machine has for it')
+    >>> choose_routing("auto", 12 << 30, 8, memory=16 << 30).how
+    'shuffle'
+    """
+    if routing not in ROUTINGS:
+        raise InvalidInput(f"routing is {routing!r:.40}; there are {', '.join(ROUTINGS)}")
+    if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory < 1):
+        raise InvalidInput(f"memory is {memory!r:.40}; it is the bytes that a machine has")
+    if routing != AUTO:
+        return Routed(routing, "it is asked for by name")
+    there = machine_memory() if memory is None else memory
+    size, room = f"an index of {_gigabytes(index_bytes)}", f"the half of {_gigabytes(there)} that a machine has for it"
+    if index_bytes <= _SHARE * there:
+        return Routed(LOCAL, f"{size} fits {room}")
+    if parts < 2:
+        return Routed(LOCAL, f"{size} does not fit {room}, but it is one part, which every event visits")
+    return Routed(SHUFFLE, f"{size} does not fit {room}: events are sent to the parts that they visit")
+
+
+def machine_memory() -> int:
+    """The bytes of memory of this machine."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / (1 << 30):.1f} GB"

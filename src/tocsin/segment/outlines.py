@@ -1,0 +1,79 @@
+"""What must be known of an index to send events to its parts, by who maps none of them? Which events visit which part.
+
+Beside each part lie the attributes that it looks at, in `attributes.json`, and the keys by which events come to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from tocsin.columns.events.batch import Wanted
+from tocsin.errors import SegmentError
+from tocsin.index import Part, Plan
+from tocsin.placement import Router
+from tocsin.segment.assembling import assemble
+from tocsin.segment.folder import IndexFolder
+from tocsin.segment.placed import read_signs
+from tocsin.segment.segment import Segment
+from tocsin.segment.storage import ARRAYS, open_segment, read_manifest, stored_bytes, write_manifest
+
+ATTRIBUTES: Final = "attributes.json"
+_FORMAT: Final = "tocsin attributes"
+_VERSION: Final = 1
+_ASSEMBLED: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A version of an index without its subscriptions. P parts."""
+
+    folder: IndexFolder
+    wanted: Wanted  # the attributes that any part looks at
+    router: Router
+    alike: tuple[float, ...]  # (P,) what `placement.most_alike` says of each
+
+
+def write_attributes(folder: Path, segment: Segment) -> None:
+    """Write the attributes that a part looks at beside it."""
+    about = {"format": _FORMAT, "version": _VERSION, "attributes": list(segment.matcher.attributes)}
+    write_manifest(folder / ATTRIBUTES, about)
+
+
+@lru_cache(maxsize=4)
+def outline_of(folder: IndexFolder) -> Outline:
+    """The outline of a version; raises `SegmentError` where it is damaged. A process keeps that of a few versions."""
+    paths = [folder.path / place.path for place in folder.parts]
+    signs = [read_signs(path) for path in paths]
+    splits, places = ((), ()) if folder.placed is None else (folder.placed.splits, folder.placed.places)
+    router = Router([None if one is None else one.keys for one in signs], np.array(splits, np.float64), places)
+    wanted = Wanted(name for path in paths for name in _attributes(path))
+    return Outline(folder, wanted, router, tuple(1.0 if one is None else one.alike for one in signs))
+
+
+def _attributes(path: Path) -> list[str]:
+    """The attributes that a part looks at; of a part from before there was such a file, of its segment."""
+    if not (path / ATTRIBUTES).exists():
+        return list(open_segment(path).matcher.attributes)
+    names = read_manifest(path / ATTRIBUTES, _FORMAT, _VERSION).get("attributes")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise SegmentError(f"{path / ATTRIBUTES} is damaged: it names no attributes. Compile the index again.")
+    return names
+
+
+def expected_bytes(part: Part, plan: Plan, subscriptions: float) -> int:
+    """How many bytes an index of so many subscriptions like some will have: as a segment of a few thousand has."""
+    some = part.only(np.arange(min(len(part), _ASSEMBLED)))
+    return round(stored_bytes(assemble(some, plan)) * subscriptions / max(len(some), 1))
+
+
+def bytes_of(folder: IndexFolder) -> int:
+    """How many bytes the arrays of a version's parts have on disk, which are those that workers map."""
+    try:
+        return sum((folder.path / place.path / ARRAYS).stat().st_size for place in folder.parts)
+    except OSError as error:
+        raise SegmentError(f"{folder.path} cannot be read: {error}") from None

@@ -1,0 +1,93 @@
+"""What is known of the events of an index, and stays known when it is opened again? Shares of attributes, and values.
+
+A file beside a version's parts, which later versions share. No answer depends on it: whoever compiles more
+subscriptions, merges parts or places what changes bring goes by it, where nothing newer is at hand.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tocsin.errors import SegmentError
+from tocsin.index import Statistics
+from tocsin.index.fields.kernels.layouts import ELEMENT
+from tocsin.index.statistics import Values, thinned
+from tocsin.kernels import codes
+from tocsin.writing import aside
+
+_SCHEMA: Final = pa.schema(
+    [
+        ("attribute", pa.string()),
+        ("share", pa.float64()),
+        ("seen", pa.int64()),  # sampled events that had the attribute; null where values were not sampled
+        ("kind", pa.int32()),  # of the values of this row; null where a row says the share alone
+        ("payloads", pa.list_(pa.int64())),
+        ("texts", pa.list_(pa.string())),
+    ]
+)
+_MOST_VALUES: Final = 10_000
+"""So many values of an attribute are saved; of more, every second, third ... one."""
+
+
+def write_statistics(path: Path, statistics: Statistics) -> None:
+    """Write statistics as Parquet, whole or not at all."""
+    rows = [row for name, share in sorted(statistics.shares.items()) for row in _rows(statistics, name, share)]
+    about = {"source": statistics.source, "events": str(statistics.events)}
+    table = pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata(about))
+    with aside(path) as beside:
+        pq.write_table(table, beside)
+
+
+def _rows(statistics: Statistics, name: str, share: float) -> list[dict[str, Any]]:
+    values = statistics.values.get(name)
+    row = {"attribute": name, "share": share}
+    if values is None:
+        return [row]
+    kept = thinned(values, _MOST_VALUES)
+    row |= {"seen": kept.events}
+    of_kinds = [row | {"kind": kind, "payloads": own.tolist()} for kind, own in sorted(kept.payloads.items())]
+    return [row, *of_kinds, *(row | {"kind": kind, "texts": list(own)} for kind, own in sorted(kept.texts.items()))]
+
+
+@lru_cache(maxsize=8)
+def read_statistics(path: Path) -> Statistics:
+    """What was written; raises `SegmentError` for what is damaged. A file never changes, so it is read once."""
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+        about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        if table.schema.remove_metadata() != _SCHEMA:
+            raise ValueError(f"its columns are {table.schema.names}")
+        return _statistics(table.to_pylist(), about)
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise SegmentError(f"{path} is damaged or missing: {error}. Compile the index again.") from None
+
+
+def _statistics(rows: list[dict[str, Any]], about: dict[str, str]) -> Statistics:
+    shares, seen = dict[str, float](), dict[str, int]()
+    payloads: dict[str, dict[int, NDArray[np.int64]]] = {}
+    texts: dict[str, dict[int, list[str]]] = {}
+    for row in rows:
+        name, kind = row["attribute"], row["kind"]
+        if not 0.0 <= row["share"] <= 1.0:
+            raise ValueError(f"{row['share']!r:.40} is no share of events")
+        shares[name] = row["share"]
+        if row["seen"] is None:
+            continue
+        if row["seen"] < 1:
+            raise ValueError(f"values of {row['seen']} events")
+        seen[name] = row["seen"]
+        if kind is not None and not 0 <= kind & ~ELEMENT <= codes.INSTANT:
+            raise ValueError(f"{kind} is no kind of values")
+        if row["payloads"] is not None:
+            payloads.setdefault(name, {})[kind] = np.array(row["payloads"], np.int64)
+        if row["texts"] is not None:
+            texts.setdefault(name, {})[kind] = row["texts"]
+    values = {name: Values(count, payloads.get(name, {}), texts.get(name, {})) for name, count in seen.items()}
+    return Statistics(shares, about["source"], max(int(about["events"]), 1), values)

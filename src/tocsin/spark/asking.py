@@ -1,0 +1,72 @@
+"""Do the options of a match fit the columns of the events? Then they are what is asked of each batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tocsin.errors import InvalidInput
+from tocsin.model.ranking import Ranking
+from tocsin.spark.answering import Asked
+from tocsin.spark.schemas import ERROR, MATCHES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def asked_of(
+    events: DataFrame,
+    attributes: list[str] | None = None,
+    ranking: Ranking | None = None,
+    *,
+    event_id: str | None = None,
+    json: str | None = None,
+    corrupt: str | None = None,
+    explode: bool = False,
+) -> Asked:
+    """The options as what is asked of each batch; raises `InvalidInput` when they do not fit the columns."""
+    names = _checked_columns(events.columns, attributes, event_id, explode=explode)
+    extra = _checked_extra(events, json, corrupt, attributes)
+    names = [] if json is not None else [name for name in names if name not in extra]
+    columns = events.columns if event_id is None else list(dict.fromkeys([event_id, *names, *extra]))
+    return Asked(tuple(columns), tuple(names), ranking, event_id, json, corrupt)
+
+
+def plain(events: DataFrame, columns: list[str]) -> DataFrame:
+    """Some columns under numbered names: `mapInArrow` takes a dot in a name for a struct. Tasks give the names back."""
+    numbers = {name: f"c{number}" for number, name in enumerate(events.columns)}
+    return events.toDF(*numbers.values()).select(*(numbers[name] for name in columns))
+
+
+def _checked_columns(
+    columns: list[str], attributes: list[str] | None, event_id: str | None, *, explode: bool
+) -> list[str]:
+    """The columns that are attributes; raises `InvalidInput` when the options do not fit the columns."""
+    doubled = [name for name in columns if columns.count(name) > 1]
+    if doubled:
+        raise InvalidInput(f"the events have the column {doubled[0]!r} twice; rename one")
+    missing = [name for name in attributes or () if name not in columns]
+    if missing:
+        raise InvalidInput(f"attributes names {missing[0]!r}, which is no column; there are {columns}")
+    if explode and event_id not in columns:
+        raise InvalidInput(f"explode=True needs event_id, the name of a column; it is {event_id!r} of {columns}")
+    if event_id is not None and not explode:
+        raise InvalidInput("event_id is for explode=True; otherwise every column is kept")
+    taken = [name for name in (MATCHES, ERROR) if name in columns and not explode]
+    if taken:
+        raise InvalidInput(f"the events have a column {taken[0]!r} already, which the result needs; rename it")
+    return columns if attributes is None else list(dict.fromkeys(attributes))
+
+
+def _checked_extra(events: DataFrame, json: str | None, corrupt: str | None, attributes: list[str] | None) -> list[str]:
+    """The columns that are no attributes themselves; raises `InvalidInput` where they cannot be what they are for."""
+    from pyspark.sql.types import StringType
+
+    if json is not None and attributes is not None:
+        raise InvalidInput("json names the column that holds whole events; attributes name columns: give one of them")
+    for option, name in (("json", json), ("corrupt", corrupt)):
+        if name is not None and name not in events.columns:
+            raise InvalidInput(f"{option} names {name!r}, which is no column; there are {events.columns}")
+        if name is not None and not isinstance(events.schema[name].dataType, StringType):
+            kind = events.schema[name].dataType.simpleString()
+            raise InvalidInput(f"{option} names {name!r}, a column of {kind}; it must be one of strings")
+    return [name for name in (json, corrupt) if name is not None]

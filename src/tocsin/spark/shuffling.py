@@ -1,0 +1,74 @@
+"""How does Spark send events to the parts of an index, and merge what comes back? The steps of `visits`, two shuffles.
+
+A task of the second step maps the parts that it has rows of and no other, so no machine need hold the index. Nothing is
+kept between micro-batches, so a stream is matched in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tocsin.segment import IndexFolder
+from tocsin.segment.mapping import opened_part
+from tocsin.segment.outlines import outline_of
+from tocsin.spark.answering import Asked, in_slices
+from tocsin.spark.asking import plain
+from tocsin.spark.schemas import EVENT, TO, matches_type, shuffled_schemas
+from tocsin.spark.versions import of_this_batch
+from tocsin.spark.visits import answered, merged, sent, whole_events
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+Batches = Iterable[pa.RecordBatch]
+Task = Callable[[Batches], Iterator[pa.RecordBatch]]
+
+
+def shuffled(events: DataFrame, folder: IndexFolder, asked: Asked, schema: StructType) -> DataFrame:
+    """The answer to events, in the form of a schema, by tasks that each have some parts of the index."""
+    tasks = max(len(folder.parts), 1)
+    chosen = plain(events, list(asked.columns))
+    of_sent, of_answered = shuffled_schemas([events.schema[name] for name in asked.columns], folder.ids)
+    rows = chosen.mapInArrow(_sender(folder, asked, tasks), of_sent).repartitionById(tasks, TO)
+    found = rows.mapInArrow(_answerer(folder, asked), of_answered).repartition(EVENT)
+    is_sorted = not events.isStreaming  # which Spark does not sort: there a task takes a micro-batch's share at once
+    found = found.sortWithinPartitions(EVENT) if is_sorted else found
+    return found.mapInArrow(_merger(folder, asked, is_sorted=is_sorted), schema)
+
+
+def _sender(folder: IndexFolder, asked: Asked, tasks: int) -> Task:
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        outline, first = outline_of(of_this_batch(folder)), 0
+        for numbered in batches:
+            batch = numbered.rename_columns(list(asked.columns))
+            yield sent(batch, asked, outline, context.partitionId(), first, tasks)
+            first += batch.num_rows
+
+    return run
+
+
+def _answerer(folder: IndexFolder, asked: Asked) -> Task:
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        part = partial(opened_part, of_this_batch(folder))
+        for batch in batches:
+            yield from answered(batch, asked, part, matches_type(folder.ids))
+
+    return run
+
+
+def _merger(folder: IndexFolder, asked: Asked, *, is_sorted: bool) -> Task:
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        version = of_this_batch(folder).version
+        for rows in whole_events(batches, is_sorted=is_sorted):
+            yield from in_slices(merged(rows, asked, version), asked)
+
+    return run
