@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from tocsin.spark.workers import settle
+
 _PARTITIONS = 2
 
 
@@ -57,6 +59,7 @@ class _Reader(DataSourceStreamReader):
         lines = _lines(self._lines)
         texts = lines.take(pa.array(numbers % len(lines)))
         yield pa.RecordBatch.from_arrays([pa.array(begun + numbers / self._rate), texts], ["born", "value"])
+        settle()
 
     def commit(self, end: Any) -> None:
         """Nothing is kept."""

@@ -25,6 +25,7 @@ from tocsin.spark.observing import observed, with_work
 from tocsin.spark.schemas import exploded_schema, matched_schema
 from tocsin.spark.shuffling import shuffled
 from tocsin.spark.versions import of_this_batch, opened
+from tocsin.spark.workers import settling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
@@ -92,7 +93,7 @@ def answers(
     _LOG.info("%s is matched by routing %s", folder.path, chosen)
     if chosen.how == SHUFFLE:
         return shuffled(events, folder, asked, schema)
-    return plain(events, list(asked.columns)).mapInArrow(_matcher(folder, asked), schema)
+    return plain(events, list(asked.columns)).mapInArrow(settling(_matcher(folder, asked)), schema)
 
 
 def _matcher(folder: IndexFolder, asked: Asked) -> Callable[[Batches], Iterator[pa.RecordBatch]]:

@@ -24,6 +24,7 @@ from tocsin.spark.asking import asked_of
 from tocsin.spark.observing import observed, with_work
 from tocsin.spark.schemas import exploded_schema, matched_schema
 from tocsin.spark.versions import of_this_batch, opened
+from tocsin.spark.workers import settling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
@@ -96,7 +97,7 @@ def answers_of_pieces(
         answer_schema = exploded_schema(schema[asked.event_id], folder.ids)
     answer_schema = with_work(answer_schema) if asked.tells_work else answer_schema
     types = to_arrow_schema(schema, timezone="UTC")
-    return pieces.mapInArrow(_reader(folder, asked, types, listed), answer_schema)
+    return pieces.mapInArrow(settling(_reader(folder, asked, types, listed)), answer_schema)
 
 
 def _reader(

@@ -20,6 +20,7 @@ from tocsin.spark.asking import plain
 from tocsin.spark.schemas import EVENT, TO, matches_type, shuffled_schemas
 from tocsin.spark.versions import of_this_batch
 from tocsin.spark.visits import answered, merged, sent, whole_events
+from tocsin.spark.workers import settling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,11 +35,11 @@ def shuffled(events: DataFrame, folder: IndexFolder, asked: Asked, schema: Struc
     tasks = max(len(folder.parts), 1)
     chosen = plain(events, list(asked.columns))
     of_sent, of_answered = shuffled_schemas([events.schema[name] for name in asked.columns], folder.ids)
-    rows = chosen.mapInArrow(_sender(folder, asked, tasks), of_sent).repartitionById(tasks, TO)
-    found = rows.mapInArrow(_answerer(folder, asked), of_answered).repartition(EVENT)
+    rows = chosen.mapInArrow(settling(_sender(folder, asked, tasks)), of_sent).repartitionById(tasks, TO)
+    found = rows.mapInArrow(settling(_answerer(folder, asked)), of_answered).repartition(EVENT)
     is_sorted = not events.isStreaming  # which Spark does not sort: there a task takes a micro-batch's share at once
     found = found.sortWithinPartitions(EVENT) if is_sorted else found
-    return found.mapInArrow(_merger(folder, asked, is_sorted=is_sorted), schema)
+    return found.mapInArrow(settling(_merger(folder, asked, is_sorted=is_sorted)), schema)
 
 
 def _sender(folder: IndexFolder, asked: Asked, tasks: int) -> Task:

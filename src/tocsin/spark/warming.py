@@ -12,6 +12,7 @@ from tocsin.model.ranking import Ranking
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, answer
 from tocsin.spark.versions import opened
+from tocsin.spark.workers import settling
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +34,7 @@ def warm(session: SparkSession, index: str | Path, ranking: Ranking | None = Non
                 answer(given, asked, snapshots)
             yield batch
 
-    return int(session.range(0, cores, 1, cores).mapInArrow(run, "id bigint").count())
+    return int(session.range(0, cores, 1, cores).mapInArrow(settling(run), "id bigint").count())
 
 
 def _nothing(ranking: Ranking | None) -> Iterator[tuple[pa.RecordBatch, Asked]]:

@@ -28,6 +28,7 @@ from tocsin.spark.observing import Counts
 from tocsin.spark.parquet import Piece, pieces_of, read_events, read_piece
 from tocsin.spark.schemas import WORK_FIELDS
 from tocsin.spark.versions import opened
+from tocsin.spark.workers import settling
 from tocsin.writing import aside, told
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def match_to_parquet(
     types = to_arrow_schema(events.schema, timezone="UTC")
     numbers = session.range(0, len(pieces), 1, max(len(pieces), 1))
     beside = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")
-    write = _writer(folder, asked, types, pieces, beside)
+    write = settling(_writer(folder, asked, types, pieces, beside))
     with told(place):
         beside.mkdir(parents=True)
     try:

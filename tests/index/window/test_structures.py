@@ -110,7 +110,7 @@ def test_a_larger_buffer_is_searched_for_less_often() -> None:
 @pytest.mark.parametrize(
     ("index", "told"),
     [
-        ("skype(leaf=0)", "leaf and groups are numbers from 1 on"),
+        ("skype(leaf=-1)", "leaf is a number from 0 on, groups from 1 on"),
         ("skype(prefix=3)", "prefix is 0 to 2"),
         ("ciq(depth=9)", "depth=9: depth is a number from 0 to 8"),
         ("blocks(first=0)", "first=0: late is a number from 0 on, first one from 1 on"),

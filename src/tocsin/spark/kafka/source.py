@@ -17,6 +17,7 @@ from tocsin.spark.kafka.ranges import Offsets, Range, begun, checked, limited, r
 from tocsin.spark.kafka.reading import read as read_range
 from tocsin.spark.kafka.settings import Reading, library, made, properties
 from tocsin.spark.kafka.topics import Topic
+from tocsin.spark.workers import settle
 
 try:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
@@ -170,7 +171,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Run in a task."""
-        return read_range(self._reading.broker, partition.value, skips=self._reading.gone == "skip")
+        yield from read_range(self._reading.broker, partition.value, skips=self._reading.gone == "skip")
+        settle()
 
     def stop(self) -> None:
         """Let the connection go."""

@@ -23,6 +23,7 @@ from tocsin.spark.windows.packets import PACKETS, SEAT, SEATS
 from tocsin.spark.windows.placing import PLACEMENTS, placed
 from tocsin.spark.windows.routing import MOST, Routes
 from tocsin.spark.windows.settings import Settings
+from tocsin.spark.workers import settling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -103,7 +104,7 @@ def numbered(messages: DataFrame, order: Sequence[str], settings: Settings, rout
 
     columns = [name for name in (*FIELDS, *order) if name in messages.columns]
     together = messages.select(*dict.fromkeys(columns)).repartition(1)
-    packed = together.mapInArrow(_numberer(order, settings, routes), PACKETS)
+    packed = together.mapInArrow(settling(_numberer(order, settings, routes)), PACKETS)
     return packed.withColumn(SEAT, functions.explode(SEATS)).drop(SEATS)
 
 

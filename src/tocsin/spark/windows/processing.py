@@ -14,6 +14,7 @@ from tocsin.spark.windows.packets import Packet
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.seats import seats
 from tocsin.spark.windows.settings import Settings
+from tocsin.spark.workers import settle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,7 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
         for table in answer(self._partitions[int(key[0])], packets, Kept(self._chunks), self._settings, self._routes):
             if table.num_rows:
                 yield _frame(table)
+        settle()
 
     def close(self) -> None:
         """Nothing is open."""

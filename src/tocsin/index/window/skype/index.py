@@ -29,10 +29,12 @@ from tocsin.index.window.skype.kernels.layouts import NO_RANK, Leaves, Postings,
 from tocsin.index.window.skype.kernels.searching import retune_tree, search_tree
 from tocsin.index.window.skype.quadtree import quadtree
 
-LEAF: Final = 4096
+LEAST_LEAF: Final = 1024
+LEAF_SHARE: Final = 8
+"""A leaf has an eighth of all subscriptions at most, but 1,024, where no option says otherwise."""
 GROUPS: Final = 4
 OPTIONS: Final = {
-    "leaf": LEAF,
+    "leaf": 0,
     "groups": GROUPS,
     "prefix": 2,
     "bounds": 1,
@@ -51,8 +53,10 @@ class SkypeIndex:
 
     def __init__(self, diagonal: float, leaf: int, groups: int, late: int, first: int, **switches: int) -> None:
         most = {"prefix": 2}
-        if leaf < 1 or groups < 1 or any(not 0 <= given <= most.get(name, 1) for name, given in switches.items()):
-            raise UnknownIndex("leaf and groups are numbers from 1 on, prefix is 0 to 2, the other switches are 0 or 1")
+        if leaf < 0 or groups < 1 or any(not 0 <= given <= most.get(name, 1) for name, given in switches.items()):
+            raise UnknownIndex(
+                "leaf is a number from 0 on, groups from 1 on, prefix is 0 to 2, the other switches are 0 or 1"
+            )
         self._diagonal, self._leaf, self._groups = diagonal, leaf, groups
         self._pace = Pace(late, first)
         scratch = Scratch(np.zeros(0, np.int32), np.zeros(1), np.zeros(1), np.zeros(1))
@@ -86,7 +90,8 @@ class SkypeIndex:
         taken: int,
     ) -> None:
         self._pace.begin_anew(taken)
-        leaf_of, boxes = quadtree(interests.records[slots][:, [X, Y]], self._leaf)
+        most = self._leaf or max(LEAST_LEAF, len(slots) // LEAF_SHARE)
+        leaf_of, boxes = quadtree(interests.records[slots][:, [X, Y]], most)
         leaves = _no_leaves(len(table.squares), len(interests.ks))
         frequencies = np.bincount(words, minlength=len(table.squares))
         used = np.flatnonzero(frequencies)
