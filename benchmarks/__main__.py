@@ -15,6 +15,7 @@ from benchmarks import (
     b4,
     b4_large,
     b5,
+    b5_long,
     bulk,
     changes,
     cold,
@@ -38,6 +39,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "b4": lambda given: b4.rows(given.subscriptions, given.events),
     "b4_large": lambda given: b4_large.rows(given.subscriptions, given.events),
     "b5": lambda given: b5.rows(given.subscriptions, given.size),
+    "b5_long": lambda given: b5_long.rows(min(given.subscriptions, 50_000), given.size),
     "places": lambda given: places.rows(min(given.subscriptions, 100_000)),
     "placement": lambda given: placement.rows(given.subscriptions, given.events),
     "dense": lambda given: dense.rows(min(given.subscriptions, 200_000), given.events),
@@ -60,7 +62,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all")
     parser.add_argument("--subscriptions", type=int, default=1_000_000, metavar="N", help="default: 1000000")
     parser.add_argument("--events", type=int, default=16_384, metavar="N", help="in a batch; default: 16384")
-    parser.add_argument("--size", type=int, default=100_000, metavar="N", help="b5: messages in the window")
+    parser.add_argument("--size", type=int, default=100_000, metavar="N", help="b5, b5_long: messages in the window")
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="cold: a checkout of another version")
     parser.add_argument("--times", type=int, default=1, metavar="N", help="cold: turns; default: 1")
     parser.add_argument("--wheel", action="store_true", help="cold: build a wheel and install it, too")
