@@ -317,11 +317,19 @@ def test_compile_then_match(files: Path, capfd: Any) -> None:
 @pytest.mark.parametrize("command", [("check", "subs.jsonl"), ("compile", "subs.jsonl", "index")])
 def test_a_sample_of_events_is_counted(files: Path, capfd: Any, command: tuple[str, ...]) -> None:
     """The reason says what the placement goes by; without a sample, that it is estimated."""
+    assert "estimated" in run(capfd, *command)[1]
     status, out, _ = run(capfd, *command, "--sample", "events.jsonl")
 
     assert status == 0
     assert f"values sampled from {len(EVENTS)} events" in out
-    assert "estimated" in run(capfd, *command)[1]
+
+
+def test_an_index_keeps_what_was_sampled(files: Path, capfd: Any) -> None:
+    """Compiled again into the same folder without a sample, it goes by the one before; another folder knows of none."""
+    run(capfd, "compile", "subs.jsonl", "index", "--sample", "events.jsonl")
+
+    assert f"values sampled from {len(EVENTS)} events" in run(capfd, "compile", "subs.jsonl", "index")[1]
+    assert "estimated" in run(capfd, "compile", "subs.jsonl", "other")[1]
 
 
 def test_a_sample_that_cannot_be_taken(files: Path, capfd: Any) -> None:
