@@ -39,5 +39,5 @@ def test_later_tasks_leave_it_at_that() -> None:
     kept = [[n] for n in range(1000)]
     workers.settle()
 
-    assert gc.get_freeze_count() == before
+    assert gc.get_freeze_count() <= before, "what goes is counted no more, but nothing comes"
     assert len(kept) == 1000
