@@ -1,4 +1,7 @@
-"""Do the options of a match fit the columns of the events? Then they are what is asked of each batch."""
+"""Do the options of a match fit the columns of the events? Then they are what is asked of each batch.
+
+What is asked says which columns the answer has.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from typing import TYPE_CHECKING
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Ranking
 from tocsin.spark.answering import Asked
-from tocsin.spark.schemas import ERROR, MATCHES
+from tocsin.spark.observing import with_work
+from tocsin.spark.schemas import ERROR, MATCHES, exploded_schema, matched_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 
 def asked_of(
@@ -29,6 +34,12 @@ def asked_of(
     names = [] if json is not None else [name for name in names if name not in extra]
     columns = events.columns if event_id is None else list(dict.fromkeys([event_id, *names, *extra]))
     return Asked(tuple(columns), tuple(names), ranking, event_id, json, corrupt)
+
+
+def answer_schema(events: StructType, asked: Asked, ids: str) -> StructType:
+    """The columns of the answer to events of these columns, by an index whose ids are "string" or "int64"."""
+    schema = matched_schema(events, ids) if asked.event_id is None else exploded_schema(events[asked.event_id], ids)
+    return with_work(schema) if asked.tells_work else schema
 
 
 def plain(events: DataFrame, columns: list[str]) -> DataFrame:

@@ -7,7 +7,7 @@ micro-batch records which version the micro-batch uses (`segment/pins.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,18 +20,16 @@ from tocsin.planner import SHUFFLE, choose_routing
 from tocsin.segment import IndexFolder
 from tocsin.segment.outlines import bytes_of
 from tocsin.spark.answering import Asked, slices
-from tocsin.spark.asking import asked_of, plain
-from tocsin.spark.observing import observed, with_work
-from tocsin.spark.schemas import exploded_schema, matched_schema
+from tocsin.spark.asking import answer_schema, asked_of, plain
+from tocsin.spark.observing import observed
 from tocsin.spark.shuffling import shuffled
 from tocsin.spark.versions import of_this_batch, opened
-from tocsin.spark.workers import settling
+from tocsin.spark.workers import Batches, Task, settling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
 
 _LOG: Final = logging.getLogger(__name__)
-Batches = Iterable[pa.RecordBatch]
 
 
 def match(
@@ -84,11 +82,7 @@ def answers(
     """What tasks answer to what is asked of each batch, the column of their work included where that is asked for."""
     folder = IndexFolder.read(Path(index).absolute())
     question_of(asked.ranking)  # which refuses what is none
-    if asked.event_id is None:
-        schema = matched_schema(events.schema, folder.ids)
-    else:
-        schema = exploded_schema(events.schema[asked.event_id], folder.ids)
-    schema = with_work(schema) if asked.tells_work else schema
+    schema = answer_schema(events.schema, asked, folder.ids)
     chosen = choose_routing(routing, bytes_of(folder), len(folder.parts), memory)
     _LOG.info("%s is matched by routing %s", folder.path, chosen)
     if chosen.how == SHUFFLE:
@@ -96,7 +90,7 @@ def answers(
     return plain(events, list(asked.columns)).mapInArrow(settling(_matcher(folder, asked)), schema)
 
 
-def _matcher(folder: IndexFolder, asked: Asked) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _matcher(folder: IndexFolder, asked: Asked) -> Task:
     """What a task runs: `answer` on each of its batches."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:

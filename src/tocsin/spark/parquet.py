@@ -6,7 +6,7 @@ the answer goes that way. It is for files that every worker sees under the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,18 +20,15 @@ from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, slices
-from tocsin.spark.asking import asked_of
-from tocsin.spark.observing import observed, with_work
-from tocsin.spark.schemas import exploded_schema, matched_schema
+from tocsin.spark.asking import answer_schema, asked_of
+from tocsin.spark.observing import observed
 from tocsin.spark.versions import of_this_batch, opened
-from tocsin.spark.workers import settling
+from tocsin.spark.workers import Batches, Task, settling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
     from pyspark.sql.streaming import DataStreamReader
     from pyspark.sql.types import StructType
-
-Batches = Iterable[pa.RecordBatch]
 
 Piece = Mapping[str, Any]
 """A file by its `path`, and the row groups from `first` up to `stop`, or all where they are None."""
@@ -66,43 +63,32 @@ def match_parquet(
     file that comes into the folder is read once. Names of folders are no columns (`year=2024/`). Raises `InvalidInput`
     for a path without Parquet files, and as `match` does.
     """
-    rows = read_events(session, path)
-    events = rows if columns is None else rows.select(*columns)
+    events = read_events(session, path, columns)
     asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode)
     asked = replace(asked, tells_work=observe is not None)
     if stream:
-        answered = answers_of_pieces(files_of(session.readStream, path), events.schema, index, asked)
+        answered = answers_of_pieces(files_of(session.readStream, path), (), events.schema, index, asked)
     else:
-        listed = pieces_of(Path(path), session.sparkContext.defaultParallelism)
-        # A task each, without a shuffle that would put some together and cost a stage.
-        numbers = session.range(0, len(listed), 1, max(len(listed), 1))
-        answered = answers_of_pieces(numbers, events.schema, index, asked, listed)
+        answered = answers_of_pieces(*pieces_of(session, path), events.schema, index, asked)
     return answered if observe is None else observed(answered, observe, explode=explode)
 
 
 def answers_of_pieces(
-    pieces: DataFrame, schema: StructType, index: str | Path, asked: Asked, listed: Sequence[Piece] = ()
+    pieces: DataFrame, listed: Sequence[Piece], schema: StructType, index: str | Path, asked: Asked
 ) -> DataFrame:
     """What tasks answer of the files, or row groups, that `pieces` names: `path`, and `first` and `stop` or nulls.
 
-    With `listed`, `pieces` has the numbers (`id`) of those in the list.
+    Where some are `listed`, `pieces` has their numbers there (`id`).
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
     folder = IndexFolder.read(Path(index).absolute())
     question_of(asked.ranking)  # which refuses what is none
-    if asked.event_id is None:
-        answer_schema = matched_schema(schema, folder.ids)
-    else:
-        answer_schema = exploded_schema(schema[asked.event_id], folder.ids)
-    answer_schema = with_work(answer_schema) if asked.tells_work else answer_schema
     types = to_arrow_schema(schema, timezone="UTC")
-    return pieces.mapInArrow(settling(_reader(folder, asked, types, listed)), answer_schema)
+    return pieces.mapInArrow(settling(_reader(folder, asked, types, listed)), answer_schema(schema, asked, folder.ids))
 
 
-def _reader(
-    folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequence[Piece]
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequence[Piece]) -> Task:
     """What a task runs: reads its pieces, and answers each batch of them."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -142,15 +128,25 @@ def _cast(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
     return column if column.type == kind else column.cast(kind)
 
 
-def read_events(session: SparkSession, path: str | Path) -> DataFrame:
+def read_events(session: SparkSession, path: str | Path, columns: list[str] | None) -> DataFrame:
     """The rows of a Parquet file, or of a folder of some, as Spark has them; raises `InvalidInput`."""
     try:
-        return session.read.option("recursiveFileLookup", True).parquet(str(path))
+        rows = session.read.option("recursiveFileLookup", True).parquet(str(path))
     except Exception as error:  # which differs by what is wrong  # noqa: BLE001
         raise InvalidInput(f"{path} cannot be read as Parquet: {str(error).strip().splitlines()[0]:.300}") from None
+    return rows if columns is None else rows.select(*columns)
 
 
-def pieces_of(path: Path, cores: int) -> list[Piece]:
+def pieces_of(session: SparkSession, path: str | Path) -> tuple[DataFrame, list[Piece]]:
+    """The pieces of a file or a folder, and a row with the number of each, in a task of its own.
+
+    So there is no shuffle, which would put some together and cost a stage.
+    """
+    listed = _pieces(Path(path), session.sparkContext.defaultParallelism)
+    return session.range(0, len(listed), 1, max(len(listed), 1)), listed
+
+
+def _pieces(path: Path, cores: int) -> list[Piece]:
     """The row groups of a file or a folder, some together, so that each core has a few pieces. At least one."""
     files = sorted(one for one in path.rglob("*") if is_data(one, path)) if path.is_dir() else [path]
     groups = [(str(one.absolute()), number) for one in files for number in range(pq.read_metadata(one).num_row_groups)]

@@ -6,7 +6,7 @@ kept between micro-batches, so a stream is matched in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,14 +20,11 @@ from tocsin.spark.asking import plain
 from tocsin.spark.schemas import EVENT, TO, matches_type, shuffled_schemas
 from tocsin.spark.versions import of_this_batch
 from tocsin.spark.visits import answered, merged, sent, whole_events
-from tocsin.spark.workers import settling
+from tocsin.spark.workers import Batches, Task, settling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
-
-Batches = Iterable[pa.RecordBatch]
-Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 def shuffled(events: DataFrame, folder: IndexFolder, asked: Asked, schema: StructType) -> DataFrame:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 
-Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+Batches = Iterable[pa.RecordBatch]
+Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 _TASKS = 3
 """In the first few tasks of a process something is loaded: kernels when they are called, an index when it is read."""
@@ -31,7 +32,7 @@ def settle() -> None:
 def settling(task: Task) -> Task:
     """The same task, after which its worker settles."""
 
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         yield from task(batches)
         settle()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,7 +28,7 @@ from tocsin.spark.observing import Counts
 from tocsin.spark.parquet import Piece, pieces_of, read_events, read_piece
 from tocsin.spark.schemas import WORK_FIELDS
 from tocsin.spark.versions import opened
-from tocsin.spark.workers import settling
+from tocsin.spark.workers import Batches, Task, settling
 from tocsin.writing import aside, told
 
 if TYPE_CHECKING:
@@ -79,12 +79,10 @@ def match_to_parquet(
     folder = IndexFolder.read(Path(index).absolute())
     question_of(ranking)  # which refuses what is none
     place = _checked_place(Path(out).absolute(), overwrite=overwrite)
-    rows = read_events(session, path)
-    events = rows if columns is None else rows.select(*columns)
+    events = read_events(session, path, columns)
     asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode)
-    pieces = pieces_of(Path(path), session.sparkContext.defaultParallelism)
+    numbers, pieces = pieces_of(session, path)
     types = to_arrow_schema(events.schema, timezone="UTC")
-    numbers = session.range(0, len(pieces), 1, max(len(pieces), 1))
     beside = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")
     write = settling(_writer(folder, asked, types, pieces, beside))
     with told(place):
@@ -107,12 +105,10 @@ def _checked_place(out: Path, *, overwrite: bool) -> Path:
     return out
 
 
-def _writer(
-    folder: IndexFolder, asked: Asked, types: pa.Schema, pieces: Sequence[Piece], out: Path
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _writer(folder: IndexFolder, asked: Asked, types: pa.Schema, pieces: Sequence[Piece], out: Path) -> Task:
     """What a task runs: reads its pieces, writes what it answers, a file each, and tells the counts."""
 
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         snapshots = opened(folder)
         empty = pa.RecordBatch.from_pylist([], schema=pa.schema([types.field(name) for name in asked.columns]))
         nothing = counted_answer(empty, asked, snapshots)[0].schema

@@ -118,7 +118,7 @@ class TableReader(DataSourceReader):  # type: ignore[misc]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Run in a task."""
-        return read_range(self._reading.broker, partition.value, skips=self._reading.gone == "skip")
+        return _read(self._reading, partition)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
@@ -171,8 +171,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Run in a task."""
-        yield from read_range(self._reading.broker, partition.value, skips=self._reading.gone == "skip")
-        settle()
+        return _read(self._reading, partition)
 
     def stop(self) -> None:
         """Let the connection go."""
@@ -188,3 +187,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_topic": None}
+
+
+def _read(reading: Reading, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    """What a task reads, of a table or a stream."""
+    yield from read_range(reading.broker, partition.value, skips=reading.gone == "skip")
+    settle()

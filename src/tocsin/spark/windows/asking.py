@@ -6,7 +6,7 @@ packets, and Spark's `transformWithState` keeps each partition's window (`proces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +23,7 @@ from tocsin.spark.windows.packets import PACKETS, SEAT, SEATS
 from tocsin.spark.windows.placing import PLACEMENTS, placed
 from tocsin.spark.windows.routing import MOST, Routes
 from tocsin.spark.windows.settings import Settings
-from tocsin.spark.workers import settling
+from tocsin.spark.workers import Batches, Task, settling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _SUBSCRIPTION: Final = ("id", "words", "text", "location", "k", "alpha")
 _PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 _ROCKS: Final = "RocksDBStateStoreProvider"
-Batches = Iterable[pa.RecordBatch]
 
 
 def window(
@@ -108,9 +107,7 @@ def numbered(messages: DataFrame, order: Sequence[str], settings: Settings, rout
     return packed.withColumn(SEAT, functions.explode(SEATS)).drop(SEATS)
 
 
-def _numberer(
-    order: Sequence[str], settings: Settings, routes: Routes
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _numberer(order: Sequence[str], settings: Settings, routes: Routes) -> Task:
     """What the task runs."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:

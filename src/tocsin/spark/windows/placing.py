@@ -6,7 +6,7 @@ message goes where one of its words is asked for: each subscription lies on one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from tocsin.spark.schemas import PARTITION
 from tocsin.spark.windows.packets import SUBSCRIPTIONS, bytes_of
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.seats import seats
+from tocsin.spark.workers import Batches, Task
 from tocsin.window.fields import Fields, WordLists, words_in
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "prefix"
 PLACEMENTS: Final = (HASH, PREFIX)
-Batches = Iterable[pa.RecordBatch]
 
 
 class Placed(NamedTuple):
@@ -84,7 +84,7 @@ def _chunks(dealt: DataFrame, partitions: int) -> DataFrame:
     return together.sortWithinPartitions(PARTITION, *_orderable(dealt)).mapInArrow(_chunker(partitions), SUBSCRIPTIONS)
 
 
-def _chunker(partitions: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _chunker(partitions: int) -> Task:
     """Makes rows of SUBSCRIPTIONS of the subscriptions of one partition."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -102,7 +102,7 @@ def _chunker(partitions: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
 # By words
 
 
-def _counter(text: Text) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _counter(text: Text) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             lists = lists_of(batch, text)
@@ -112,9 +112,7 @@ def _counter(text: Text) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     return run
 
 
-def _dealer(
-    text: Text, partitions: int, words: Hashes, counts: Hashes
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _dealer(text: Text, partitions: int, words: Hashes, counts: Hashes) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         before: tuple[object, int] = (None, 0)
         for batch in batches:
@@ -131,7 +129,7 @@ def _dealer(
     return run
 
 
-def _leader(text: Text) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _leader(text: Text) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             lists = lists_of(batch, text)
