@@ -182,7 +182,7 @@ class Sliding:
             self._fills = True
             self.slots.buffers.small[:, COUNT] = 0
             self.messages.first_due[:] = NOBODY
-            self._waiting.ends[:] = 0
+            self._waiting.ends[:] = no_waiting().ends
         self._work.progress[ROW] = 0
         while (wanted := take_messages(self._places(), batch)) != DONE:
             self._give_room(wanted, batch)

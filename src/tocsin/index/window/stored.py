@@ -41,13 +41,12 @@ def with_message_room(messages: Messages, more: int, more_words: int) -> Message
 
 def no_waiting() -> Waiting:
     """Nobody waits for a message."""
-    return Waiting(np.empty((0, 1 + CHUNK), np.int32), np.empty(0, np.int32), np.zeros(2, np.int64))
+    return Waiting(np.empty((0, 1 + CHUNK), np.int32), np.array([NOBODY, 0], np.int64))
 
 
 def with_waiting_room(waiting: Waiting, slots: int, messages: int) -> Waiting:
     """The same with a chunk for each message, and as many as all slots fill: there is always a free one."""
-    room = messages + slots // CHUNK + 1
-    return Waiting(longer(waiting.chunks, room), longer(waiting.free, room), waiting.ends)
+    return Waiting(longer(waiting.chunks, messages + slots // CHUNK + 1), waiting.ends)
 
 
 def _with_words(words: NDArray[np.int32], first: int, stop: int, more: int) -> NDArray[np.int32]:

@@ -33,18 +33,19 @@ def _free_chunk(state: State) -> int:
     """One that was given back, or was never used; there is always one (`stored.with_waiting_room`)."""
     waiting = state.waiting
     free, used = waiting.ends[0], waiting.ends[1]
-    if free > 0:
-        waiting.ends[0] = free - 1
-        return np.int64(waiting.free[free - 1])
+    if free != NOBODY:
+        waiting.ends[0] = waiting.chunks[free, 0]
+        return free
     waiting.ends[1] = used + 1
     return used
 
 
 @inlined
-def _give_back(state: State, chunk: int) -> None:
+def _give_back(state: State, first: int, last: int) -> None:
+    """Chunks of one message, each of which knows the next."""
     waiting = state.waiting
-    waiting.free[waiting.ends[0]] = np.int32(chunk)
-    waiting.ends[0] += 1
+    waiting.chunks[last, 0] = np.int32(waiting.ends[0])
+    waiting.ends[0] = first
 
 
 @inner
@@ -61,7 +62,7 @@ def wait_for_nothing(state: State, slot: int) -> None:
                 messages.due_held[at] = np.int32(held - 1)
                 if held == 1:
                     messages.first_due[at], messages.due_held[at] = chunks[first, 0], CHUNK
-                    _give_back(state, first)
+                    _give_back(state, first, first)
                 return
         chunk, stop = np.int64(chunks[chunk, 0]), np.int64(CHUNK)
 
@@ -71,18 +72,17 @@ def take_due(state: State, number: int, room: int) -> int:
     """Write who is due with a message to `work.hits`, due with none now; -1, and nothing done, beyond room."""
     chunks, messages, those = state.waiting.chunks, state.messages, state.work.hits
     at = number & (len(messages.first_due) - 1)
-    chunk, stop = np.int64(messages.first_due[at]), np.int64(messages.due_held[at])
-    due = np.int64(0)
+    first, stop = np.int64(messages.first_due[at]), np.int64(messages.due_held[at])
+    chunk, last, due = first, first, np.int64(0)
     while chunk != NOBODY:
         for i in range(1, 1 + stop):
             those[due] = chunks[chunk, i]
             due += 1
+        last = chunk
         chunk, stop = np.int64(chunks[chunk, 0]), np.int64(CHUNK)
     if due > room:
         return np.int64(-1)
-    chunk = np.int64(messages.first_due[at])
-    while chunk != NOBODY:
-        _give_back(state, chunk)
-        chunk = np.int64(chunks[chunk, 0])
+    if first != NOBODY:
+        _give_back(state, first, last)
     messages.first_due[at], messages.due_held[at] = NOBODY, 0
     return due

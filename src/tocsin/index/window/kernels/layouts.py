@@ -106,9 +106,8 @@ class Messages(NamedTuple):
 class Waiting(NamedTuple):
     """Chunks of slots that wait for a message. C chunks."""
 
-    chunks: Annotated[NDArray[np.int32], 2]  # (C, 16) the next chunk of the message, NOBODY, and CHUNK slots
-    free: NDArray[np.int32]  # (C,) those that were given back
-    ends: NDArray[np.int64]  # (2,) how many were given back, and how many were ever used
+    chunks: Annotated[NDArray[np.int32], 2]  # (C, 16) the next chunk of the message, or of the free ones; CHUNK slots
+    ends: NDArray[np.int64]  # (2,) the first of those that were given back, and how many were ever used
 
 
 class Lists(NamedTuple):

@@ -359,7 +359,7 @@ def _ask_for_oldest(buffers: Buffers, slot: int) -> None:
     """Ask for the first entry of a buffer, and for all of its scores: the k-th best may be another one."""
     at = place_in(buffers, slot, np.int64(0))
     prefetch(buffers.numbers, at)
-    _ask_for_scores(buffers, slot)
+    _ask_for_all(buffers, slot, buffers.scores)
 
 
 @inlined
@@ -370,20 +370,14 @@ def _ask_for_newest(state: State, i: int) -> None:
     prefetch(buffers.numbers, at)
     prefetch(buffers.scores, at)
     if state.work.hit_scores[i] >= buffers.real[slot, KTH_SCORE] or len(buffers.above) > 0:
-        _ask_for_scores(buffers, slot)
+        _ask_for_all(buffers, slot, buffers.scores)
     if len(buffers.above) > 0:
-        _ask_for_above(buffers, slot)
+        _ask_for_all(buffers, slot, buffers.above)
 
 
 @inlined
-def _ask_for_scores(buffers: Buffers, slot: int) -> None:
+def _ask_for_all(buffers: Buffers, slot: int, entries: NDArray[Any]) -> None:
+    """Ask for what one of the pools has of a buffer, a cache line at a time."""
     start = buffers.wide[slot, START]
-    for at in range(start, start + min(np.int64(buffers.small[slot, CAPACITY]), _MOST_ASKED), 8):
-        prefetch(buffers.scores, at)
-
-
-@inlined
-def _ask_for_above(buffers: Buffers, slot: int) -> None:
-    start = buffers.wide[slot, START]
-    for at in range(start, start + min(np.int64(buffers.small[slot, CAPACITY]), _MOST_ASKED), 16):
-        prefetch(buffers.above, at)
+    for at in range(start, start + min(np.int64(buffers.small[slot, CAPACITY]), _MOST_ASKED), 64 // entries.itemsize):
+        prefetch(entries, at)
