@@ -26,7 +26,8 @@ from benchmarks.rows import Row
 from benchmarks.window_workload import BOUNDS, VOCABULARY, WindowLoad
 from tocsin.model.texts import PLAIN
 from tocsin.placement.hashing import hashes_of, hashes_of_ids
-from tocsin.spark.windows.placing import by_rarest, lists_of
+from tocsin.spark.windows.placing import by_rarest, led, lists_of
+from tocsin.spark.windows.routing import Routes
 
 _BATCH: Final = 4096
 _BATCHES: Final = 5
@@ -75,7 +76,7 @@ def _visits(subscriptions: pa.Table, messages: pa.Table, changes: pa.Table, name
         }
         for placement, own in homes.items():
             least = len(np.unique(events * partitions + own[who])) / messages.num_rows
-            by_words = _by_words(lists, own, messages, partitions)
+            by_words = _by_words(lists, own, messages)
             note = f"{by_words:.2f} by words alone"
             yield Row("window", name, f"{placement}, {partitions}: partitions entered", least, "", note)
 
@@ -89,23 +90,17 @@ def _visits_for_one_word(count: int, messages: pa.Table) -> Iterator[Row]:
     order = np.argsort(hashes)
     for partitions in _SHARES:
         homes = by_rarest(lists, hashes[order], counts[order], partitions)
-        visits = _by_words(lists, homes, messages, partitions)
+        visits = _by_words(lists, homes, messages)
         yield Row("window", "one word each, drawn evenly", f"prefix, {partitions}: visits", visits, "")
 
 
-def _by_words(lists: Any, homes: NDArray[np.int64], messages: pa.Table, partitions: int) -> float:
+def _by_words(lists: Any, homes: NDArray[np.int64], messages: pa.Table) -> float:
     """How many partitions have a subscription with one of a message's words."""
-    masks = np.zeros(len(lists.distinct), np.uint64)
-    bits = np.uint64(1) << homes.astype(np.uint64)
-    np.bitwise_or.at(masks, lists.numbers, np.repeat(bits, np.diff(lists.starts)))
-    known = dict(zip(lists.distinct, masks.tolist(), strict=True))
-    visits = 0
-    for words in messages["words"].to_pylist():
-        mask = 0
-        for word in words:
-            mask |= known.get(word, 0)
-        visits += mask.bit_count()
-    return visits / messages.num_rows
+    words, masks = led(lists, homes)
+    order = np.argsort(words)
+    sent = lists_of(messages.combine_chunks().to_batches()[0], PLAIN)
+    visited = Routes(words[order], masks[order]).visited(sent)
+    return sum(mask.bit_count() for mask in visited.tolist()) / messages.num_rows
 
 
 def _leaves(places: NDArray[np.float64], partitions: int) -> NDArray[np.int64]:

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from benchmarks.jobs import job
 
 import tocsin
 from reproduce.cluster.lying import lies_of
-from reproduce.cluster.measuring import costs_of, in_a_worker, job
+from reproduce.cluster.measuring import JOBS, costs_of, in_a_worker
 from reproduce.cluster.model import Cluster, Costs, Lies, Load, Taken, taken
 from reproduce.messages import GROUPS, ZIPF
 from tocsin.columns.events.batch import EventBatch, Wanted
@@ -78,7 +79,7 @@ def prepare(folder: Path, subscriptions: list[int], placements: list[str]) -> No
         pq.write_table(ZIPF.subscriptions(count).table(), path, row_group_size=250_000)
         for name in placements:
             given: dict[str, Any] = {"subscriptions": count, "partitions": PARTS, "placement": name}
-            done = job("compiled", cores=2, folder=str(folder), index=str(folder / f"{name}-{count}"), **given)
+            done = job(JOBS, "compiled", cores=2, folder=str(folder), index=str(folder / f"{name}-{count}"), **given)
             print(f"{name} of {count:,}: {json.dumps(done)}", flush=True)
 
 
@@ -138,7 +139,7 @@ def run_of(folder: Path, index: Path, routing: str, cores: int) -> dict[str, flo
     runs: dict[str, dict[str, float]] = json.loads(kept.read_text()) if kept.exists() else {}
     name = f"{index.name} {routing} {cores}"
     if name not in runs:
-        runs[name] = job("matched", cores=cores, folder=str(folder), index=str(index), routing=routing)
+        runs[name] = job(JOBS, "matched", cores=cores, folder=str(folder), index=str(index), routing=routing)
         kept.write_text(json.dumps(runs, indent=1) + "\n")
     return runs[name]
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from benchmarks.jobs import job
 
 from reproduce.cluster.jobs import TASK_BYTES
 from reproduce.cluster.model import Costs
@@ -26,6 +23,7 @@ from tocsin.planner import choose
 from tocsin.segment import Snapshots, assemble
 from tocsin.spark.answering import Asked, encoded_events, find, ids_and_scores, lists_of
 
+JOBS = "reproduce.cluster.jobs"
 SIZES = (8_000, 32_000, 128_000)
 _ROUNDS = 5
 _MATCHES = 200
@@ -88,10 +86,10 @@ def cpu_of(work: Callable[[], Any]) -> float:
 
 def costs_of(folder: Path, events: int, matched: Matched) -> Costs:
     """Of rows, matches, shuffles and tasks: what jobs take that differ by one of them."""
-    plain = job("rows_alone", cores=1, folder=str(folder))
-    found = job("rows_alone", cores=1, folder=str(folder), matches=_MATCHES)
+    plain = job(JOBS, "rows_alone", cores=1, folder=str(folder))
+    found = job(JOBS, "rows_alone", cores=1, folder=str(folder), matches=_MATCHES)
     once, thrice, padded = (
-        job("rows_sent", cores=1, folder=str(folder), copies=copies, padding=padding)
+        job(JOBS, "rows_sent", cores=1, folder=str(folder), copies=copies, padding=padding)
         for copies, padding in ((1, 0), (3, 0), (3, _PADDING))
     )
     tasks = -(-(folder / "events.parquet").stat().st_size // TASK_BYTES)
@@ -107,13 +105,3 @@ def costs_of(folder: Path, events: int, matched: Matched) -> Costs:
         job=max(plain["seconds"] - plain["cpu"], 0.1),
         shuffle=max(once["cpu"] - plain["cpu"] - events * sent, 0.0),
     )
-
-
-def job(name: str, **given: Any) -> dict[str, Any]:
-    """Run a job in a process of its own; what it found."""
-    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "reproduce.cluster.jobs", name, json.dumps(given)]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found

@@ -132,13 +132,18 @@ def _dealer(text: Text, partitions: int, words: Hashes, counts: Hashes) -> Task:
 def _leader(text: Text) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            lists = lists_of(batch, text)
-            homes = batch.column(PARTITION).to_numpy().astype(np.uint64)
-            masks = np.zeros(len(lists.distinct), np.uint64)
-            np.bitwise_or.at(masks, lists.numbers, np.repeat(np.uint64(1) << homes, np.diff(lists.starts)))
-            yield _pairs(hashes_of(lists.distinct), masks, ["word", "mask"])
+            homes = batch.column(PARTITION).to_numpy()
+            yield _pairs(*led(lists_of(batch, text), homes), ["word", "mask"])
 
     return run
+
+
+def led(lists: WordLists, homes: NDArray[np.integer]) -> tuple[Hashes, Hashes]:
+    """Each word of some subscriptions, and the partitions that it leads to, a bit each."""
+    masks = np.zeros(len(lists.distinct), np.uint64)
+    bits = np.uint64(1) << homes.astype(np.uint64)
+    np.bitwise_or.at(masks, lists.numbers, np.repeat(bits, np.diff(lists.starts)))
+    return hashes_of(lists.distinct), masks
 
 
 def lists_of(batch: pa.RecordBatch, text: Text) -> WordLists:
