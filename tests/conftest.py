@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any, Final
 
 import pytest
@@ -19,6 +20,9 @@ settings.register_profile(
 settings.register_profile("thorough", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As in the background of a shell: whatever tests start would be deaf to the Ctrl-C that they send.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _QUICK_SECONDS: Final = 0.4
 _TOOK: Final = "tocsin/took"
