@@ -7,7 +7,6 @@ join on a sample, for it looks at every pair; the latency of a stream at as many
 from __future__ import annotations
 
 import json
-import os
 import resource
 import statistics
 import subprocess
@@ -25,6 +24,7 @@ import pyarrow.parquet as pq
 from benchmarks.boolean_workload import UNI
 from benchmarks.calibration import wall_seconds
 from benchmarks.flights_workload import alerts, flights
+from benchmarks.jobs import ROOT, environment, job
 from benchmarks.rows import Row
 from benchmarks.spark_jobs import ID
 from tocsin.demo.pipeline import ATTRIBUTES
@@ -33,19 +33,20 @@ from tocsin.engine.loading import build_from
 from tocsin.planner import choose
 from tocsin.segment import write_index
 
-_ROOT = Path(__file__).parents[1]
+_JOBS = "benchmarks.spark_jobs"
 _ROW_GROUP = 20_000
 _ALERTS = (20_000, 200_000)
 _JOINED = 100_000
 _SAMPLED = 1_000
 _RATE = 1_000
-_BATCHES = 60
+_BATCHES = 240
 _ROUNDS = 3
 
 DEFAULTS = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
     ),
+    "spark.python.unix.domain.socket.enabled": "false",
     "spark.sql.streaming.pollingDelay": "10ms",
     "spark.sql.streaming.noDataMicroBatches.enabled": "true",
 }
@@ -80,9 +81,8 @@ def _batch(folder: Path, count: int) -> Iterator[Row]:
     pq.write_table(pa.Table.from_pylist(list(alerts(count))), folder / "alerts.parquet")
     _compile(folder / "alerts.parquet", index)
     (command, busy), (start, idle) = (_command(index, folder / name) for name in ("events.parquet", "nothing.parquet"))
-    two, one = (
-        _job("batch", master=f"local[{cores}]", folder=str(folder), index=str(index), cores=cores) for cores in (2, 1)
-    )
+    given = {"folder": str(folder), "index": str(index)}
+    two, one = (job(_JOBS, "batch", master=f"local[{cores}]", cores=cores, **given) for cores in (2, 1))
     events = two["events"]
     line = events / (command - start)
     cpu = busy - idle
@@ -110,7 +110,7 @@ def _join(folder: Path, count: int) -> Row:
     pq.write_table(_events().slice(0, _SAMPLED), folder / "sample.parquet")
     index = folder / "index-simple"
     _compile(folder / "simple.parquet", index)
-    found = _job("joined", master="local[2]", folder=str(folder), index=str(index), sampled=_SAMPLED)
+    found = job(_JOBS, "joined", master="local[2]", folder=str(folder), index=str(index), sampled=_SAMPLED)
     theirs, ours = found["sampled"] / found["sql"], found["events"] / found["match"]
     same = "the same counts" if found["same"] else "OTHER COUNTS"
     note = f"{ours / theirs:,.0f} x a join, {theirs:,.0f} events/s ({found['pairs']:,} matches of {_SAMPLED:,}, {same})"
@@ -152,13 +152,11 @@ def _latency(folder: Path, count: int) -> Iterator[Row]:
     write_index(index, segment)
     (folder / "lines.txt").write_text("\n".join(json.dumps(event) for event in UNI.events(4096)), encoding="utf-8")
     given = {"master": "local[2]", "folder": str(folder), "index": str(index), "batches": _BATCHES, "rate": _RATE}
-    settings = {"first": {}, "Spark's settings": DEFAULTS, "local_session's": {}}
-    every = _job("latency", **given, settings=settings)
-    for of in list(settings)[1:]:
-        found = every[of]
+    for of, conf in {"Spark's settings": DEFAULTS, "local_session's": {}}.items():
+        found = job(_JOBS, "latency", **given, conf=conf)
         stages = ", ".join(f"{name} {value:.0f}" for name, value in found["stages"].items())
         note = f"99 %: {found['p99']:.0f} ms; {found['batches']} batches, {found['matches']:.0f} matches each; {stages}"
-        yield Row("event to sink", f"{every['subscriptions'] // 1000}k", of, found["median"], "ms", note)
+        yield Row("event to sink", f"{found['subscriptions'] // 1000}k", of, found["median"], "ms", note)
 
 
 def _compile(subscriptions: Path, index: Path) -> None:
@@ -176,23 +174,8 @@ def _command(index: Path, events: Path) -> tuple[float, float]:
     for _ in range(_ROUNDS):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         wall.append(
-            wall_seconds(
-                lambda: subprocess.run(command, check=True, cwd=_ROOT, env=_environment(), capture_output=True)
-            )
+            wall_seconds(lambda: subprocess.run(command, check=True, cwd=ROOT, env=environment(), capture_output=True))
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return statistics.median(wall), statistics.median(cpu)
-
-
-def _job(name: str, **given: Any) -> dict[str, Any]:
-    """Run a job in a process of its own; what it found."""
-    command = [sys.executable, "-m", "benchmarks.spark_jobs", name, json.dumps(given)]
-    done = subprocess.run(command, cwd=_ROOT, env=_environment(), stdout=subprocess.PIPE, check=True, text=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def _environment() -> dict[str, str]:
-    paths = [str(_ROOT / "src"), str(_ROOT), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path), "OMP_NUM_THREADS": "1"}

@@ -143,31 +143,22 @@ def _counts(rows: Any) -> dict[str, int]:
     return dict(zip(*(rows.toArrow().column(at).to_pylist() for at in range(2)), strict=True))
 
 
-def latency(
-    master: str, folder: str, index: str, batches: int, rate: int, settings: dict[str, dict[str, str]]
-) -> dict[str, Any]:
-    """From the moment at which an event exists to that at which the sink has its matches; a query for each setting."""
+def latency(master: str, folder: str, index: str, batches: int, rate: int, conf: dict[str, str]) -> dict[str, Any]:
+    """From the moment at which an event exists to that at which the sink has its matches."""
     from benchmarks.stamped_source import Stamped
 
-    session = local_session(master)
+    session = local_session(master, **conf)
     session.dataSource.register(Stamped)
     spark.warm(session, index)
     stamped = session.readStream.format("stamped").option("rate", rate).option("lines", f"{folder}/lines.txt")
-    found: dict[str, Any] = {"subscriptions": IndexFolder.read(Path(index)).subscriptions}
-    for name, conf in settings.items():
-        before = {key: session.conf.get(key) for key in conf}
-        for key, value in conf.items():
-            session.conf.set(key, value)
-        matched = spark.match(stamped.load(), index, json="value").select("born", "matches")
-        with tempfile.TemporaryDirectory(dir=folder) as checkpoint:
-            found[name] = _streamed(matched, checkpoint, batches)
-        for key, value in before.items():
-            session.conf.set(key, value)
-    return found
+    matched = spark.match(stamped.load(), index, json="value").select("born", "matches")
+    with tempfile.TemporaryDirectory(dir=folder) as checkpoint:
+        found = _streamed(matched, checkpoint, batches)
+    return {"subscriptions": IndexFolder.read(Path(index)).subscriptions, **found}
 
 
 def _streamed(matched: Any, checkpoint: str, batches: int) -> dict[str, Any]:
-    """Run a query for so many micro-batches; of all but the first third of them, for which code is made."""
+    """Run a query for so many micro-batches; of all but the first half of them, for which Java makes its code."""
     late: list[np.ndarray[Any, Any]] = []
     matches = [0]
 
@@ -182,9 +173,9 @@ def _streamed(matched: Any, checkpoint: str, batches: int) -> dict[str, Any]:
         time.sleep(0.1)
     progress = [one for one in query.recentProgress if one.numInputRows]
     query.stop()
-    latencies = np.concatenate(late[len(late) // 3 :]) * 1000
+    latencies = np.concatenate(late[len(late) // 2 :]) * 1000
     stages = {
-        name: statistics.median(one.durationMs.get(name, 0) for one in progress[len(progress) // 3 :])
+        name: statistics.median(one.durationMs.get(name, 0) for one in progress[len(progress) // 2 :])
         for name in ("triggerExecution", "latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
     }
     return {
