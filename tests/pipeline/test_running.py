@@ -148,15 +148,17 @@ def test_columns_rankings_and_lists(spark: Any, tmp_path: Path) -> None:
     assert reject["error"] == "the record cannot be read: 2,x"
 
 
+PARQUET = (
+    '[events]\nkind = "files"\npath = "in"\nformat = "parquet"\nfiles_per_batch = 1\n'
+    '[subscriptions]\nindex = "index"\npath = "s.jsonl"\n[match]\nattributes = ["n"]\nexplode = true\n'
+    'event_id = "key"\n'
+    '[sink]\nkind = "files"\npath = "matches"\nformat = "parquet"\n[run]\ncheckpoint = "checkpoint"\n'
+)
+
+
 def test_workers_read_parquet_themselves(spark: Any, tmp_path: Path) -> None:
     """Each file once; one that is damaged ends the stream with its name, and is read when it is mended."""
-    text = (
-        '[events]\nkind = "files"\npath = "in"\nformat = "parquet"\nfiles_per_batch = 1\n'
-        '[subscriptions]\nindex = "index"\npath = "s.jsonl"\n[match]\nattributes = ["n"]\nexplode = true\n'
-        'event_id = "key"\n'
-        '[sink]\nkind = "files"\npath = "matches"\nformat = "parquet"\n[run]\ncheckpoint = "checkpoint"\n'
-    )
-    (tmp_path / "pipeline.toml").write_text(text)
+    (tmp_path / "pipeline.toml").write_text(PARQUET)
     (tmp_path / "in").mkdir()
     add(tmp_path, "s.jsonl", {"id": "odd", "where": "n IN (1, 3, 5)"})
     tables = [pa.table({"key": [f"e{n}"], "n": [float(n)]}) for n in range(4)]
@@ -174,6 +176,35 @@ def test_workers_read_parquet_themselves(spark: Any, tmp_path: Path) -> None:
     run(pipeline, once=True)
 
     assert matches(tmp_path, "parquet") == [("e1", "odd"), ("e3", "odd")]
+
+
+def test_damaged_parquet_is_set_aside_where_rejects_have_a_place(spark: Any, tmp_path: Path) -> None:
+    """With its name, and what can be read before the damage is matched; a file of other types ends the stream."""
+    (tmp_path / "pipeline.toml").write_text(PARQUET + '[rejects]\npath = "rejects"\n')
+    (tmp_path / "in").mkdir()
+    add(tmp_path, "s.jsonl", {"id": "odd", "where": "n IN (1, 3, 5)"})
+    events = pa.table({"key": ["a", "b"], "n": [1.0, 3.0]})
+    pq.write_table(events, tmp_path / "in" / "0.parquet")
+    (tmp_path / "in" / "1.parquet").write_text("no Parquet")
+    pq.write_table(events, tmp_path / "in" / "2.parquet", row_group_size=1, compression="none", use_dictionary=False)
+    cut = bytearray((tmp_path / "in" / "2.parquet").read_bytes())
+    second = pq.read_metadata(tmp_path / "in" / "2.parquet").row_group(1).column(0).data_page_offset
+    cut[second : second + 12] = b"\xff" * 12
+    (tmp_path / "in" / "2.parquet").write_bytes(cut)
+
+    outcome = run(read_pipeline(tmp_path / "pipeline.toml"), once=True)
+
+    assert matches(tmp_path, "parquet") == [("a", "odd"), ("a", "odd"), ("b", "odd")]
+    errors = [json.loads(line)["error"] for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
+    assert [f"{n}.parquet cannot be read as Parquet" in error for n, error in enumerate(sorted(errors), 1)] == [
+        True
+    ] * 2
+    assert (outcome.progress.counts["events"], outcome.progress.counts["rejected"]) == (5, 2)
+    pq.write_table(pa.table({"key": ["c"], "n": ["one"]}), tmp_path / "in" / "3.parquet")
+    with pytest.raises(
+        TocsinError, match=r"3\.parquet cannot be read with the others: column 'n' is string, and was do"
+    ):
+        run(read_pipeline(tmp_path / "pipeline.toml"), once=True)
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,8 @@ def _start(session: SparkSession, pipeline: Pipeline, metrics: Metrics, *, once:
     if stream.files is None:
         answered = answers(stream.rows, pipeline.index, asked)
     else:
-        answered = answers_of_pieces(stream.files, (), stream.rows.schema, pipeline.index, asked)
+        kept = pipeline.rejects is not None
+        answered = answers_of_pieces(stream.files, (), stream.rows.schema, pipeline.index, asked, sets_aside=kept)
     take = _Taker(pipeline, stream, writer_of(pipeline.sink), metrics)
     writer = answered.writeStream.foreachBatch(take).queryName(pipeline.name)
     writer = writer.option("checkpointLocation", str(pipeline.checkpoint / "events"))

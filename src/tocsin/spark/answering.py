@@ -15,6 +15,7 @@ from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.json_lines import encode_lines
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.tables import encode_table
+from tocsin.errors import in_field
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import LinesChunk, parse_lines
@@ -65,7 +66,24 @@ def in_slices(whole: pa.RecordBatch, asked: Asked) -> Iterator[pa.RecordBatch]:
 
 def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
     """A batch of events with its matches and errors, or a row for each match."""
-    answered, counts = counted_answer(batch, asked, snapshots)
+    return _answered(batch, find(batch, asked, snapshots), asked, snapshots, version)
+
+
+def refusal(
+    reason: str, columns: pa.Schema, asked: Asked, snapshots: Snapshots, version: str
+) -> Iterator[pa.RecordBatch]:
+    """What `slices` says of events of which nothing is known but why they could not be read: as of one."""
+    row = pa.RecordBatch.from_arrays([pa.nulls(1, one.type) for one in columns], schema=columns)
+    nothing = np.zeros(0, np.int64)
+    found = RowMatches(nothing, nothing, np.zeros(0), np.zeros(1, bool), [Reject(0, None, "", reason)], 0, 0)
+    yield _answered(row, found, asked, snapshots, version)
+
+
+def _answered(
+    batch: pa.RecordBatch, found: RowMatches, asked: Asked, snapshots: Snapshots, version: str
+) -> pa.RecordBatch:
+    """With a column of counts where they are asked for."""
+    answered, counts = _told(batch, found, asked, snapshots)
     if not asked.tells_work:
         return answered
     columns = dict(zip(answered.schema.names, answered.columns, strict=True))
@@ -76,7 +94,12 @@ def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: s
 
 def counted_answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> tuple[pa.RecordBatch, Counts]:
     """The same without a column of counts, and these."""
-    found = find(batch, asked, snapshots)
+    return _told(batch, find(batch, asked, snapshots), asked, snapshots)
+
+
+def _told(
+    batch: pa.RecordBatch, found: RowMatches, asked: Asked, snapshots: Snapshots
+) -> tuple[pa.RecordBatch, Counts]:
     columns = _matched(batch, snapshots, found) if asked.event_id is None else _exploded(batch, asked, snapshots, found)
     refused = int((~found.is_served).sum())
     reported = len({reject.row for reject in found.rejects})
@@ -192,5 +215,5 @@ def errors_of(rejects: list[Reject], count: int) -> pa.Array:
     """What was wrong with each event, null where nothing was."""
     reasons: dict[int, list[str]] = {}
     for reject in rejects:
-        reasons.setdefault(reject.row, []).append(f"{reject.field}: {reject.reason}" if reject.field else reject.reason)
+        reasons.setdefault(reject.row, []).append(in_field(reject.field, reject.reason))
     return pa.array(["; ".join(reasons[row]) if row in reasons else None for row in range(count)], pa.string())

@@ -19,7 +19,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.segment import IndexFolder
-from tocsin.spark.answering import Asked, slices
+from tocsin.spark.answering import Asked, refusal, slices
 from tocsin.spark.asking import answer_schema, asked_of
 from tocsin.spark.observing import observed
 from tocsin.spark.versions import of_this_batch, opened
@@ -40,6 +40,10 @@ _PIECES_A_CORE: Final = 4
 
 _BINARY_FILE: Final = "path string, modificationTime timestamp, length bigint, content binary"
 """What Spark tells of files; `content` is not read where it is not asked for."""
+
+
+class DamagedFile(InvalidInput):
+    """A file is no Parquet, or not to its end: it will not be another time."""
 
 
 def match_parquet(
@@ -74,22 +78,31 @@ def match_parquet(
 
 
 def answers_of_pieces(
-    pieces: DataFrame, listed: Sequence[Piece], schema: StructType, index: str | Path, asked: Asked
+    pieces: DataFrame,
+    listed: Sequence[Piece],
+    schema: StructType,
+    index: str | Path,
+    asked: Asked,
+    *,
+    sets_aside: bool = False,
 ) -> DataFrame:
     """What tasks answer of the files, or row groups, that `pieces` names: `path`, and `first` and `stop` or nulls.
 
-    Where some are `listed`, `pieces` has their numbers there (`id`).
+    Where some are `listed`, `pieces` has their numbers there (`id`). A file that is damaged is refused; or set aside,
+    as one event that could not be read, and what was read of it before is answered.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
     folder = IndexFolder.read(Path(index).absolute())
     question_of(asked.ranking)  # which refuses what is none
     types = to_arrow_schema(schema, timezone="UTC")
-    return pieces.mapInArrow(settling(_reader(folder, asked, types, listed)), answer_schema(schema, asked, folder.ids))
+    task = settling(_reader(folder, asked, types, listed, sets_aside=sets_aside))
+    return pieces.mapInArrow(task, answer_schema(schema, asked, folder.ids))
 
 
-def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequence[Piece]) -> Task:
+def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequence[Piece], *, sets_aside: bool) -> Task:
     """What a task runs: reads its pieces, and answers each batch of them."""
+    wanted = columns_of(types, asked)
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         version = of_this_batch(folder)
@@ -97,35 +110,49 @@ def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequenc
         for batch in batches:
             for row in batch.to_pylist():
                 piece = listed[row["id"]] if listed else row
-                for rows in read_piece(piece, types, list(asked.columns)):
-                    yield from slices(rows, asked, snapshots, version.version)
+                try:
+                    for rows in read_piece(piece, wanted):
+                        yield from slices(rows, asked, snapshots, version.version)
+                except DamagedFile as error:
+                    if not sets_aside:
+                        raise
+                    yield from refusal(str(error), wanted, asked, snapshots, version.version)
 
     return run
 
 
-def read_piece(piece: Piece, types: pa.Schema, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """The batches of a file, or of some of its row groups, in the types that Spark has for them."""
+def columns_of(types: pa.Schema, asked: Asked) -> pa.Schema:
+    """Those that are read, in the types that Spark has for them."""
+    return pa.schema([types.field(name) for name in asked.columns])
+
+
+def read_piece(piece: Piece, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, or of some of its row groups: the columns that are wanted, null where it has them not."""
     path = piece["path"]
     path = unquote(urlparse(path).path) if path.startswith("file:") else path
-    wanted = pa.schema([types.field(name) for name in columns])
     try:
         with pq.ParquetFile(path) as file:
             first, stop = piece["first"], piece["stop"]
             groups = range(file.num_row_groups) if first is None or stop is None else range(first, stop)
-            there = [name for name in columns if name in file.schema_arrow.names]
+            there = [name for name in wanted.names if name in file.schema_arrow.names]
             for batch in file.iter_batches(_ROWS, list(groups), there):
                 given = dict(zip(there, batch.columns, strict=True))
-                arrays = [_cast(given.get(one.name), one.type, batch.num_rows) for one in wanted]
+                arrays = [_cast(given.get(one.name), one, batch.num_rows, path) for one in wanted]
                 yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
     except (OSError, pa.ArrowException) as error:
-        raise InvalidInput(f"{path} cannot be read as Parquet: {error}") from None
+        kind = DamagedFile if getattr(error, "errno", None) is None else InvalidInput
+        raise kind(f"{path} cannot be read as Parquet: {error}") from None
 
 
-def _cast(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
-    """A column as Spark has it; null where a file has it not."""
-    if column is None:
-        return pa.nulls(rows, kind)
-    return column if column.type == kind else column.cast(kind)
+def _cast(column: pa.Array | None, wanted: pa.Field, rows: int, path: str) -> pa.Array:
+    """A column as Spark has it; null where a file has it not. Raises `InvalidInput` for one of another type."""
+    if column is None or column.type == wanted.type:
+        return pa.nulls(rows, wanted.type) if column is None else column
+    try:
+        return column.cast(wanted.type)
+    except pa.ArrowException as error:
+        what = f"column {wanted.name!r} is {column.type}, and was {wanted.type} when the stream or job began"
+        raise InvalidInput(f"{path} cannot be read with the others: {what} ({error})") from None
 
 
 def read_events(session: SparkSession, path: str | Path, columns: list[str] | None) -> DataFrame:

@@ -25,7 +25,7 @@ from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, counted_answer
 from tocsin.spark.asking import asked_of
 from tocsin.spark.observing import Counts
-from tocsin.spark.parquet import Piece, pieces_of, read_events, read_piece
+from tocsin.spark.parquet import Piece, columns_of, pieces_of, read_events, read_piece
 from tocsin.spark.schemas import WORK_FIELDS
 from tocsin.spark.versions import opened
 from tocsin.spark.workers import Batches, Task, settling
@@ -110,15 +110,13 @@ def _writer(folder: IndexFolder, asked: Asked, types: pa.Schema, pieces: Sequenc
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         snapshots = opened(folder)
-        empty = pa.RecordBatch.from_pylist([], schema=pa.schema([types.field(name) for name in asked.columns]))
+        wanted = columns_of(types, asked)
+        empty = pa.RecordBatch.from_pylist([], schema=wanted)
         nothing = counted_answer(empty, asked, snapshots)[0].schema
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 name = f"part-{number:05d}.parquet"
-                answers = (
-                    counted_answer(rows, asked, snapshots)
-                    for rows in read_piece(pieces[number], types, list(asked.columns))
-                )
+                answers = (counted_answer(rows, asked, snapshots) for rows in read_piece(pieces[number], wanted))
                 with told(out / name):
                     counts = _write(out / name, nothing, answers)
                 yield pa.RecordBatch.from_arrays([pa.array([one]) for one in (name, *counts)], schema=_WRITTEN)
