@@ -55,13 +55,18 @@ class UnsupportedError(ExpressionError):
     """Valid CQL2 that this version does not evaluate yet; the message names the function."""
 
 
+def in_field(field: str, reason: str) -> str:
+    """A reason after the field that is to blame, where one is."""
+    return f"{field}: {reason}" if field else reason
+
+
 class RecordError(InvalidInput):
     """A record cannot be used as a whole. `field` is empty where no single field is to blame."""
 
     def __init__(self, reason: str, field: str = "") -> None:
         self.reason = reason
         self.field = field
-        super().__init__(f"{field}: {reason}" if field else reason)
+        super().__init__(in_field(field, reason))
 
     def __reduce__(self) -> tuple[type[RecordError], tuple[str, str]]:
         return type(self), (self.reason, self.field)

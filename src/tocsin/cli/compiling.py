@@ -33,7 +33,7 @@ def run(given: argparse.Namespace) -> int:
         return print_plan(given)
     if given.folder is None:
         raise InvalidInput("compile needs a FOLDER for the index; without one it can --plan only")
-    plan = choose(given.index, sampled(given) or saved_statistics(given.folder))
+    plan = choose(given.index, saved_statistics(given.folder, sampled(given)))
     refuse_overwriting([given.subscriptions], [given.errors])
     refuse_file(given.folder)
     with reject_log(given.errors) as log:

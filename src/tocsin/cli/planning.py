@@ -15,7 +15,7 @@ from tocsin.index.elements import with_conditions
 from tocsin.placement import AUTO, PLACEMENTS, check_placement, planned
 from tocsin.planner import choose, choose_routing
 from tocsin.segment.folder import saved_statistics
-from tocsin.segment.outlines import expected_bytes
+from tocsin.segment.outlines import bytes_each
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -42,11 +42,12 @@ def print_plan(given: argparse.Namespace) -> int:
         batches: list[EventBatch] = []
         if given.sample is not None:
             batches = [with_conditions(batch, wanted) for batch in first_batches(given.sample, wanted)]
+        each = bytes_each(part, choose("auto", statistics))
         names = [given.placement] if given.placement != AUTO else [*PLACEMENTS, AUTO]
         for name in names:
             report = planned(part, name, given.partitions, statistics, batches).report
-            size = expected_bytes(part, choose("auto", statistics), len(part) * report.copies)
-            report = replace(report, routing=str(choose_routing("auto", size, given.partitions, memory)))
+            size = each * len(part) * report.copies
+            report = replace(report, routing=str(choose_routing("auto", round(size), given.partitions, memory)))
             print(f"auto chooses {report.name}" if name == AUTO else "\n".join(report.lines()))
     log.require("subscription", len(part))
     return 1 if log.count else 0

@@ -334,7 +334,7 @@ class Engine:
         used = [source.segment.plan.asked for source in sources]
         chosen = index or (used[0] if used else "auto")
         of_events = texts_of(folder, checked_texts(texts))
-        known = saved_statistics(folder) if statistics is None else statistics
+        known = saved_statistics(folder, statistics)
         engine = cls(chosen, statistics=known, delta_limit=delta_limit, texts=of_events)
         engine._begin(Store(sources))
         return engine

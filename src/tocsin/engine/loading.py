@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tocsin.errors import InvalidInput, RecordError
+from tocsin.errors import InvalidInput, RecordError, in_field
 from tocsin.index import Part, Plan
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject
@@ -96,8 +96,7 @@ def require_some(read: int, rejects: Sequence[Reject], what: str) -> None:
     """Raise `RecordError` where there were records and none could be read: an empty answer would look like success."""
     if rejects and not read:
         first = min(rejects, key=lambda reject: reject.row)
-        field = f"{first.field}: " if first.field else ""
-        raise RecordError(f"no {what} could be read; {what} {first.row}: {field}{first.reason}")
+        raise RecordError(f"no {what} could be read; {what} {first.row}: {in_field(first.field, first.reason)}")
 
 
 def raise_first(rejects: list[Reject], what: str) -> None:

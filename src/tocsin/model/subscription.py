@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tocsin.errors import RecordError
+from tocsin.errors import RecordError, in_field
 from tocsin.model.expression import Expression
 
 SubscriptionId: TypeAlias = str | int
@@ -80,8 +80,8 @@ def told(rejects: Sequence[Reject]) -> str:
     if not rejects:
         return "no errors"
     first = rejects[0]
-    field = f"{first.field}: " if first.field else ""
-    return f"{len(rejects)} error{'s' * (len(rejects) > 1)} (row {first.row}: {field}{first.reason[:80]})"
+    reason = in_field(first.field, first.reason[:80])
+    return f"{len(rejects)} error{'s' * (len(rejects) > 1)} (row {first.row}: {reason})"
 
 
 def checked_id(raw: object) -> SubscriptionId:

@@ -28,10 +28,10 @@ from tocsin.columns.events.batch import Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Statistics
 from tocsin.model.texts import Text
-from tocsin.placement import Placement, Router
+from tocsin.placement import Placement
 from tocsin.segment.graves import Graves, read_graves
 from tocsin.segment.part_changes import OLDEST, PartChanges, read_changes
-from tocsin.segment.placed import Placed, Signs, first_copies, read_placement, read_signs
+from tocsin.segment.placed import Placed, Signs, first_copies, read_placement, read_signs, routed_by
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
 from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_number
@@ -200,10 +200,7 @@ class IndexFolder:
         whole = Snapshots.of(segments, wanted)
         if all(part.signs is None for part in parts) and not self.copies:
             return whole
-        splits, places = ((), ()) if self.placed is None else (self.placed.splits, self.placed.places)
-        keys = [None if part.signs is None else part.signs.keys for part in parts]
-        router = Router(keys, np.array(splits, np.float64), places)
-        alike = [1.0 if part.signs is None else part.signs.alike for part in parts]
+        router, alike = routed_by(self.placed, [part.signs for part in parts])
         return whole.routed(router, first_copies(segments) if self.copies else None, alike)
 
     def known(self) -> Statistics | None:
@@ -252,11 +249,14 @@ def current_segments(path: str | Path) -> list[Segment]:
             folder = now
 
 
-def saved_statistics(path: str | Path) -> Statistics | None:
-    """What the current version of an index knows of the events; None where nothing is, or none of it can be read.
+def saved_statistics(path: str | Path, newer: Statistics | None = None) -> Statistics | None:
+    """What is known of the events: by whoever knows it newer, or by the current version of an index.
 
-    No answer depends on it, and who compiles a damaged index again is not to be stopped by the damage.
+    None where nothing is, or none of it can be read: no answer depends on it, and who compiles a damaged index again
+    is not to be stopped by the damage.
     """
+    if newer is not None:
+        return newer
     try:
         return IndexFolder.read(path).known() if (Path(path) / MANIFEST).exists() else None
     except SegmentError:

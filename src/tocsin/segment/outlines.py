@@ -18,7 +18,7 @@ from tocsin.index import Part, Plan
 from tocsin.placement import Router
 from tocsin.segment.assembling import assemble
 from tocsin.segment.folder import IndexFolder
-from tocsin.segment.placed import read_signs
+from tocsin.segment.placed import read_signs, routed_by
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import ARRAYS, open_segment, read_manifest, stored_bytes, write_manifest
 
@@ -48,11 +48,8 @@ def write_attributes(folder: Path, segment: Segment) -> None:
 def outline_of(folder: IndexFolder) -> Outline:
     """The outline of a version; raises `SegmentError` where it is damaged. A process keeps that of a few versions."""
     paths = [folder.path / place.path for place in folder.parts]
-    signs = [read_signs(path) for path in paths]
-    splits, places = ((), ()) if folder.placed is None else (folder.placed.splits, folder.placed.places)
-    router = Router([None if one is None else one.keys for one in signs], np.array(splits, np.float64), places)
     wanted = Wanted(name for path in paths for name in _attributes(path))
-    return Outline(folder, wanted, router, tuple(1.0 if one is None else one.alike for one in signs))
+    return Outline(folder, wanted, *routed_by(folder.placed, [read_signs(path) for path in paths]))
 
 
 def _attributes(path: Path) -> list[str]:
@@ -65,10 +62,10 @@ def _attributes(path: Path) -> list[str]:
     return names
 
 
-def expected_bytes(part: Part, plan: Plan, subscriptions: float) -> int:
-    """How many bytes an index of so many subscriptions like some will have: as a segment of a few thousand has."""
+def bytes_each(part: Part, plan: Plan) -> float:
+    """How many bytes of an index a subscription like some takes: as in a segment of a few thousand."""
     some = part.only(np.arange(min(len(part), _ASSEMBLED)))
-    return round(stored_bytes(assemble(some, plan)) * subscriptions / max(len(some), 1))
+    return stored_bytes(assemble(some, plan)) / max(len(some), 1)
 
 
 def bytes_of(folder: IndexFolder) -> int:

@@ -21,7 +21,7 @@ from tocsin.columns.arrays import frozen
 from tocsin.errors import SegmentError
 from tocsin.index import Statistics
 from tocsin.index.alive import bitmap, living
-from tocsin.placement import LOCATION, PLACEMENTS, Homes, Placement
+from tocsin.placement import LOCATION, PLACEMENTS, Homes, Placement, Router
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import whole_number
 from tocsin.writing import aside
@@ -115,6 +115,13 @@ def read_signs(folder: Path) -> Signs | None:
     if keys.dtype != np.uint64 or keys.ndim != 1 or (keys & np.uint64(1) == 0).any() or not 0 <= alike <= 1:
         raise SegmentError(f"{path} is damaged: it is of {keys.dtype} and shape {keys.shape}. Compile the index again.")
     return Signs(frozen(keys, np.uint64), alike)
+
+
+def routed_by(placed: Placed | None, signs: Sequence[Signs | None]) -> tuple[Router, tuple[float, ...]]:
+    """Which parts events visit, by the signs of each; and how alike to its keywords one without any may be, of each."""
+    splits, places = ((), ()) if placed is None else (placed.splits, placed.places)
+    router = Router([None if one is None else one.keys for one in signs], np.array(splits, np.float64), places)
+    return router, tuple(1.0 if one is None else one.alike for one in signs)
 
 
 class Copies(NamedTuple):

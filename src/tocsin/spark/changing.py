@@ -144,7 +144,7 @@ def _amender(
 ) -> Amender:
     """Where nothing is said of the events, by what the index knows of them."""
     folder = Path(path).absolute()
-    plan = choose(index, saved_statistics(folder) if statistics is None else statistics)
+    plan = choose(index, saved_statistics(folder, statistics))
     return Amender(folder, plan, folder / REJECTS if rejects is None else Path(rejects).absolute(), keep_s)
 
 

@@ -84,7 +84,7 @@ def compile(
     """
     check_placement(placement, partitions)
     folder = Path(path).absolute()
-    plan = choose(index, saved_statistics(folder) if statistics is None else statistics)
+    plan = choose(index, saved_statistics(folder, statistics))
     rows = read(subscriptions)
     chosen = None if placement == HASH else _placement(rows, partitions, placement, plan, sample)
     with Publication(folder) as new:

@@ -23,7 +23,7 @@ from tocsin.placement.hashing import hashes_of_ids
 from tocsin.planner import choose, choose_routing
 from tocsin.records import chunk_of
 from tocsin.segment import SegmentBuilder
-from tocsin.segment.outlines import expected_bytes
+from tocsin.segment.outlines import bytes_each
 from tocsin.spark.answering import Asked, encoded_events
 from tocsin.spark.asking import asked_of, plain
 from tocsin.spark.schemas import COPY, FIELD, KEYS, PARTITION, PLACED_FIELDS, REASON, SUBSCRIPTION_FIELDS
@@ -62,8 +62,8 @@ def plan(
     part = part_of(some_of(read(subscriptions), checked_sample(sample)))
     batches = [] if events is None else _batches(events, asked_of(events, attributes, json=json), part)
     report = planned(part, placement, partitions, statistics, batches).report
-    size = expected_bytes(part, choose("auto", statistics), subscriptions.count() * report.copies)
-    return replace(report, routing=str(choose_routing("auto", size, partitions, memory)))
+    size = bytes_each(part, choose("auto", statistics)) * subscriptions.count() * report.copies
+    return replace(report, routing=str(choose_routing("auto", round(size), partitions, memory)))
 
 
 def checked_sample(sample: int) -> int:

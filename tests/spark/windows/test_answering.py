@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests.window.test_against_oracle import BOUNDS, alphas, places, words
-from tests.window.test_parts import KINDS
+from tests.window.test_parts import KINDS, SUBSCRIPTION
 from tocsin.errors import InvalidInput, SegmentError
 from tocsin.model.texts import PLAIN
 from tocsin.placement import HASH
@@ -28,15 +28,7 @@ from tocsin.spark.windows.placing import PLACEMENTS, PREFIX, by_rarest, lists_of
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.settings import Settings
 
-SUBSCRIPTIONS = pa.schema(
-    [
-        ("id", pa.string()),
-        ("words", pa.list_(pa.string())),
-        ("location", pa.list_(pa.float64())),
-        ("k", pa.int32()),
-        ("alpha", pa.float64()),
-    ]
-)
+SUBSCRIPTIONS = SUBSCRIPTION.set(0, pa.field("id", pa.string()))
 MESSAGES = pa.schema(
     [
         ("words", pa.list_(pa.string())),

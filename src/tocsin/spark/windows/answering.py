@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, in_field
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text
 from tocsin.spark.windows.keeping import Kept
@@ -95,25 +95,22 @@ def _changes(changed: list[pa.Table], settings: Settings) -> list[pa.Table]:
 def _lists(changed: list[pa.Table], part: WindowPart, settings: Settings) -> pa.Table:
     """The lists of those whose lists changed, as they are after the last message."""
     names = sorted({name for table in changed for name in table["subscription"].unique().to_pylist()})
-    kind = pa.list_(pa.struct([("message", settings.message_type), ("score", pa.float64())]))
-    lists = [[{"message": key, "score": score} for key, score in best] for best in part.best(names)]
-    event = np.full(len(names), part.taken - 1)
-    return _answer(settings, len(names), event=event, subscription=names, best=pa.array(lists, kind))
+    lists = [[{"message": key, "score": score} for key, score in own] for own in part.best(names)]
+    best = pa.array(lists, answer_schema(settings).field("best").type)
+    return _answer(settings, len(names), event=np.full(len(names), part.taken - 1), subscription=names, best=best)
 
 
 def _refused_messages(packet: Packet, part: WindowPart, settings: Settings) -> list[pa.Table]:
     """Messages that could not be taken, and those that come too late for what was there."""
     sent, tables = packet.sent, []
     if packet.refused is not None:
-        reasons = [
-            _reason(*pair) for pair in zip(*(packet.refused[c].to_pylist() for c in ("field", "reason")), strict=True)
-        ]
+        reasons = list(map(in_field, packet.refused["field"].to_pylist(), packet.refused["reason"].to_pylist()))
         tables.append((packet.refused["message"], reasons))
     if late := sent.total - sent.since(part.latest).total:
         assert sent.times is not None
         nothing = pa.nulls(late, settings.message_type)
         keys = sent.messages["key"].slice(0, late) if "key" in sent.messages.column_names else nothing
-        reasons = [_reason("time", part.why_late(time)) for time in sent.times[:late].tolist()]
+        reasons = [in_field("time", part.why_late(time)) for time in sent.times[:late].tolist()]
         tables.append((keys, reasons))
     return [
         _answer(settings, len(reasons), message=keys, kind=[REFUSED] * len(reasons), error=reasons)
@@ -123,12 +120,8 @@ def _refused_messages(packet: Packet, part: WindowPart, settings: Settings) -> l
 
 def _refused_subscriptions(rejects: list[Reject], settings: Settings) -> pa.Table:
     names = [reject.id for reject in rejects]
-    reasons = [_reason(reject.field, reject.reason) for reject in rejects]
+    reasons = [in_field(reject.field, reject.reason) for reject in rejects]
     return _answer(settings, len(rejects), subscription=names, kind=[REFUSED] * len(rejects), error=reasons)
-
-
-def _reason(field: str, reason: str) -> str:
-    return f"{field}: {reason}" if field else reason
 
 
 def answer_schema(settings: Settings) -> pa.Schema:

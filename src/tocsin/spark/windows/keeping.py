@@ -56,6 +56,11 @@ class About:
     stretches: list[list[int]] = field(default_factory=list)  # of messages: chunk, its last number, its rows
     steps: list[str] = field(default_factory=list)  # the latest, by the names that their writers gave them
 
+    @property
+    def clock(self) -> float:
+        """The time of the latest message, -inf before one."""
+        return -math.inf if self.latest is None else self.latest
+
 
 class Kept:
     """What a partition keeps, over chunks that are somebody's: Spark's state, or a dictionary."""
@@ -79,16 +84,13 @@ class Kept:
     def part(self, settings: Settings) -> WindowPart:
         """The partition, restored."""
         about = self.known
-        latest = -math.inf if about.latest is None else about.latest
-        window = settings.window()
         given = self.messages(about.first)
-        return WindowPart.restored(window, given, self.subscriptions(), about.first, about.taken, latest)
+        window = settings.window()
+        return WindowPart.restored(window, given, self.subscriptions(), about.first, about.taken, about.clock)
 
     def catch_up(self, part: WindowPart) -> None:
         """Bring a part that is some steps behind up to what is kept."""
-        about = self.known
-        latest = -math.inf if about.latest is None else about.latest
-        part.again(self.messages(part.taken), about.taken, latest)
+        part.again(self.messages(part.taken), self.known.taken, self.known.clock)
 
     @property
     def known(self) -> About:
