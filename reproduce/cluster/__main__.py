@@ -49,11 +49,13 @@ def main() -> int:
     parser.add_argument("step", choices=["prepare", "costs", "check", "simulate"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--subscriptions", type=int, nargs="+", default=[1_000_000])
+    about = "each core an executor, in a process of its own"
+    parser.add_argument("--executors", action="store_true", help=about)
     parser.add_argument("--placements", nargs="+", default=list(PLACEMENTS), choices=PLACEMENTS)
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     if given.step == "prepare":
-        prepare(given.folder, given.subscriptions, given.placements)
+        prepare(given.folder, given.subscriptions, given.placements, executors=given.executors)
     elif given.step == "costs":
         found = in_a_worker(pq.read_table(given.folder / "events.parquet").slice(0, ROW_GROUP))
         costs = costs_of(given.folder, EVENTS, found)
@@ -62,7 +64,7 @@ def main() -> int:
         print(json.dumps(told, indent=1))
     else:
         lines = (
-            checks(given.folder, given.subscriptions, given.placements)
+            checks(given.folder, given.subscriptions, given.placements, executors=given.executors)
             if given.step == "check"
             else simulated(given.folder)
         )
@@ -71,7 +73,7 @@ def main() -> int:
     return 0
 
 
-def prepare(folder: Path, subscriptions: list[int], placements: list[str]) -> None:
+def prepare(folder: Path, subscriptions: list[int], placements: list[str], *, executors: bool) -> None:
     """Write what is matched, and compile it on two cores."""
     pq.write_table(ZIPF.messages(GROUPS[0], EVENTS), folder / "events.parquet", row_group_size=ROW_GROUP)
     for count in subscriptions:
@@ -79,7 +81,8 @@ def prepare(folder: Path, subscriptions: list[int], placements: list[str]) -> No
         pq.write_table(ZIPF.subscriptions(count).table(), path, row_group_size=250_000)
         for name in placements:
             given: dict[str, Any] = {"subscriptions": count, "partitions": PARTS, "placement": name}
-            done = job(JOBS, "compiled", cores=2, folder=str(folder), index=str(folder / f"{name}-{count}"), **given)
+            given |= {"folder": str(folder), "index": str(folder / f"{name}-{count}"), "executors": executors}
+            done = job(JOBS, "compiled", cores=2, **given)
             print(f"{name} of {count:,}: {json.dumps(done)}", flush=True)
 
 
@@ -109,11 +112,11 @@ def load_of(folder: Path, subscriptions: int, matches: float, bytes_a_subscripti
     return Load(EVENTS, subscriptions, matches, size, bytes_a_subscription)
 
 
-def checks(folder: Path, subscriptions: list[int], placements: list[str]) -> Iterator[str]:
+def checks(folder: Path, subscriptions: list[int], placements: list[str], *, executors: bool) -> Iterator[str]:
     """Each index of so many by one of these placements, matched on one core and on two, beside what the model says."""
     costs, matches = known_costs(folder)
     part, batches, statistics = sample_of(folder)
-    yield "| index | routing | cores | CPU s | model | seconds | model |\n|---|---|---|---|---|---|---|"
+    yield "| index | routing | cores | CPU s | model | seconds | model | GB |\n|---|---|---|---|---|---|---|---|"
     for index in sorted(indexes_of(folder), key=lambda one: one.name):
         name, count = index.name.split("-")
         if int(count) not in subscriptions or name not in placements:
@@ -124,22 +127,23 @@ def checks(folder: Path, subscriptions: list[int], placements: list[str]) -> Ite
         lies = lies_of(part, name, PARTS, statistics, batches)
         for routing in ("local", "shuffle"):
             for cores in (1, 2):
-                found = run_of(folder, index, routing, cores)
+                found = run_of(folder, index, routing, cores, executors=executors)
                 said = taken(load, lies, Cluster(1, cores), costs, routing)
                 yield (
                     f"| {name}, {int(count):,} | {routing} | {cores} | {found['cpu']:.1f} | "
                     f"{said.cpu:.1f} ({said.cpu / found['cpu']:.2f}) | {found['seconds']:.1f} | "
-                    f"{said.seconds:.1f} ({said.seconds / found['seconds']:.2f}) |"
+                    f"{said.seconds:.1f} ({said.seconds / found['seconds']:.2f}) | {found['memory'] / 1e9:.1f} |"
                 )
 
 
-def run_of(folder: Path, index: Path, routing: str, cores: int) -> dict[str, float]:
+def run_of(folder: Path, index: Path, routing: str, cores: int, *, executors: bool) -> dict[str, float]:
     """What a run took: it is made once, and kept beside the others."""
     kept = folder / "runs.json"
     runs: dict[str, dict[str, float]] = json.loads(kept.read_text()) if kept.exists() else {}
-    name = f"{index.name} {routing} {cores}"
+    name = f"{index.name} {routing} {cores}{' executors' if executors else ''}"
     if name not in runs:
-        runs[name] = job(JOBS, "matched", cores=cores, folder=str(folder), index=str(index), routing=routing)
+        given: dict[str, Any] = {"folder": str(folder), "index": str(index), "executors": executors}
+        runs[name] = job(JOBS, "matched", cores=cores, routing=routing, **given)
         kept.write_text(json.dumps(runs, indent=1) + "\n")
     return runs[name]
 

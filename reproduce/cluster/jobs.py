@@ -10,8 +10,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,24 +26,30 @@ from tocsin.segment import IndexFolder
 from tocsin.segment.outlines import bytes_of
 
 _ROUNDS = 2
+_EXECUTOR_MB = 2048
+_LOOK_S = 0.2
 _TASKS = 64
 _PARTS = 8
 TASK_BYTES = 400_000
 """Of a file of events a task reads so much: some tasks for each core."""
 
 
-def session_of(cores: int) -> Any:
-    """A session whose workers and Java have so many cores together, as a machine of that size has."""
+def session_of(cores: int, executors: bool = False) -> Any:
+    """A session whose workers and Java have so many cores together, as a machine of that size has.
+
+    Or as many executors with a core each, Java processes of their own beside the driver's.
+    """
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     settings = {"spark.sql.shuffle.partitions": 4, "spark.sql.files.maxPartitionBytes": TASK_BYTES}
-    return spark.local_session(f"local[{cores}]", **settings)
+    master = f"local-cluster[{cores},1,{_EXECUTOR_MB}]" if executors else f"local[{cores}]"
+    return spark.local_session(master, **settings, **{"spark.executor.memory": f"{_EXECUTOR_MB}m"})
 
 
 def compiled(
-    cores: int, folder: str, index: str, subscriptions: int, partitions: int, placement: str
+    cores: int, folder: str, index: str, subscriptions: int, partitions: int, placement: str, executors: bool = False
 ) -> dict[str, Any]:
     """Compile subscriptions that lie in Parquet."""
-    session = session_of(cores)
+    session = session_of(cores, executors)
     frame = session.read.parquet(f"{folder}/subscriptions-{subscriptions}.parquet")
     known = spark.statistics(session.read.parquet(f"{folder}/events.parquet"))
     timed = _timed(lambda: spark.compile(frame, index, partitions=partitions, placement=placement, statistics=known))
@@ -48,9 +57,9 @@ def compiled(
     return {**timed, "bytes": bytes_of(held), "parts": len(held.parts), "copies": held.copies}
 
 
-def matched(cores: int, folder: str, index: str, routing: str) -> dict[str, Any]:
+def matched(cores: int, folder: str, index: str, routing: str, executors: bool = False) -> dict[str, Any]:
     """Match the events, into nowhere; the quicker round after a first one."""
-    session = session_of(cores)
+    session = session_of(cores, executors)
     events = session.read.parquet(f"{folder}/events.parquet")
     spark.warm(session, index)
     rows = spark.match(events, index, routing=routing)
@@ -120,8 +129,33 @@ def _best_of(work: Callable[[], Any]) -> dict[str, float]:
 
 def _timed(work: Callable[[], Any]) -> dict[str, float]:
     cpu, begin = cpu_seconds(), time.perf_counter()
-    work()
-    return {"seconds": time.perf_counter() - begin, "cpu": cpu_seconds() - cpu}
+    with _watched() as least:
+        before = available()
+        work()
+    taken = {"seconds": time.perf_counter() - begin, "cpu": cpu_seconds() - cpu}
+    return {**taken, "memory": max(before - min(least), 0)}
+
+
+@contextmanager
+def _watched() -> Iterator[list[int]]:
+    """How many bytes the machine could still give, now and then."""
+    seen, stop = [available()], threading.Event()
+
+    def look() -> None:
+        while not stop.wait(_LOOK_S):
+            seen.append(available())
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    yield seen
+    stop.set()
+    thread.join()
+
+
+def available() -> int:
+    """Bytes of memory that the machine can give without swapping; pages of files that are mapped count as such."""
+    line = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
+    return int(line.split()[1]) * 1024
 
 
 JOBS = {work.__name__: work for work in (compiled, matched, rows_alone, rows_sent)}

@@ -186,7 +186,8 @@ def test_damaged_parquet_is_set_aside_where_rejects_have_a_place(spark: Any, tmp
     events = pa.table({"key": ["a", "b"], "n": [1.0, 3.0]})
     pq.write_table(events, tmp_path / "in" / "0.parquet")
     (tmp_path / "in" / "1.parquet").write_text("no Parquet")
-    pq.write_table(events, tmp_path / "in" / "2.parquet", row_group_size=1, compression="none", use_dictionary=False)
+    many = pa.table({"key": ["c"] * 20_001, "n": [5.0] + [0.0] * 20_000})
+    pq.write_table(many, tmp_path / "in" / "2.parquet", 20_000, compression="none", use_dictionary=False)
     cut = bytearray((tmp_path / "in" / "2.parquet").read_bytes())
     second = pq.read_metadata(tmp_path / "in" / "2.parquet").row_group(1).column(0).data_page_offset
     cut[second : second + 12] = b"\xff" * 12
@@ -194,12 +195,11 @@ def test_damaged_parquet_is_set_aside_where_rejects_have_a_place(spark: Any, tmp
 
     outcome = run(read_pipeline(tmp_path / "pipeline.toml"), once=True)
 
-    assert matches(tmp_path, "parquet") == [("a", "odd"), ("a", "odd"), ("b", "odd")]
+    assert matches(tmp_path, "parquet") == [("a", "odd"), ("b", "odd"), ("c", "odd")]
     errors = [json.loads(line)["error"] for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
-    assert [f"{n}.parquet cannot be read as Parquet" in error for n, error in enumerate(sorted(errors), 1)] == [
-        True
-    ] * 2
-    assert (outcome.progress.counts["events"], outcome.progress.counts["rejected"]) == (5, 2)
+    words = ["1.parquet cannot be read as Parquet: ", "2.parquet cannot be read as Parquet behind 20,000 events: "]
+    assert [word in error for word, error in zip(words, sorted(errors), strict=True)] == [True, True]
+    assert (outcome.progress.counts["events"], outcome.progress.counts["rejected"]) == (20_004, 2)
     pq.write_table(pa.table({"key": ["c"], "n": ["one"]}), tmp_path / "in" / "3.parquet")
     with pytest.raises(
         TocsinError, match=r"3\.parquet cannot be read with the others: column 'n' is string, and was do"

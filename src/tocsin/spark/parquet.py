@@ -42,7 +42,7 @@ _BINARY_FILE: Final = "path string, modificationTime timestamp, length bigint, c
 """What Spark tells of files; `content` is not read where it is not asked for."""
 
 
-class DamagedFile(InvalidInput):
+class DamagedFileError(InvalidInput):
     """A file is no Parquet, or not to its end: it will not be another time."""
 
 
@@ -113,7 +113,7 @@ def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequenc
                 try:
                     for rows in read_piece(piece, wanted):
                         yield from slices(rows, asked, snapshots, version.version)
-                except DamagedFile as error:
+                except DamagedFileError as error:
                     if not sets_aside:
                         raise
                     yield from refusal(str(error), wanted, asked, snapshots, version.version)
@@ -130,6 +130,7 @@ def read_piece(piece: Piece, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The batches of a file, or of some of its row groups: the columns that are wanted, null where it has them not."""
     path = piece["path"]
     path = unquote(urlparse(path).path) if path.startswith("file:") else path
+    read = 0
     try:
         with pq.ParquetFile(path) as file:
             first, stop = piece["first"], piece["stop"]
@@ -139,9 +140,11 @@ def read_piece(piece: Piece, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
                 given = dict(zip(there, batch.columns, strict=True))
                 arrays = [_cast(given.get(one.name), one, batch.num_rows, path) for one in wanted]
                 yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+                read += batch.num_rows
     except (OSError, pa.ArrowException) as error:
-        kind = DamagedFile if getattr(error, "errno", None) is None else InvalidInput
-        raise kind(f"{path} cannot be read as Parquet: {error}") from None
+        kind = DamagedFileError if getattr(error, "errno", None) is None else InvalidInput
+        where = f" behind {read:,} events" if read else ""
+        raise kind(f"{path} cannot be read as Parquet{where}: {error}") from None
 
 
 def _cast(column: pa.Array | None, wanted: pa.Field, rows: int, path: str) -> pa.Array:
