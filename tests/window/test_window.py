@@ -92,6 +92,19 @@ def test_ids_are_of_one_type_and_taken_once() -> None:
         one.subscribe_many(pa.table({"id": ["u"], "word": ["a"]}))
 
 
+def test_who_is_to_be_replaced_stays_where_a_strict_batch_is_refused() -> None:
+    one = window()
+    one.subscribe("s", words=["a"], location=PLACE)
+    one.push(words=["a"], location=PLACE)
+    coming = [{"id": "s", "words": ["b"], "location": PLACE}, {"id": "t"}]
+    with pytest.raises(RecordError, match="row 1: there is none"):
+        one.subscribe_many(coming, replace=True, strict=True)
+
+    assert len(one.results("s")) == 1
+    assert one.subscribe_many(coming, replace=True).accepted == 1
+    assert one.results("s") == []
+
+
 def test_a_bad_message_changes_nothing_and_is_reported() -> None:
     """In a batch by its row; it takes no number."""
     one = window()

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.errors import RecordError, UnknownSubscription
-from tocsin.model.subscription import SubscriptionId, shown
+from tocsin.model.subscription import Reject, SubscriptionId, shown
 
 _LAST_RANK: Final = 1 << 37
 _GAP: Final = 1 << 12
@@ -55,6 +55,24 @@ class Names:
         if self._slots and isinstance(name, str) != self.are_strings:
             others = "strings" if self.are_strings else "integers"
             raise RecordError(f"{shown(name)} is of another type than the ids before, which are {others}", "id")
+
+    def free(
+        self, names: Sequence[SubscriptionId], rows: Sequence[int], *, replace: bool
+    ) -> tuple[list[int], list[Reject]]:
+        """The places of those names of some rows that can be given; of equal ones the last where they are replaced."""
+        places: dict[SubscriptionId, int] = {}
+        rejects = []
+        for place, (name, row) in enumerate(zip(names, rows, strict=True)):
+            try:
+                self.check_kind(name)
+                if type(name) is not type(names[0]):
+                    raise RecordError(f"{shown(name)} is of another type than the ids before", "id")
+                if not replace and (name in places or name in self._slots):
+                    raise RecordError(f"the id {shown(name)} is taken", "id")
+                places[name] = place
+            except RecordError as error:
+                rejects.append(Reject(row, name, error.field, error.reason))
+        return sorted(places.values()), rejects
 
     def add(self, names: Sequence[SubscriptionId], slots: NDArray[np.int32], ranks: NDArray[np.int64]) -> None:
         """Name slots, and write their ranks, and those of others where gaps are full."""

@@ -113,10 +113,8 @@ class Window:
             asked = self._reader.subscriptions(ObjectChunk([(0, record)]), self._know)
             if asked.rejects:
                 raise RecordError(asked.rejects[0].reason, asked.rejects[0].field)
-            if id in self._names:
-                if not replace:
-                    raise DuplicateSubscription(f"subscription {shown(id)} exists; give replace=True to replace it")
-                self.unsubscribe(id)
+            if id in self._names and not replace:
+                raise DuplicateSubscription(f"subscription {shown(id)} exists; give replace=True to replace it")
             self._names.check_kind(id)
             self._take(asked, [0])
 
@@ -129,7 +127,7 @@ class Window:
         with self._lock:
             for chunk in self._reader.subscription_chunks(subscriptions):
                 asked = self._reader.subscriptions(chunk, self._know)
-                places, rejects = self._new_ones(asked, replace)
+                places, rejects = self._names.free(asked.ids, asked.rows.tolist(), replace=replace)
                 errors += sorted([*asked.rejects, *rejects], key=lambda one: one.row)
                 _stop_at_first(errors, strict)
                 self._take(asked, places)
@@ -336,28 +334,12 @@ class Window:
         self._changes += len(changes.slots)
         return changes
 
-    def _new_ones(self, asked: Asked, replace: bool) -> tuple[list[int], list[Reject]]:
-        """The places of those whose ids are free, or become so; of equal ones the last where they are replaced."""
-        places: dict[SubscriptionId, int] = {}
-        rejects = []
-        kind = None if not asked.ids else type(asked.ids[0])
-        for place, (name, row) in enumerate(zip(asked.ids, asked.rows.tolist(), strict=True)):
-            try:
-                self._names.check_kind(name)
-                if type(name) is not kind:
-                    raise RecordError(f"{shown(name)} is of another type than the ids before", "id")
-                if not replace and (name in places or name in self._names):
-                    raise RecordError(f"the id {shown(name)} is taken", "id")
-                places[name] = place
-            except RecordError as error:
-                rejects.append(Reject(row, name, error.field, error.reason))
-        for name in [name for name in places if name in self._names]:
-            self.unsubscribe(name)
-        return sorted(places.values()), rejects
-
     def _take(self, asked: Asked, places: list[int]) -> None:
+        """Take some of those that are asked for, in the place of those that have their ids."""
         if not places:
             return
+        for name in [asked.ids[place] for place in places if asked.ids[place] in self._names]:
+            self.unsubscribe(name)
         coming = asked.coming if len(places) == len(asked.ids) else asked.coming.part(np.array(places))
         slots = self._sliding.add(coming)
         self._names.add([asked.ids[place] for place in places], slots, self._sliding.slots.ranks)
