@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -56,6 +57,21 @@ def test_what_needs_no_kernel_compiles_none(folder: Path, arguments: tuple[str, 
     assert not compiled(folder)
     if arguments[-1] == "s.jsonl":
         assert "`tocsin warm`" in out
+
+
+def test_a_command_does_without_pandas(folder: Path) -> None:
+    """pyarrow would import it with its first array; whoever imports it afterwards has it."""
+    script = (
+        "import sys, runpy, atexit\n"
+        "def tell(): print('pandas' in sys.modules); import pandas; print(pandas.__name__)\n"
+        "atexit.register(tell)\n"
+        "sys.argv = ['tocsin', 'match', 's.jsonl', 'e.jsonl']\n"
+        "runpy.run_module('tocsin', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=120)
+
+    assert [json.loads(line)["subscription"] for line in done.stdout.splitlines()[:1]] == ["b"], done.stderr
+    assert done.stdout.splitlines()[1:] == ["False", "pandas"]
 
 
 @pytest.mark.slow
