@@ -40,7 +40,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "b4_large": lambda given: b4_large.rows(given.subscriptions, given.events),
     "b5": lambda given: b5.rows(given.subscriptions, given.size),
     "b5_long": lambda given: b5_long.rows(min(given.subscriptions, 50_000), given.size),
-    "places": lambda given: places.rows(min(given.subscriptions, 100_000)),
+    "places": lambda given: places.rows(given.subscriptions),
     "placement": lambda given: placement.rows(given.subscriptions, given.events),
     "dense": lambda given: dense.rows(min(given.subscriptions, 200_000), given.events),
     "public": lambda given: public.rows(given.subscriptions, given.events),

@@ -59,6 +59,11 @@ class Gazetteer:
         words = [self._words_from(city, size) for city, size in zip(cities.tolist(), sizes, strict=True)]
         return message_table(sides, pa.array(words, pa.list_(pa.string())))
 
+    def around(self, random: np.random.Generator, count: int, spread: float) -> Floats:
+        """(count, 2) longitudes and latitudes about cities drawn by population, normal with so many degrees."""
+        places = self._places[self._drawn(random, count)] + random.normal(0, spread, (count, 2))
+        return np.clip(places, (-180, -90), (180, 90))
+
     @cached_property
     def _cities(self) -> list[Any]:
         """By country, then as the gazetteer has them."""

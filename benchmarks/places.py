@@ -1,12 +1,13 @@
 """Points in polygons and circles, the public call beside shapely's STRtree with prepared geometries, equal answers.
 
-Polygons of 5 to 200 corners, as large as towns, scattered around centres, as cities are: 3,000 around each.
+Polygons of 5 to 200 corners, as large as towns, around real cities (extra `peers`), which are drawn by population.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,38 +16,35 @@ from numpy.typing import NDArray
 
 import tocsin
 from benchmarks.calibration import median_seconds
+from benchmarks.gazetteer_workload import Gazetteer
 from benchmarks.rows import Row
 from tocsin.language.distances import EARTH_M
 
-_A_CENTRE = 3000
 _POINTS = 20_000
+_SPREAD = 0.5
+"""Of shapes and points around their cities, in degrees."""
 
 
 def rows(subscriptions: int) -> Iterator[Row]:
     """Measure polygons, then circles."""
     random = np.random.default_rng(1)
-    centres = random.uniform([-150, -60], [150, 60], (max(subscriptions // _A_CENTRE, 1), 2))
-    points = _around(random, centres, _POINTS)
+    cities = Gazetteer()
+    try:
+        points = cities.around(random, _POINTS, _SPREAD)
+    except ImportError:
+        yield Row("all", "", "not installed", 0.0, "", "pip install 'tocsin[peers]'")
+        return
     table = pa.table({"p": pa.array(points.tolist(), pa.list_(pa.float64()))})
-    yield from _polygons(random, _around(random, centres, subscriptions), points, table)
-    yield from _circles(random, _around(random, centres, subscriptions), points, table)
+    yield from _polygons(cities.around(random, subscriptions, _SPREAD), points, table)
+    yield from _circles(random, cities.around(random, subscriptions, _SPREAD), points, table)
 
 
-def _around(random: np.random.Generator, centres: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    return centres[random.integers(len(centres), size=count)] + random.normal(0, 0.5, (count, 2))
-
-
-def _polygons(
-    random: np.random.Generator, corners: NDArray[np.float64], points: NDArray[np.float64], table: pa.Table
-) -> Iterator[Row]:
-    shapes = np.array([_star(random, x, y) for x, y in corners.tolist()])
-    tree = shapely.STRtree(shapes)
-    shapely.prepare(shapes)
-    places = shapely.points(points)
-    expected = len(tree.query(places, predicate="intersects")[0])
-    peer = len(points) / median_seconds(lambda: tree.query(places, predicate="intersects"))
+def _polygons(centres: NDArray[np.float64], points: NDArray[np.float64], table: pa.Table) -> Iterator[Row]:
+    peer, expected = _of_shapely(np.array([*_stars(centres)]), points)
     yield Row("shapely", "", "points in polygons", peer, "points/s", f"{expected / len(points):.1f} matches")
-    engine, seconds = _engine([f"S_INTERSECTS(p, {shapely.to_wkt(one, rounding_precision=-1)})" for one in shapes])
+    engine, seconds = _engine(
+        f"S_INTERSECTS(p, {shapely.to_wkt(one, rounding_precision=-1)})" for one in _stars(centres)
+    )
     found = len(engine.match_batch(table, threads=1))
     assert found == expected, f"{found} pairs, and shapely finds {expected}"
     rate = len(points) / median_seconds(lambda: engine.match_batch(table, threads=1))
@@ -58,22 +56,32 @@ def _circles(
 ) -> Iterator[Row]:
     metres = random.uniform(500, 10_000, len(centres))
     degrees = np.degrees(metres / EARTH_M)
-    shapes = shapely.buffer(shapely.points(centres), degrees, quad_segs=16)  # on the plane: not the same circles
-    tree = shapely.STRtree(shapes)
-    shapely.prepare(shapes)
-    places = shapely.points(points)
-    peer = len(points) / median_seconds(lambda: tree.query(places, predicate="intersects"))
+    # on the plane: not the same circles
+    peer, _ = _of_shapely(shapely.buffer(shapely.points(centres), degrees, quad_segs=16), points)
     yield Row("shapely", "", "buffers on the plane", peer, "points/s", "64 corners each")
     engine, seconds = _engine(
-        [
-            f"DISTANCE_M(p, POINT({x!r} {y!r})) <= {limit!r}"
-            for (x, y), limit in zip(centres.tolist(), metres.tolist(), strict=True)
-        ]
+        f"DISTANCE_M(p, POINT({x!r} {y!r})) <= {limit!r}"
+        for (x, y), limit in zip(centres.tolist(), metres.tolist(), strict=True)
     )
     found = len(engine.match_batch(table, threads=1))
     rate = len(points) / median_seconds(lambda: engine.match_batch(table, threads=1))
     note = f"{rate / peer:.1f} x shapely; {found / len(points):.1f} matches; {seconds:.0f} s"
     yield Row("access", "", "public call, circles", rate, "points/s", note)
+
+
+def _of_shapely(shapes: NDArray[Any], points: NDArray[np.float64]) -> tuple[float, int]:
+    """Points a second, and pairs. Both sides do not fit into memory at once where there are a million shapes."""
+    tree = shapely.STRtree(shapes)
+    shapely.prepare(shapes)
+    places = shapely.points(points)
+    seconds = median_seconds(lambda: tree.query(places, predicate="intersects"))
+    return len(points) / seconds, len(tree.query(places, predicate="intersects")[0])
+
+
+def _stars(centres: NDArray[np.float64]) -> Iterator[shapely.Polygon]:
+    """The same ones every time."""
+    random = np.random.default_rng(2)
+    return (_star(random, x, y) for x, y in centres.tolist())
 
 
 def _star(random: np.random.Generator, x: float, y: float) -> shapely.Polygon:
@@ -83,7 +91,7 @@ def _star(random: np.random.Generator, x: float, y: float) -> shapely.Polygon:
     return shapely.Polygon(np.stack([x + reach * np.cos(angles), y + reach * np.sin(angles)], axis=1))
 
 
-def _engine(texts: list[str]) -> tuple[tocsin.Engine, float]:
+def _engine(texts: Iterable[str]) -> tuple[tocsin.Engine, float]:
     """An engine, and how long it took to load."""
     begun = time.perf_counter()
     engine = tocsin.Engine()

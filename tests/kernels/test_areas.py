@@ -10,7 +10,7 @@ import shapely
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tocsin.index.places.shapes import areas_of
+from tocsin.index.places.areas import Rings, areas_of
 from tocsin.kernels.areas import INSIDE, OUTSIDE, SIDE, UNDECIDED, decide
 
 Point = tuple[float, float]
@@ -42,7 +42,7 @@ def rings_of(shape: shapely.Geometry) -> list[list[Point]]:
 
 
 def check(shapes: list[shapely.Geometry], asked: list[Point], *, may_doubt: bool = False) -> None:
-    areas = areas_of(np.array(shapes))
+    areas = areas_of([Rings.of(np.array(shapes))])
     which, numbers = (part.reshape(-1) for part in np.meshgrid(np.arange(len(asked)), np.arange(len(shapes))))
     found = decide(areas, np.array(asked), which, numbers)
     for point, number, state in zip(which.tolist(), numbers.tolist(), found.tolist(), strict=True):
@@ -80,7 +80,7 @@ def test_holes_and_several_parts(ring, asked):
 
 def test_a_line_says_nothing():
     found = decide(
-        areas_of(np.array([shapely.LineString([(0, 0), (1, 1)]), shapely.Point(0, 0)])),
+        areas_of([Rings.of(np.array([shapely.LineString([(0, 0), (1, 1)]), shapely.Point(0, 0)]))]),
         np.array([[0.5, 0.5], [9.0, 9.0]]),
         np.array([0, 1, 0, 1]),
         np.array([0, 0, 1, 1]),
@@ -93,7 +93,7 @@ def test_most_of_a_large_polygon_is_known_by_its_cells():
     """Cells that no edge comes near have the state of their middle."""
     angles = np.linspace(0, 2 * np.pi, 200)[:-1]
     shape = shapely.Polygon(np.stack([np.cos(angles), np.sin(angles)], axis=1))
-    cells = areas_of(np.array([shape])).cells[0]
+    cells = areas_of([Rings.of(np.array([shape]))]).cells[0]
     states = [int(word >> np.uint64(2 * place)) & 3 for word in cells for place in range(32)]
 
     assert len(states) == SIDE * SIDE

@@ -19,7 +19,7 @@ from tocsin.index.places.pairs import Pairs, is_pair
 from tocsin.index.places.places import Holding, Places
 from tocsin.index.places.shapes import Shapes
 from tocsin.language.distances import DISTANCE
-from tocsin.model.readings import PLACED_OR_NOT, reading_of
+from tocsin.model.readings import PLACED_OR_NOT, Reading, reading_of
 
 
 def with_places(batch: EventBatch, wanted: Wanted) -> EventBatch:
@@ -48,23 +48,26 @@ class _Block:
     """Conditions on one attribute's places, from number `first` on, by what they are about. C of them."""
 
     def __init__(self, names: Sequence[str], first: int) -> None:
-        readings = [reading_of(name) for name in names]
         self.first, self.stop = first, first + len(names)
-        says_false = np.array([one.kind == PLACED_OR_NOT for one in readings], bool)
-        circles = np.array([one.rest.startswith(DISTANCE) for one in readings], bool)
-        pairs = np.array([is_pair(one.rest) for one in readings], bool)
+        about = [_about(reading_of(name)) for name in names]
+        says_false, circles, pairs = np.array(about, bool).reshape(-1, 3).T
         self._kinds: list[tuple[NDArray[np.int64], NDArray[np.int64], _Held]] = []
         makes: tuple[Any, ...] = (Shapes, Circles, Pairs)
         for own, make in zip((~circles & ~pairs, circles, pairs), makes, strict=True):
             if own.any():
                 numbers = np.flatnonzero(own)
-                held = make([readings[number].rest for number in numbers.tolist()])
+                held = make([names[number] for number in numbers.tolist()])
                 self._kinds.append((numbers, np.flatnonzero(own & says_false), held))
 
     def truths(self, batch: EventBatch, places: Places) -> Truths:
         parts = [_truths_of(batch, places, *kind) for kind in self._kinds]
         owners, own, truths = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         return owners, self.first + own, truths
+
+
+def _about(one: Reading) -> tuple[bool, bool, bool]:
+    """Whether a condition is asked for when it is FALSE, is about a circle, is about two attributes."""
+    return one.kind == PLACED_OR_NOT, one.rest.startswith(DISTANCE), is_pair(one.rest)
 
 
 class _Held(Protocol):

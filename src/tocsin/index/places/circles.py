@@ -20,15 +20,16 @@ from tocsin.index.places.places import Holding, Places
 from tocsin.kernels.areas import INSIDE, UNDECIDED
 from tocsin.kernels.caps import caps, decide_caps, directions
 from tocsin.language.distances import EARTH_M, Circle, boxes_around, distance_m
+from tocsin.model.readings import reading_of
 from tocsin.model.values import Point
 
 
 class Circles:
     """Circles, in tiles. C circles, B boxes around them, of which one on the antimeridian has two."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         try:
-            circles = [Circle.of_text(text) for text in texts]
+            circles = [Circle.of_text(reading_of(name).rest) for name in names]
         except ValueError as error:
             raise SegmentError(f"a condition on a distance was changed on disk: {error}. Compile it again.") from None
         self._circles = circles

@@ -15,6 +15,7 @@ from tocsin.index.places.places import Holding, Places
 from tocsin.language import parse
 from tocsin.language.spatial import OF_SHAPES, PLACE
 from tocsin.model.expression import Attribute, Call
+from tocsin.model.readings import reading_of
 from tocsin.model.shapes import shapely
 
 
@@ -29,9 +30,9 @@ _PAIR: Final = re.compile(rf'S_[A-Z]+\({PLACE}, (?:[^\s("]+|"(?:[^"]|"")+")\)')
 class Pairs:
     """Predicates of two attributes. C of them."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         try:
-            calls = [cast(Call, parse(text)) for text in texts]
+            calls = [cast(Call, parse(reading_of(name).rest)) for name in names]
             self._predicates = [OF_SHAPES[call.name] for call in calls]
             self._others = [cast(Attribute, call.arguments[1]).name for call in calls]
         except (ValueError, KeyError, AttributeError) as error:

@@ -1,0 +1,71 @@
+"""Which geometries do conditions name? shapely's, made from their texts where they are needed, and kept from then on.
+
+What is known of all of them is taken from pieces that go again: a million polygons fill the memory of a machine as
+objects of shapely's, and few of them are ever asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.errors import SegmentError
+from tocsin.index.once import Once
+from tocsin.language.spatial import PLACE, of_bounds
+from tocsin.model.readings import reading_of
+from tocsin.model.shapes import shapely
+
+_AT_ONCE: Final = 4096
+_BEHIND_PLACE: Final = f"({PLACE}, "
+
+
+class Geometries:
+    """Those in the conditions of these names. Many threads may ask."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._kept = np.full(len(names), None, object)
+        self._are_kept = np.zeros(len(names), bool)
+        self._tree: Once[Any] = Once()
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def pieces(self) -> Iterator[NDArray[Any]]:
+        """All of them in order, some at a time."""
+        for first in range(0, len(self), _AT_ONCE):
+            yield _read(self._names[first : first + _AT_ONCE])
+
+    def of(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """Some of them, prepared. Cost: of each that is asked for the first time, reading its text."""
+        missing = np.unique(numbers[~self._are_kept[numbers]])
+        if len(missing):
+            made = _read([self._names[number] for number in missing.tolist()])
+            shapely().prepare(made)
+            self._kept[missing] = made
+            self._are_kept[missing] = True
+        found: NDArray[Any] = self._kept[numbers]
+        return found
+
+    def tree(self) -> Any:
+        """shapely's tree of them all."""
+        return self._tree.get(lambda: shapely().STRtree(self.of(np.arange(len(self)))))
+
+
+def _read(names: Sequence[str]) -> NDArray[Any]:
+    """The geometries of names: well-known text, and boxes. Raises `SegmentError`."""
+    texts = [reading_of(name).rest.partition(_BEHIND_PLACE)[2][:-1] for name in names]
+    boxes = {place: text for place, text in enumerate(texts) if text.startswith("BBOX(")}
+    library = shapely()
+    try:
+        found: NDArray[Any] = library.from_wkt(
+            ["POINT(0 0)" if place in boxes else text for place, text in enumerate(texts)]
+        )
+        for place, text in boxes.items():
+            found[place] = of_bounds(cast(Any, tuple(map(float, text[5:-1].split(",")))))
+    except (ValueError, library.errors.ShapelyError) as error:
+        raise SegmentError(f"a spatial predicate was changed on disk: {error}. Compile it again.") from None
+    return found
