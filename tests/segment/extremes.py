@@ -2,7 +2,8 @@
 
     python -m tests.segment.extremes FOLDER LOAD TRIALS
 
-A load is an index (`scan`, `access`, ...) or `dense`: alerts on flights, which `access` keeps under several attributes.
+A load is an index (`scan`, `access`, ...); `dense`, alerts on flights, which `access` keeps under several attributes;
+or `regions`, regions with keywords in `token_grid`.
 
 Each trial puts the least, the greatest or an odd value into the first, the last, some or all places of one array, with
 checksums that fit. The segment is then refused, or every question, a merge and every text of it must go well. Trials
@@ -21,6 +22,7 @@ import numpy as np
 
 import tocsin
 from tests.index.boolean.access.test_compounds import alert, flight
+from tests.segment.regions import message, region
 from tests.segment.samples import Damaged, build
 from tests.segment.spoiling import ASKED, RECORDS, Spoil, one_of, report
 from tocsin.columns.events.batch import EventBatch
@@ -43,6 +45,12 @@ OTHERS: Final = (
 DICE: Final = random.Random(7)
 ALERTS: Final = [{"id": f"f{number:03}", "where": alert(DICE)} for number in range(400)]
 FLIGHTS: Final = [flight(DICE) for _ in range(60)]
+REGIONS: Final = [{"id": f"r{number:03}", "where": region(DICE)} for number in range(400)]
+MESSAGES: Final = [message(DICE) for _ in range(60)]
+LOADS: Final[dict[str, tuple[str, Any, Any]]] = {
+    "dense": ("access", ALERTS, FLIGHTS),
+    "regions": ("token_grid", REGIONS, MESSAGES),
+}
 
 
 class Planted(Damaged):
@@ -50,7 +58,7 @@ class Planted(Damaged):
 
     def __init__(self, folder: Path, load: str) -> None:
         self.folder = folder
-        index, records, self.events = ("access", ALERTS, FLIGHTS) if load == "dense" else (load, RECORDS, ASKED)
+        index, records, self.events = LOADS.get(load, (load, RECORDS, ASKED))
         self.plan = choose(index)
         segment = build([_rich(number, record) for number, record in enumerate(records) if self._holds(record)], index)
         store = Store([SegmentSource(segment)])
@@ -80,7 +88,7 @@ class Planted(Damaged):
 
     def _ask(self, segment: Segment) -> None:
         snapshots = Snapshots.of([segment])
-        for ranking in (None, tocsin.Top(3), tocsin.Relaxed(3)):
+        for ranking in (None, tocsin.Top(3), tocsin.Relaxed(3), tocsin.Similar(0.5, 0.3)):
             found = snapshots.find(self._batch(snapshots), ranking)
             assert not len(found.subscriptions) or max(found.subscriptions.tolist()) < len(segment)
         for number in range(0, len(segment), 40):

@@ -1,6 +1,6 @@
 """What do the Matchers that keep their expressions as they were compiled have in common? All but how they find.
 
-Such a Matcher saves nothing else: what it makes of its expressions is made anew when it is opened.
+Such a Matcher saves nothing else, unless it says so: what it makes of its expressions is made anew when it is opened.
 """
 
 from __future__ import annotations

@@ -53,8 +53,14 @@ def _part_of(hint: Any) -> Any:
         return kind_of(hint)
     if hint in _NUMBERS:
         return _NUMBERS[hint]
+    kind, dimensions = array_of(hint)
+    return numba.types.Array(numba.from_dtype(kind), dimensions, "C")
+
+
+def array_of(hint: Any) -> tuple[np.dtype[Any], int]:
+    """The type and the dimensions of an array by its annotation."""
     array, dimensions = get_args(hint) if get_origin(hint) is Annotated else (hint, 1)
-    return numba.types.Array(numba.from_dtype(np.dtype(get_args(get_args(array)[1])[0])), dimensions, "C")
+    return np.dtype(get_args(get_args(array)[1])[0]), dimensions
 
 
 _NUMBERS = {int: numba.types.int64, float: numba.types.float64, bool: numba.types.boolean}

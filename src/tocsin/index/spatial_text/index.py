@@ -13,6 +13,7 @@ from tocsin.index.narrowing.kernels import Coming
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, ROOM, Seen
 from tocsin.index.spatial_text.kernels.matching import match_messages
 from tocsin.index.spatial_text.regions import Held
+from tocsin.index.tables import bytes_of_table
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.language.canonical import name_text
 from tocsin.model.readings import attribute_of
@@ -25,7 +26,7 @@ class OverRegions(Narrowing):
     """
 
     def __init__(self, held: Held, structure: Any, *, counts: bool = False) -> None:
-        own = _nbytes(structure) + held.nbytes()
+        own = bytes_of_table(structure) + held.nbytes()
         super().__init__(held.expressions, held.asks_more, own, held.keywords.operands.nbytes)
         self._held = held
         self._structure = structure
@@ -96,8 +97,3 @@ def new_seen(held: Held, *, counts: bool) -> Seen:
         np.zeros(words // 64 + 1, np.uint64),
         np.empty(BUCKETS, np.int32),
     )
-
-
-def _nbytes(table: Any) -> int:
-    """Bytes of the arrays of a table, and of the tables within."""
-    return int(table.nbytes) if isinstance(table, np.ndarray) else sum(map(_nbytes, table))

@@ -21,6 +21,7 @@ from tocsin.index.fields.kernels.layouts import ELEMENT, Fields
 from tocsin.index.spatial_text.kernels.choosing import NEVER, PLAIN, UNSUITABLE, Chosen, choose_leaves, tokens_of
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, TYPES, Keywords, Regions
 from tocsin.index.spatial_text.shapes import with_boxes_of_shapes
+from tocsin.index.tables import bytes_of_table
 from tocsin.kernels import codes
 from tocsin.model.readings import reading_of
 
@@ -94,10 +95,16 @@ class Held:
     @classmethod
     def of_coded(cls, coded: Coded) -> Held:
         """The regions of expressions that all suit."""
-        regions = _regions_of(coded)
-        counts = np.bincount(regions.tokens, minlength=len(coded.fields.operands))
         asks_more = frozen(coded.chosen.others > 0, np.bool_)
-        return cls(coded.expressions, _keywords_of(coded), regions, asks_more, frozen(counts, np.int64))
+        return cls.of_tables(coded.expressions, _keywords_of(coded), _regions_of(coded), asks_more)
+
+    @classmethod
+    def of_tables(
+        cls, expressions: CompiledExpressions, keywords: Keywords, regions: Regions, asks_more: NDArray[np.bool_]
+    ) -> Held:
+        """Of what is known of them."""
+        counts = np.bincount(regions.tokens, minlength=len(keywords.operands))
+        return cls(expressions, keywords, regions, asks_more, frozen(counts, np.int64))
 
     @property
     def places(self) -> int:
@@ -110,8 +117,8 @@ class Held:
 
     def nbytes(self) -> int:
         """Bytes of regions and what leads to their tokens."""
-        own = sum(array.nbytes for array in self.regions) + self.asks_more.nbytes
-        return int(own + sum(array.nbytes for array in self.keywords) - self.keywords.operands.nbytes)
+        own = bytes_of_table(self.regions) + self.asks_more.nbytes
+        return own + bytes_of_table(self.keywords) - int(self.keywords.operands.nbytes)
 
 
 def _only_keywords(compiled: CompiledExpressions) -> CompiledExpressions:
@@ -139,23 +146,31 @@ def _rarest(compiled: CompiledExpressions, fields: Fields, keys: Keys) -> NDArra
 
 def _keywords_of(coded: Coded) -> Keywords:
     """How the elements of lists become tokens."""
-    fields, strings = coded.fields, len(coded.expressions.vocabulary)
+    fields = coded.fields
     table = np.full((len(coded.expressions.attributes), TYPES), ABSENT, np.int32)
     owners = np.repeat(np.arange(len(table)), np.diff(fields.starts))
     of_lists = np.flatnonzero((fields.kinds >= ELEMENT) & (fields.kinds < ELEMENT + TYPES))
     table[owners[of_lists], fields.kinds[of_lists] - ELEMENT] = of_lists
-    of_strings = of_lists[fields.kinds[of_lists] == ELEMENT + codes.STRING]
-    rows = np.full(len(fields.kinds), ABSENT, np.int32)
+    return keywords_of(table, fields.operand_starts, fields.operands, len(coded.expressions.vocabulary))
+
+
+def keywords_of(
+    table: NDArray[np.int32], starts: NDArray[np.int64], operands: NDArray[np.int64], strings: int
+) -> Keywords:
+    """`Keywords` of its first three, with what leads to strings. Cost: linear in the strings, for each such field."""
+    of_strings = table[:, codes.STRING]
+    of_strings = np.sort(of_strings[of_strings != ABSENT])
+    rows = np.full(len(starts) - 1, ABSENT, np.int32)
     rows[of_strings] = np.arange(len(of_strings))
     words = strings // 64 + 1
     marks, firsts = np.zeros((len(of_strings), words), np.uint64), np.zeros((len(of_strings), words), np.int32)
     for row, field in enumerate(of_strings.tolist()):
-        begin, end = fields.operand_starts[field : field + 2]
+        begin, end = starts[field : field + 2]
         mask = np.zeros(words * 64, bool)
-        mask[fields.operands[begin:end] >> 1] = True
+        mask[operands[begin:end] >> 1] = True
         marks[row] = np.packbits(mask, bitorder="little").view(np.uint64)
         firsts[row] = begin + np.concatenate([[0], np.cumsum(mask.reshape(-1, 64).sum(axis=1))[:-1]])
-    return frozen_table(Keywords(table, fields.operand_starts, fields.operands, rows, marks, firsts))
+    return frozen_table(Keywords(table, starts, operands, rows, marks, firsts))
 
 
 def _regions_of(coded: Coded) -> Regions:

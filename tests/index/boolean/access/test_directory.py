@@ -19,9 +19,10 @@ from tocsin.index.boolean.access.directory import make_directory
 from tocsin.index.boolean.access.kernels.directory import BITS, FINE, INDEX, SPAN, STEPS, Directory, Index, field_code
 from tocsin.index.boolean.access.kernels.directory_writing import FEWEST_STEPPED, MOST_STEPPED, ROOMY, SPARSE
 from tocsin.index.boolean.access.kernels.layouts import WIDE, Conjunctions, Lists, Postings, Programs, Runs
-from tocsin.index.boolean.access.layout import named_arrays, no_compounds
+from tocsin.index.boolean.access.layout import no_compounds
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.index.tables import named_arrays
 from tocsin.kernels import codes
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.packing import Packed, view

@@ -41,11 +41,12 @@ from tocsin.index.boolean.access.kernels.compounds import TAKING, take_compounds
 from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.events import match_access
 from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
-from tocsin.index.boolean.access.layout import AccessLayout, named_arrays
+from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.fields.kernels.layouts import ABSENT
 from tocsin.index.found import Found, collect
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics
+from tocsin.index.tables import bytes_of_table
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.codes import LANES
 from tocsin.kernels.packing import Packed
@@ -130,7 +131,7 @@ class Access:
         """Operands count as dictionaries, like the strings that they stand for."""
         sizes = expression_sizes(self._layout.programs_of)
         operands = self._layout.lists.fields.operands.nbytes
-        lists = sum(array.nbytes for _, array in named_arrays(self._index.table))
+        lists = bytes_of_table(self._index.table)
         return {
             "structure": sizes["structure"] + lists - operands + self._binder.nbytes,
             "dictionaries": sizes["dictionaries"] + operands,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,24 +23,7 @@ from tocsin.index.boolean.access.kernels.layouts import (
     Runs,
 )
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE
-
-_TYPES = {
-    "starts": np.int64,
-    "run_starts": np.int32,
-    "run_stops": np.int64,
-    "run_widths": np.int32,
-    "kinds": np.uint8,
-    "transforms": np.uint16,
-    "operand_starts": np.int64,
-    "operands": np.int64,
-    "filters": np.uint16,
-    "tails": np.uint32,
-    "stride": np.int64,
-    "group_starts": np.int64,
-    "keys": np.int64,
-    "boxes": np.float64,
-}
-"""Everything else is int32."""
+from tocsin.index.tables import named_arrays, restored_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +53,7 @@ class AccessLayout:
         """From its arrays; `ValueError` or `KeyError` where their types are others. `checks` looks at the numbers."""
         require_type("subscriptions", arrays["subscriptions"], np.int64, 1)
         require(len(arrays["subscriptions"]) == 1, "it does not say how many subscriptions there are")
-        lists = Lists(**{name: _table(name, kind, arrays) for name, kind in get_type_hints(Lists).items()})
+        lists = restored_table(Lists, arrays, missing={Compounds: no_compounds})
         return cls(int(arrays["subscriptions"][0]), lists, restored(arrays))
 
 
@@ -94,26 +77,3 @@ def no_compounds() -> Compounds:
         *(start, none, none, start, frozen(none, np.int64)),
         *(runs, Postings(none, none, none), frozen(start, np.int32), none, frozen(np.empty((0, 4)), np.float64)),
     )
-
-
-def named_arrays(table: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays of a table, and of the tables within it."""
-    for name, part in table._asdict().items():
-        if isinstance(part, tuple):
-            yield from named_arrays(part, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", part
-
-
-def _table(name: str, kind: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    if kind is Compounds and not any(key.startswith(f"{name}.") for key in arrays):
-        return no_compounds()
-    parts = {}
-    for field, hint in get_type_hints(kind).items():
-        if isinstance(hint, type) and issubclass(hint, tuple):
-            parts[field] = _table(f"{name}.{field}", hint, arrays)
-            continue
-        expected = np.int32 if name == "fields" and field == "starts" else _TYPES.get(field, np.int32)
-        require_type(f"{name}.{field}", arrays[f"{name}.{field}"], expected, 2 if field == "boxes" else 1)
-        parts[field] = arrays[f"{name}.{field}"]
-    return kind(**parts)

@@ -23,6 +23,8 @@ from tocsin.index.protocols import Arrays
 from tocsin.index.spatial_text.index import OverRegions
 from tocsin.index.spatial_text.regions import Held
 from tocsin.index.spatial_text.token_grid.building import build_grid
+from tocsin.index.spatial_text.token_grid.kernels.lists import Grid
+from tocsin.index.spatial_text.token_grid.layout import is_stored, restored_grid, stored_grid
 from tocsin.index.statistics import Statistics
 
 
@@ -36,9 +38,17 @@ class TokenGridBuilder:
         return TokenGrid(held, build_grid(held))
 
     def load(self, arrays: Arrays) -> TokenGrid:
-        """Built anew."""
-        return self.build(restored(arrays))
+        """As it was saved, in place; built anew where only expressions were. Raises `ValueError` or `KeyError`."""
+        compiled = restored(arrays)
+        return TokenGrid(*restored_grid(compiled, arrays)) if is_stored(arrays) else self.build(compiled)
 
 
 class TokenGrid(OverRegions):
     """The Matcher over such lists."""
+
+    def __init__(self, held: Held, grid: Grid) -> None:
+        super().__init__(held, grid)
+        self._grid = grid
+
+    def arrays(self) -> Arrays:
+        return {**super().arrays(), **stored_grid(self.held, self._grid)}

@@ -1,0 +1,106 @@
+"""How does a token_grid lie among named arrays? Regions, tokens and lists as they are, so that who opens it maps them.
+
+Kernels check nothing, so opening checks that no number leads outside an array, and that nothing is found twice. What is
+wrong otherwise would give wrong answers: that is what checksums are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen
+from tocsin.columns.expressions.checks import check_below, check_starts, require
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, TYPES, Regions
+from tocsin.index.spatial_text.regions import Held, keywords_of
+from tocsin.index.spatial_text.token_grid.kernels.lists import ABOVE, BLOCK, Grid, Lists
+from tocsin.index.tables import named_arrays, restored_table
+from tocsin.kernels import codes
+
+PREFIX: Final = "grid."
+
+
+class Stored(NamedTuple):
+    """What is saved beside the expressions; the first three as in `Keywords`, whose others follow from them."""
+
+    fields: Annotated[NDArray[np.int32], 2]
+    operand_starts: NDArray[np.int64]
+    operands: NDArray[np.int64]
+    regions: Regions
+    asks_more: NDArray[np.uint8]  # (S,)
+    found: Grid
+
+
+def is_stored(arrays: Mapping[str, NDArray[Any]]) -> bool:
+    """Whether there is more than expressions; what was saved by an earlier version has nothing else."""
+    return any(name.startswith(PREFIX) for name in arrays)
+
+
+def stored_grid(held: Held, grid: Grid) -> dict[str, NDArray[Any]]:
+    """Every array under its name."""
+    fields, starts, operands, *_ = held.keywords
+    return dict(
+        named_arrays(Stored(fields, starts, operands, held.regions, frozen(held.asks_more, np.uint8), grid), PREFIX)
+    )
+
+
+def restored_grid(compiled: CompiledExpressions, arrays: Mapping[str, NDArray[Any]]) -> tuple[Held, Grid]:
+    """From its arrays; `ValueError` or `KeyError` where they are not sound. Cost: some passes over them."""
+    stored = restored_table(Stored, arrays, PREFIX)
+    _check_keywords(stored, compiled)
+    _check_regions(stored, compiled)
+    regions, keywords = stored.regions, len(stored.operands)
+    places = int(regions.places.max(initial=ABSENT)) + 1
+    for lists in stored.found:
+        _check_lists(lists, places, keywords, len(compiled))
+    check_below("keyword of an entry", stored.found.everyone.packed >> ABOVE, max(keywords, 1))
+    words = keywords_of(stored.fields, stored.operand_starts, stored.operands, len(compiled.vocabulary))
+    asks_more = frozen(stored.asks_more.view(np.bool_), np.bool_)
+    return Held.of_tables(compiled, words, regions, asks_more), stored.found
+
+
+def _check_keywords(stored: Stored, compiled: CompiledExpressions) -> None:
+    fields, starts, operands = stored.fields, stored.operand_starts, stored.operands
+    require(fields.shape == (len(compiled.attributes), TYPES), "its fields do not fit the attributes")
+    check_starts("keywords", starts, len(operands))
+    named = fields[fields != ABSENT]
+    check_below("field of keywords", named, len(starts) - 1)
+    require(len(np.unique(named)) == len(named), "a field of keywords comes twice")
+    for field in fields[fields[:, codes.STRING] != ABSENT, codes.STRING].tolist():
+        own = operands[starts[field] : starts[field + 1]]
+        require((own & 1 == 1).all() and (own[1:] > own[:-1]).all(), "keywords are out of order")
+        check_below("keyword", own >> 1, len(compiled.vocabulary))
+
+
+def _check_regions(stored: Stored, compiled: CompiledExpressions) -> None:
+    regions, count = stored.regions, len(compiled)
+    require(len(regions.places) == len(compiled.attributes), "its places do not fit the attributes")
+    places = regions.places[regions.places != ABSENT]
+    require((np.sort(places) == np.arange(len(places))).all(), "its places are not numbered")
+    lengths = len(regions.owners), len(regions.boxes), len(stored.asks_more)
+    require(lengths == (count, count, count), "regions do not fit the subscriptions")
+    require(regions.boxes.shape[1] == 4, "a region has not four edges")
+    check_below("attribute of a region", regions.owners + 1, len(places) + 1)
+    check_below("what asks for more", stored.asks_more, 2)
+    require(len(regions.token_starts) == count + 1, "keywords do not fit the subscriptions")
+    check_starts("keywords of subscriptions", regions.token_starts, len(regions.tokens))
+    check_below("keyword of a subscription", regions.tokens, len(stored.operands))
+    rises = np.append(regions.tokens[1:] > regions.tokens[:-1], True)
+    rises[regions.token_starts[1:-1] - 1] = True
+    require(rises[: len(regions.tokens)].all(), "the keywords of a subscription are out of order")
+
+
+def _check_lists(lists: Lists, places: int, keywords: int, subscriptions: int) -> None:
+    require(lists.tokens.tolist() == [keywords + 1], "its lists are not those of its keywords")
+    require(len(lists.starts) == places * (keywords + 1) + 1, "its lists do not fit its places")
+    check_starts("blocks", lists.starts, len(lists.entry_starts) - 1)
+    require(lists.blocks.shape == (len(lists.entry_starts) - 1, 8), "its blocks have not eight columns")
+    check_starts("entries", lists.entry_starts, len(lists.owners))
+    require(np.diff(lists.entry_starts).max(initial=0) <= BLOCK, "a block is too long")
+    require(len(lists.packed) == len(lists.owners), "its entries differ in length")
+    check_below("subscription of an entry", lists.owners, subscriptions)
+    require(np.bincount(lists.owners).max(initial=0) <= 1, "a subscription lies in two lists")
