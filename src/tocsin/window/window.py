@@ -227,16 +227,13 @@ class Window:
         """The best messages of all: `subscription`, `rank` from 1 on, `message`, `score`, in order of the first two."""
         with self._lock:
             slots = np.array([self._names.slot(name) for name in self._names], np.int32)
-            best = [self._sliding.best(slot) for slot in slots.tolist()]
-            counts = np.array([len(numbers) for numbers, _ in best], np.int64)
-            numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for numbers, _ in best)])
-            ranks = np.arange(1, len(numbers) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
+            counts, numbers, scores = self._sliding.best_of_each(slots)
             return pa.table(
                 {
                     "subscription": self._names.column(np.repeat(slots, counts)),
-                    "rank": ranks,
+                    "rank": np.arange(1, len(numbers) + 1) - np.repeat(np.cumsum(counts) - counts, counts),
                     "message": self._keys.column(numbers),
-                    "score": np.concatenate([np.zeros(0), *(scores for _, scores in best)]),
+                    "score": scores,
                 }
             )
 

@@ -17,22 +17,20 @@ from typing import Final, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.columns.arrays import starts_of
 from tocsin.index.protocols import Disseminator
 from tocsin.index.window.buffering import Buffering
 from tocsin.index.window.foraging import Foraging
 from tocsin.index.window.growing import bytes_of, longer, no_lists, power_of_two, with_room, with_words
 from tocsin.index.window.kernels.layouts import (
-    CAPACITY,
     CHUNK,
     COUNT,
     DONE,
-    HEAD,
     MORE_CHANGES,
     MORE_EXITS,
     MORE_LISTS,
     NOBODY,
     ROW,
-    START,
     WRITTEN,
     Batch,
     Changes,
@@ -41,6 +39,7 @@ from tocsin.index.window.kernels.layouts import (
     Work,
 )
 from tocsin.index.window.kernels.layouts import Words as WordTable
+from tocsin.index.window.kernels.ranking import write_best
 from tocsin.index.window.kernels.searching import forget_slot
 from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages, take_messages
 from tocsin.index.window.slots import Coming, Slots
@@ -203,13 +202,19 @@ class Sliding:
 
     def best(self, slot: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The numbers and scores of a subscription's best messages, best first."""
-        buffers, newest = self.slots.buffers, self.taken - 1
-        count, head, capacity = buffers.small[slot, [COUNT, HEAD, CAPACITY]].tolist()
-        at = buffers.wide[slot, START] + ((np.arange(count) + head) & (capacity - 1))
-        scores, last_bits = buffers.scores[at], buffers.numbers[at].astype(np.int64)
-        numbers = newest - ((newest - last_bits) & 0xFFFFFFFF)
-        order = np.lexsort((-numbers, -scores))[: int(self.slots.interests.ks[slot])]
-        return numbers[order], scores[order]
+        _, numbers, scores = self.best_of_each(np.array([slot], np.int32))
+        return numbers, scores
+
+    def best_of_each(
+        self, slots: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """How many best messages each of some subscriptions has, and their numbers and scores, one after the other."""
+        buffers = self.slots.buffers
+        counts = np.minimum(buffers.small[slots, COUNT], self.slots.interests.ks[slots]).astype(np.int64)
+        starts = starts_of(counts, len(slots))
+        numbers, scores = np.empty(int(starts[-1]), np.int64), np.empty(int(starts[-1]))
+        write_best(buffers, slots, self.taken - 1, starts, numbers, scores)
+        return counts, numbers, scores
 
     def counts(self) -> NDArray[np.int64]:
         """What was compared, reached, evaluated anew and raised so far; columns of `Work.counts`."""
