@@ -24,7 +24,7 @@ from tocsin.segment import Snapshots, assemble
 from tocsin.spark.answering import Asked, encoded_events, find, ids_and_scores, lists_of
 
 JOBS = "reproduce.cluster.jobs"
-SIZES = (8_000, 32_000, 128_000)
+SIZES = (32_000, 128_000, 512_000)
 _ROUNDS = 5
 _MATCHES = 200
 _PADDING = 1_000
