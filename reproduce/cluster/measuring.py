@@ -28,6 +28,8 @@ SIZES = (32_000, 128_000, 512_000)
 _ROUNDS = 5
 _MATCHES = 200
 _PADDING = 1_000
+_OFTEN = 9
+"""Copies of each row that are sent: of few, what they cost is less than what two jobs differ by."""
 
 
 class Matched(NamedTuple):
@@ -88,19 +90,19 @@ def costs_of(folder: Path, events: int, matched: Matched) -> Costs:
     """Of rows, matches, shuffles and tasks: what jobs take that differ by one of them."""
     plain = job(JOBS, "rows_alone", cores=1, folder=str(folder))
     found = job(JOBS, "rows_alone", cores=1, folder=str(folder), matches=_MATCHES)
-    once, thrice, padded = (
+    once, often, padded = (
         job(JOBS, "rows_sent", cores=1, folder=str(folder), copies=copies, padding=padding)
-        for copies, padding in ((1, 0), (3, 0), (3, _PADDING))
+        for copies, padding in ((1, 0), (_OFTEN, 0), (_OFTEN, _PADDING))
     )
     tasks = -(-(folder / "events.parquet").stat().st_size // TASK_BYTES)
-    sent = max(thrice["cpu"] - once["cpu"], 0.0) / events / 2
+    sent = max(often["cpu"] - once["cpu"], 0.0) / events / (_OFTEN - 1)
     return Costs(
         event=max(plain["cpu"] - tasks * plain["task"], 0.0) / events + matched.read,
         visit=matched.visit,
         subscription=matched.subscription,
         match=max(found["cpu"] - plain["cpu"], 0.0) / events / _MATCHES,
         sent=sent,
-        byte=max(padded["cpu"] - thrice["cpu"], 0.0) / events / 3 / _PADDING,
+        byte=max(padded["cpu"] - often["cpu"], 0.0) / events / _OFTEN / _PADDING,
         task=plain["task"],
         job=max(plain["seconds"] - plain["cpu"], 0.1),
         shuffle=max(once["cpu"] - plain["cpu"] - events * sent, 0.0),
