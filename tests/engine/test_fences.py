@@ -319,6 +319,8 @@ def test_odd_options_are_refused(options, said):
 
 
 def test_an_option_that_is_none_is_refused():
+    with pytest.raises(tocsin.InvalidInput, match=r"engine is 5; give a tocsin\.Engine"):
+        tocsin.Fences(5, key="v")  # type: ignore[arg-type]
     with pytest.raises(tocsin.InvalidInput, match="'lists' is no option of fences"):
         tocsin.Fences(engine_of(), key="v").push_batch([], lists=True)
 

@@ -117,6 +117,14 @@ def test_an_example_overwrites_nothing(tmp_path: Path) -> None:
         ("[sink]", '[match]\nattributes = ["n"]\n[sink]', 11, "events are JSON here"),
         ("[sink]", '[subscriptions.changes]\nkind = "rate"\n[sink]', 11, "changes come from files or kafka"),
         ('kind = "console"', 'kind = "files"\npath = "x"\nformat = "csv"', 13, "csv holds no lists"),
+        (
+            'kind = "console"',
+            'kind = "files"\npath = "./events"\nformat = "json"',
+            12,
+            r"path of \[sink\] is .*events, and so is path of \[events\]; give each a folder",
+        ),
+        ("[run]", '[rejects]\npath = "index"\n[run]', 14, r"path of \[rejects\] is .*index, and so is index of"),
+        ("[run]", '[spark]\nmaster = "locl[2]"\n[run]', 14, r"master is 'locl\[2\]'; it is local, local\[N\]"),
     ],
 )
 def test_faults_are_told_with_their_line(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:

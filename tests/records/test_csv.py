@@ -205,5 +205,8 @@ def test_a_type_that_there_is_not_is_refused(events: object, tmp_path: Path) -> 
     """Whatever the events come as; the message names the types."""
     if isinstance(events, str):
         events = csv(tmp_path, "n\n1\n") if events.endswith("csv") else tmp_path / events
+    for schema in ("n:number", 5):
+        with pytest.raises(tocsin.InvalidInput, match=r"schema is .*; it maps names of attributes to types"):
+            tocsin.match([{"id": "a", "where": "n > 1"}], [{"n": 2}], schema=schema)  # type: ignore[arg-type]
     with pytest.raises(tocsin.InvalidInput, match="'date' of 'n'; the types are number, string"):
         tocsin.match(ONE, events, schema={"n": "date"})

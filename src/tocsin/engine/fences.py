@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -31,6 +31,7 @@ _VERSION: Final = 2
 _OPTIONS: Final = frozenset(["schema", "delimiter", "points", "strict", "threads"])
 
 
+@runtime_checkable
 class Matching(Protocol):
     """What fences ask of an engine."""
 
@@ -95,6 +96,8 @@ class Fences:
         most_objects: int = MOST_OBJECTS,
         forget_after: float | None = None,
     ) -> None:
+        if not isinstance(engine, Matching):
+            raise InvalidInput(f"engine is {shown(engine)}; give a tocsin.Engine")
         self._engine = engine
         self._followed = Followed(key, time, path, most_objects, forget_after)
         self._rules = FenceRules(enter_after, exit_after, dwell, inside)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -10,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from tocsin.errors import InvalidInput
 
 COMBINATIONS: Final = ("sum", "max", "min")
+_MOST: Final = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Top:
     k: int
 
     def __post_init__(self) -> None:
-        _check_k(self.k, "To get every match give no ranking.")
+        object.__setattr__(self, "k", _checked_k(self.k, "To get every match give no ranking."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ class Relaxed:
     drop: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        _check_k(self.k, "For every subscription of which anything holds give as many as there are.")
+        advice = "For every subscription of which anything holds give as many as there are."
+        object.__setattr__(self, "k", _checked_k(self.k, advice))
         if not callable(self.combine) and self.combine not in COMBINATIONS:
             known = ", ".join(map(repr, COMBINATIONS))
             raise InvalidInput(f"combine is {self.combine!r:.40}; it must be one of {known}, or a function of a list.")
@@ -63,11 +66,16 @@ def _check_drop(drop: Any) -> None:
         raise InvalidInput(f"drop is {drop!r:.60}; give a collection of attribute names.")
 
 
-def _check_k(k: object, advice: str) -> None:
-    if isinstance(k, bool) or not isinstance(k, int):
+def _checked_k(k: Any, advice: str) -> int:
+    """An integer of Python's, whatever integer it was."""
+    if isinstance(k, bool) or not hasattr(k, "__index__"):
         raise InvalidInput(f"k is {k!r:.40}; it must be an integer of at least 1.")
+    k = operator.index(k)
     if k < 1:
         raise InvalidInput(f"k is {k}; it must be at least 1. {advice}")
+    if k > _MOST:
+        raise InvalidInput(f"k is {k}; it must be at most 2**53. {advice}")
+    return int(k)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,9 +86,16 @@ def text_type(kind: object) -> Text | None:
     return Text.of(kind.removeprefix("text ")) if kind != "text" else PLAIN
 
 
+def named_types(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """A schema, empty where there is none; raises `InvalidInput` for what is none."""
+    if schema is not None and not isinstance(schema, Mapping):
+        raise InvalidInput(f"schema is {schema!r:.60}; it maps names of attributes to types: {{'price': 'number'}}")
+    return schema or {}
+
+
 def texts_in(schema: Mapping[str, Any] | None) -> dict[str, Text]:
     """The attributes that a schema says to be texts, and how their words are made."""
-    return {name: how for name, kind in (schema or {}).items() if (how := text_type(kind)) is not None}
+    return {name: how for name, kind in named_types(schema).items() if (how := text_type(kind)) is not None}
 
 
 @cache

@@ -6,6 +6,7 @@ The file is TOML. All that is wrong with it is told at once, each fault with its
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -72,6 +73,8 @@ _TABLES: Final[dict[str, dict[str, Key]]] = {
     "spark": {"master": _TEXT},
 }
 _KINDS: Final = {"events": _SOURCES, "subscriptions.changes": _SOURCES, "sink": _SINKS}
+_MASTER: Final = re.compile(r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[.+\]|spark://.+|k8s://.+|yarn")
+_MASTERS: Final = "local, local[N], local[*], spark://HOST:PORT, k8s://HOST:PORT or yarn"
 _REQUIRED: Final = ("events", "subscriptions", "sink", "run")
 
 
@@ -264,6 +267,29 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
         faults.add("match", "attributes", "events are JSON here, and all that they have are attributes; leave it out")
     if pipeline.sink.kind == "files" and pipeline.sink["format"] == "csv" and not pipeline.explode:
         faults.add("sink", "format", "csv holds no lists of matches; set explode = true, or write json or parquet")
+    if not _MASTER.fullmatch(pipeline.master):
+        faults.add("spark", "master", f"master is {pipeline.master!r}; it is {_MASTERS}")
+    _check_folders(pipeline, faults)
+
+
+def _check_folders(pipeline: Pipeline, faults: Faults) -> None:
+    """No two of what a pipeline reads and writes lie in one folder."""
+    named = [
+        ("subscriptions", "index", pipeline.index),
+        ("run", "checkpoint", pipeline.checkpoint),
+        ("events", "path", pipeline.events.get("path")),
+        ("subscriptions.changes", "path", None if pipeline.changes is None else pipeline.changes.get("path")),
+        ("sink", "path", pipeline.sink.get("path")),
+        ("rejects", "path", pipeline.rejects),
+    ]
+    taken: dict[Path, str] = {}
+    for table, key, path in named:
+        if path is None:
+            continue
+        place = Path(path).resolve()
+        if place in taken:
+            faults.add(table, key, f"{key} of [{table}] is {path}, and so is {taken[place]}; give each a folder")
+        taken.setdefault(place, f"{key} of [{table}]")
 
 
 def holds_json(end: End) -> bool:

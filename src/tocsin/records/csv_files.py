@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tocsin.errors import InvalidInput
 from tocsin.kernels.reading.csv_records import split_records
 from tocsin.model.subscription import Reject
-from tocsin.model.texts import Text, text_type
+from tocsin.model.texts import Text, named_types, text_type
 from tocsin.records.chunks import TableChunk
 from tocsin.records.csv_types import checked_delimiter, inferred, recognised_delimiter, undecided
 from tocsin.records.csv_values import ARROW_TYPES, convert_column
@@ -148,10 +148,11 @@ def _checked_schema(path: str | Path, names: list[str], schema: Mapping[str, Col
 
 def checked_types(schema: Mapping[str, ColumnType] | None) -> Mapping[str, ColumnType]:
     """A schema, empty where there is none; raises `InvalidInput` where it says a type that there is not."""
-    for name, kind in (schema or {}).items():
+    types = named_types(schema)
+    for name, kind in types.items():
         if text_type(kind) is None and kind not in COLUMN_TYPES:
             raise InvalidInput(f"the schema says {kind!r} of {name!r}; the types are {', '.join(COLUMN_TYPES)}")
-    return schema or {}
+    return types
 
 
 def _without_bad_rows(block: _Block, row: int, width: int) -> tuple[NDArray[np.int64], list[Reject]]:

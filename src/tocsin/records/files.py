@@ -44,7 +44,8 @@ def format_of(path: str | Path) -> Format:
         readable(path)
     if ending not in ENDINGS:
         raise InvalidInput(
-            f"{path}: the ending {ending!r} names no format; use one of {', '.join(ENDINGS)}, or - for JSON lines"
+            f"{str(path) or repr('')}: the ending {ending!r} names no format; use one of {', '.join(ENDINGS)}, "
+            "or - for JSON lines"
         )
     return ENDINGS[ending]
 

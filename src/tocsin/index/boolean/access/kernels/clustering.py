@@ -69,7 +69,7 @@ def _sorted_by_class(
         for local in range(starts[d + 1] - first):
             i = by_field[first + local]
             number = np.int64(range_class(lows[i], highs[i]))
-            end = np.int64(highs[i]) if number == 1 else max(np.int64(lows[i]), LOWEST_CODE)
+            end = np.int64(highs[i]) if number == 1 else np.int64(max(np.int64(lows[i]), LOWEST_CODE))
             keys[first + local] = (number << _CLASS_SHIFT) | (end << _LOCAL_BITS) | local
         sort_numbers(keys, first, starts[d + 1])
         for place in range(first, starts[d + 1]):
@@ -101,7 +101,7 @@ def _runs_of(
             i = order[place]
             if place == starts[d] or classes[place] != classes[place - 1]:
                 run += 1
-                widths[run] = min(np.int64(classes[place]) + ANY, 0)
+                widths[run] = np.int32(min(np.int64(classes[place]) + ANY, 0))
             if classes[place] >= _EQUALITY:
                 widths[run] = max(np.int64(widths[run]), np.int64(highs[i]) - np.int64(lows[i]))
             stops[run] = place + 1

@@ -153,7 +153,9 @@ def write_conjunctions(
                 predicates[stride * at + 1] = keys.lows[key]
                 predicates[stride * at + 2] = keys.highs[key]
             else:
-                predicates[stride * at + 1] = keys.lows[key] | (min(np.int64(keys.highs[key]), NARROW_HIGHEST) << 16)
+                predicates[stride * at + 1] = keys.lows[key] | (
+                    np.int64(min(np.int64(keys.highs[key]), NARROW_HIGHEST)) << 16
+                )
             at += 1
 
 
