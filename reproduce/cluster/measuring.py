@@ -37,7 +37,8 @@ class Matched(NamedTuple):
 
     visit: float
     subscription: float
-    read: float  # to encode it, and to look up what it visits
+    read: float  # to encode it
+    looked_up: float  # what it visits
     matches: float  # an event finds of a million
 
 
@@ -56,8 +57,9 @@ def in_a_worker(events: pa.Table) -> Matched:
     per_subscription, visit = np.polyfit(SIZES, taken, 1, w=1 / np.array(taken))
     if per_subscription <= 0:
         raise RuntimeError(f"{taken} s an event of {SIZES} subscriptions: the machine is too busy; measure again")
-    looked_up = _looked_up(batch, asked)
-    return Matched(max(float(visit), 0.0), float(per_subscription), read / batch.num_rows + looked_up, found)
+    return Matched(
+        max(float(visit), 0.0), float(per_subscription), read / batch.num_rows, _looked_up(batch, asked), found
+    )
 
 
 def _answered(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> int:
@@ -97,7 +99,8 @@ def costs_of(folder: Path, events: int, matched: Matched) -> Costs:
     tasks = -(-(folder / "events.parquet").stat().st_size // TASK_BYTES)
     sent = max(often["cpu"] - once["cpu"], 0.0) / events / (_OFTEN - 1)
     return Costs(
-        event=max(plain["cpu"] - tasks * plain["task"], 0.0) / events + matched.read,
+        event=max(plain["cpu"] - tasks * plain["task"], 0.0) / events + matched.read + matched.looked_up,
+        read=matched.read,
         visit=matched.visit,
         subscription=matched.subscription,
         match=max(found["cpu"] - plain["cpu"], 0.0) / events / _MATCHES,

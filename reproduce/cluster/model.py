@@ -4,7 +4,7 @@ The model, in CPU seconds of one core, for E events of S subscriptions, v visits
 
     local     E (event + v visit + S subscription + m match) + tasks task
     shuffle   first   E (event + v sent + v bytes byte)
-              second  E (v event + v visit + S subscription + m match)        by the parts, the largest last
+              second  E (v read + v visit + S subscription + m match)         by the parts, the largest last
               third   E (v sent + m match)
 
 A stage takes its seconds over as many cores as it can use; a job, and each shuffle, begin with seconds that no core
@@ -24,10 +24,11 @@ class Costs:
     """CPU seconds on one core, but for `job`, which is seconds by the clock."""
 
     event: float  # through Spark and Python and back, encoded, its visits looked up
+    read: float  # to encode it once more
     visit: float  # of a part, whatever it holds
     subscription: float  # for each that there is: so many are candidates
     match: float  # on its way out
-    sent: float  # a row through a shuffle
+    sent: float  # a row through a shuffle, out of Python and into it again
     byte: float  # of it
     task: float
     shuffle: float  # that begins, in one place
@@ -112,7 +113,7 @@ def _local(load: Load, lies: Lies, costs: Costs) -> list[_Stage]:
 def _shuffled(load: Load, lies: Lies, costs: Costs) -> list[_Stage]:
     out = lies.visits * (costs.sent + load.bytes_an_event * costs.byte)
     back = lies.visits * costs.sent + _matches(load) * costs.match
-    asked = lies.visits * costs.event + _matching(load, lies, costs)
+    asked = lies.visits * costs.read + _matching(load, lies, costs)
     of_parts = _Stage(load.events * asked, lies.parts, lies.balance)
     return [_Stage(load.events * (costs.event + out), _ANY, 1.0), of_parts, _Stage(load.events * back, _ANY, 1.0)]
 

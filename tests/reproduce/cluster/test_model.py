@@ -15,7 +15,7 @@ from reproduce.messages import GROUPS, ZIPF
 import tocsin
 from tests.placement.test_placements import MAP, WORDS, batch_of, part_of
 
-COSTS = Costs(2e-5, 1e-6, 1e-12, 1e-7, 1e-5, 1e-9, 0.01, job=1.0, shuffle=0.5)
+COSTS = Costs(2e-5, 5e-6, 1e-6, 1e-12, 1e-7, 1e-5, 1e-9, 0.01, job=1.0, shuffle=0.5)
 LOAD = Load(1_000_000, 10_000_000, 7.0, 200.0, 400.0)
 SPREAD = Lies(8, 8.0, 1.0, 1.0)
 
@@ -43,7 +43,7 @@ def test_what_fits_no_machine_is_shuffled() -> None:
     fits, copied = taken(LOAD, SPREAD, small, COSTS), taken(LOAD, replace_copies(2.0), small, COSTS)
 
     assert (fits.routing, copied.routing) == ("local", "shuffle")
-    sent = 1e6 * 8 * (2e-5 + 2 * 1e-5 + 200 * 1e-9)
+    sent = 1e6 * 8 * (5e-6 + 2 * 1e-5 + 200 * 1e-9)
     begun = 2 * 0.5 + (16 + 8 + 16 - 16) * 0.01
     assert copied.cpu - fits.cpu == pytest.approx(sent + 1e6 * 70 * 1e-7 + begun)
 
