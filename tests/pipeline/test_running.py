@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -256,6 +257,21 @@ def test_a_stream_that_fails_is_told(spark: Any, tmp_path: Path) -> None:
     manifest.write_text(good)
     run(read_pipeline(path), once=True)
     assert ("e9", "cheap") in matches(tmp_path)
+
+
+def test_a_spark_that_does_not_start_is_told(tmp_path: Path) -> None:
+    """In one line, with what Java said."""
+    path, *_ = write_example(tmp_path / "pipeline.toml")
+    path.write_text(path.read_text().replace("[spark]\n", '[spark]\n"spark.driver.memory" = "much"\n'))
+    command = [sys.executable, "-m", "tocsin", "pipeline", "run", "--once", str(path)]
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert re.search(
+        r"^tocsin pipeline: Spark did not start on local\[2\]: .*much.*Look at \[spark\]$", done.stderr, re.M
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

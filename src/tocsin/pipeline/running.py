@@ -7,6 +7,7 @@ Started again, both streams go on where their checkpoints are.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -40,6 +41,9 @@ PATIENCE_S: Final = 60.0
 """How long a micro-batch may go on when it is asked to end; then it is cut off, and replayed at the next start."""
 
 _LOOK_S: Final = 0.1
+_REASON: Final = re.compile(r" ERROR \w+: |^Error: |\S+(?:Exception|Error): ")
+"""What stands before a reason in Spark's log."""
+_NO_REASON: Final = re.compile(r"^Error: (A fatal exception has occurred|Could not create the Java)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +133,27 @@ def prepare(pipeline: Pipeline) -> list[Reject]:
 def _session(pipeline: Pipeline) -> SparkSession:
     """The session of `spark-submit`, with its own settings first; else one on this machine, or where `master` says."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        return local_session(pipeline.master, app=pipeline.name, **pipeline.conf)
+        try:
+            return local_session(pipeline.master, app=pipeline.name, **pipeline.conf)
+        except TocsinError:
+            raise
+        except Exception as error:  # PySpark's, Py4J's or Java's: they have no class in common
+            reason = _last_word(error)
+            raise TocsinError(f"Spark did not start on {pipeline.master}: {reason}. Look at [spark]") from error
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(pipeline.name)
     for key, value in pipeline.conf.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _last_word(error: Exception) -> str:
+    """What Spark's log has for a reason, or the error itself."""
+    said = "\n".join(getattr(error, "__notes__", [])).splitlines()
+    lines = [str(error).split("\n", 1)[0], *(line for line in said if line.strip() and not _NO_REASON.search(line))]
+    told = [line for line in lines if _REASON.search(line)] or lines
+    return _REASON.split(told[-1], maxsplit=1)[-1].strip(" .")
 
 
 def _follow(session: SparkSession, pipeline: Pipeline, *, once: bool) -> StreamingQuery:
