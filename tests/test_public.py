@@ -8,6 +8,8 @@ import inspect
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -149,6 +151,21 @@ def test_an_error_about_a_callers_value_is_a_value_error(name: str) -> None:
 
     assert issubclass(kind, ValueError) == issubclass(kind, errors.InvalidInput)
     assert issubclass(kind, ImportError) == (name == "MissingExtra")
+
+
+@pytest.mark.parametrize("way", [lambda e: pickle.loads(pickle.dumps(e)), copy.copy, copy.deepcopy])
+def test_what_one_event_matches_travels(way: Callable[[Any], Any]) -> None:
+    """With payloads, and what was wrong with the event."""
+    engine = tocsin.Engine()
+    engine.subscribe_many([{"id": f"s{n}", "where": f"n > {n}", "payload": {"to": n}} for n in range(4)])
+    found = engine.match({"n": 2, "m": 2**60}, payload=True)
+
+    twin = way(found)
+
+    assert (list(twin), twin[-1], twin[:1], twin.errors) == (list(found), found[-1], found[:1], found.errors)
+    assert [one.payload for one in twin] == [{"to": 0}, {"to": 1}]
+    assert isinstance(twin, type(found))
+    assert way(twin) == found
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)

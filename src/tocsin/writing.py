@@ -12,7 +12,15 @@ from tocsin.errors import InvalidInput
 
 @contextmanager
 def aside(path: str | Path) -> Iterator[Path]:
-    """Where to write meanwhile: it becomes `path` when the body ends, and goes when the body fails."""
+    """Where to write meanwhile: it becomes `path` when the body ends, and goes when the body fails.
+
+    A link stays one, and its target becomes what is written. A device or a pipe is written to as it is.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        yield path
+        return
+    path = path.resolve() if path.is_symlink() else path
     beside = Path(f"{path}.{uuid.uuid4().hex[:8]}.part")
     try:
         yield beside

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +151,26 @@ def test_no_output_overwrites_what_is_read_or_written(arguments, tmp_path, monke
     assert status == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_link_stays_a_link(folder: Path) -> None:
+    """What it leads to is written."""
+    Path("target.jsonl").write_text("before")
+    Path("link.jsonl").symlink_to("target.jsonl")
+
+    assert main(["match", "s.jsonl", "e.jsonl", "--out", "link.jsonl"]) == 0
+
+    assert Path("link.jsonl").is_symlink()
+    assert len(READERS["jsonl"](Path("target.jsonl"))) == 8
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_written_to(folder: Path) -> None:
+    """And is not replaced by a file; so is a device."""
+    os.mkfifo("pipe.jsonl")
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(lambda: READERS["jsonl"](Path("pipe.jsonl")))
+        assert main(["match", "s.jsonl", "e.jsonl", "--out", "pipe.jsonl"]) == 0
+        assert len(reading.result(timeout=30)) == 8
+
+    assert Path("pipe.jsonl").is_fifo()

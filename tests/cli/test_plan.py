@@ -38,5 +38,7 @@ def test_a_plan_is_told_and_nothing_is_built(tmp_path: Path, capsys: pytest.Capt
     assert "memory is -1073741824; it is the bytes that a machine has" in capsys.readouterr().err
 
     assert main([*given, "--placement", "x"]) == 2
+    assert main([*given[:2], str(tmp_path / "index"), "--placement", "access"]) == 2
+    assert "--placement access is for --plan" in capsys.readouterr().err
     assert main(given[:2]) == 2
     assert "compile needs a FOLDER" in capsys.readouterr().err

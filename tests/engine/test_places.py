@@ -153,6 +153,8 @@ def test_without_shapely_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPa
     with pytest.raises(tocsin.UnsupportedError, match=r"pip install 'tocsin\[geo\]'"):
         tocsin.parse("S_TOUCHES(p, POINT(1 1))")
     assert len(tocsin.match([{"id": 1, "where": "S_DISJOINT(p, BBOX(0, 0, 1, 1))"}], [{"p": [2, 2]}])) == 1
+    for event in ({}, {"p": None}, {"p": "nowhere"}, {"p": [1, 2, 3]}):
+        assert tocsin.explain("S_INTERSECTS(p, BBOX(0, 0, 1, 1))", event).truth is None
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,8 @@ def test_an_example_overwrites_nothing(tmp_path: Path) -> None:
             12,
             r"path of \[sink\] is .*events, and so is path of \[events\]; give each a folder",
         ),
+        ("[run]", '[run]\nevery = "1 sec0nd"', 14, "every is '1 sec0nd'; it is a time such as '10 seconds'"),
+        ("[run]", '[run]\nmetrics = "."', 14, r"metrics is .*, which is a folder; give a file"),
         ("[run]", '[rejects]\npath = "index"\n[run]', 14, r"path of \[rejects\] is .*index, and so is index of"),
         ("[run]", '[spark]\nmaster = "locl[2]"\n[run]', 14, r"master is 'locl\[2\]'; it is local, local\[N\]"),
     ],
@@ -200,6 +202,22 @@ def test_a_checkpoint_goes_on_with_what_it_began_with(tmp_path: Path) -> None:
     mark.write_text(mark.read_text().replace('"layout": 1', '"layout": 0'))
     with pytest.raises(InvalidInput, match="is of layout 0; this tocsin has 1"):
         claim(read_pipeline(written(tmp_path, FILES)))
+
+
+CHANGES = '[subscriptions.changes]\nkind = "files"\npath = "changes"\nformat = "json"\n[sink]'
+
+
+def test_changes_go_on_with_the_index_that_took_them(tmp_path: Path) -> None:
+    """What a checkpoint says to be taken is in that one; where none are followed any index will do."""
+    claim(read_pipeline(written(tmp_path, FILES)))
+    other = FILES.replace('index = "index"', 'index = "other"')
+    claim(read_pipeline(written(tmp_path, other)))
+    followed = other.replace("[sink]", CHANGES)
+    claim(read_pipeline(written(tmp_path, followed)))
+    claim(read_pipeline(written(tmp_path, followed)))
+
+    with pytest.raises(InvalidInput, match=r"index of \[subscriptions\] was '.*other' when .*, and is '.*index' now"):
+        claim(read_pipeline(written(tmp_path, FILES.replace("[sink]", CHANGES))))
 
 
 def test_nothing_that_others_wrote_is_overwritten(tmp_path: Path) -> None:

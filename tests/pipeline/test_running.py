@@ -61,7 +61,7 @@ def test_the_example_runs_at_once(spark: Any, tmp_path: Path, capsys: Any) -> No
     )
     assert main(["pipeline", "run", "--once", path]) == 1
     assert matches(tmp_path) == [*FIRST, ("e4", "cheap")]
-    assert "1 match of 3 events, 2 rejected" in capsys.readouterr().err
+    assert "1 match of 3 events, 2 changes of subscriptions refused, 2 rejected" in capsys.readouterr().err
     rejects = [json.loads(line) for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
     assert sorted(json.loads(one["event"])["value"] for one in rejects) == ["[1]", '{"bad']
     assert all(one["error"] for one in rejects)
@@ -70,6 +70,9 @@ def test_the_example_runs_at_once(spark: Any, tmp_path: Path, capsys: Any) -> No
     metrics = (tmp_path / "metrics.prom").read_text()
     assert 'tocsin_events_total{stream="alerts"} 3\n' in metrics
     assert 'tocsin_rejected_total{stream="alerts"} 2\n' in metrics
+    assert 'tocsin_rejected_total{stream="alerts-changes"} 2\n' in metrics
+    add(tmp_path, "changes/3.json", {"id": "cheap", "change": "delte", "version": 9})
+    assert main(["pipeline", "run", "--once", path]) == 1
 
 
 def test_it_runs_until_it_is_asked_to_end_and_goes_on_from_there(spark: Any, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tocsin.cli.planning import add_plan, print_plan
+from tocsin.cli.planning import add_plan, print_plan, require_plan
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log
 from tocsin.cli.sampling import add_sample, sampled
@@ -31,6 +31,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(given: argparse.Namespace) -> int:
     if given.plan:
         return print_plan(given)
+    require_plan(given)
     if given.folder is None:
         raise InvalidInput("compile needs a FOLDER for the index; without one it can --plan only")
     plan = choose(given.index, saved_statistics(given.folder, sampled(given)))

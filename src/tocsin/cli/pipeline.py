@@ -63,9 +63,11 @@ def run_pipeline(given: argparse.Namespace) -> int:
         print(describe("subscription", reject), file=sys.stderr)
     counts = {"events": 0, "matches": 0, "rejected": 0, **outcome.progress.counts}
     done = f"{counted(counts['matches'], 'match')} of {counted(counts['events'], 'event')}"
+    changes = outcome.rejected_changes
+    done += f", {counted(changes, 'change')} of subscriptions refused" if changes else ""
     more = "" if given.once else "; run it again to go on"
     print(f"{done}, {counts['rejected']:,} rejected{more}", file=sys.stderr)
-    return 1 if counts["rejected"] or outcome.rejects else 0
+    return 1 if counts["rejected"] or outcome.rejects or changes else 0
 
 
 def plan_of(pipeline: Pipeline) -> str:

@@ -11,6 +11,7 @@ from tocsin.cli.sampling import sampled
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.loading import read_part
 from tocsin.engine.sampling import first_batches
+from tocsin.errors import InvalidInput
 from tocsin.index.elements import with_conditions
 from tocsin.placement import AUTO, PLACEMENTS, check_placement, planned
 from tocsin.planner import choose, choose_routing
@@ -26,6 +27,14 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(PLACEMENTS)
     about = f"with --plan, of {names} and auto, which tells of all (default: auto)"
     parser.add_argument("--placement", default=AUTO, metavar="NAME", help=about)
+
+
+def require_plan(given: argparse.Namespace) -> None:
+    """Raise `InvalidInput` where something is asked for that only a plan has."""
+    if given.placement != AUTO:
+        raise InvalidInput(
+            f"--placement {given.placement} is for --plan: what compile writes is one part; tocsin.spark.compile places"
+        )
 
 
 def print_plan(given: argparse.Namespace) -> int:

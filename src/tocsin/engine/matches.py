@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,10 @@ class Matches(Sequence[Match]):
         texts = self._snapshots.payloads_of(places).to_pylist()
         return map(Hit, ids, scores, (stored_payload(text) if text else None for text in texts))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is read from a pickle, or copied, has everything looked up."""
+        return _Told, (list(self), self.errors)
+
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
@@ -69,3 +73,17 @@ class Matches(Sequence[Match]):
 
     def __repr__(self) -> str:
         return repr(list(self))
+
+
+class _Told(Matches):
+    """The same from a pickle, or copied: an engine's snapshots do not travel."""
+
+    def __init__(self, matches: list[Match], errors: list[Reject]) -> None:
+        self._all = matches
+        self.errors = errors
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def _made(self, chosen: slice) -> Iterator[Match]:
+        return iter(self._all[chosen])

@@ -49,9 +49,10 @@ def spatial_truth(name: str, left: Value | None, right: Value | None) -> bool | 
     one, other = _bounds(left), _bounds(right)
     if name == "S_INTERSECTS" and one is not None and other is not None:
         return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]
-    geometries = [_geometry(value, bounds) for value, bounds in ((left, one), (right, other))]
-    if None in geometries:
+    sides = ((left, one), (right, other))
+    if any(bounds is None and not isinstance(value, Shape) for value, bounds in sides):
         return None
+    geometries = [_geometry(value, bounds) for value, bounds in sides]
     return bool(getattr(shapely(), OF_SHAPES[name])(*geometries))
 
 

@@ -75,6 +75,7 @@ _TABLES: Final[dict[str, dict[str, Key]]] = {
 _KINDS: Final = {"events": _SOURCES, "subscriptions.changes": _SOURCES, "sink": _SINKS}
 _MASTER: Final = re.compile(r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[.+\]|spark://.+|k8s://.+|yarn")
 _MASTERS: Final = "local, local[N], local[*], spark://HOST:PORT, k8s://HOST:PORT or yarn"
+_INTERVAL: Final = re.compile(r"\d+ *(microsecond|millisecond|second|minute|hour|day)s?", re.IGNORECASE)
 _REQUIRED: Final = ("events", "subscriptions", "sink", "run")
 
 
@@ -125,7 +126,11 @@ def read_pipeline(path: str | Path) -> Pipeline:
         says = tomllib.loads(text)
     except FileNotFoundError:
         raise InvalidInput(f"{path} does not exist; `tocsin pipeline new {path}` writes an example") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is no UTF-8: byte {error.start} is {error.object[error.start]:#x}") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+    except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{path}: {error}") from None
     faults = Faults(path, places_of(text))
     _check_tables(says, faults)
@@ -269,6 +274,10 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
         faults.add("sink", "format", "csv holds no lists of matches; set explode = true, or write json or parquet")
     if not _MASTER.fullmatch(pipeline.master):
         faults.add("spark", "master", f"master is {pipeline.master!r}; it is {_MASTERS}")
+    if not _INTERVAL.fullmatch(pipeline.every):
+        faults.add("run", "every", f"every is {pipeline.every!r}; it is a time such as '10 seconds' or '1 minute'")
+    if pipeline.metrics is not None and pipeline.metrics.is_dir():
+        faults.add("run", "metrics", f"metrics is {pipeline.metrics}, which is a folder; give a file")
     _check_folders(pipeline, faults)
 
 

@@ -23,13 +23,16 @@ _KEPT: Final = ("kind", "path", "topic", "format", "schema", "header")
 
 def claim(pipeline: Pipeline) -> None:
     """Mark the checkpoint and the folder of the sink; raises `InvalidInput` where they are others' already."""
-    layout = {"layout": LAYOUT, "events": _told(pipeline.events), "changes": _told(pipeline.changes)}
+    layout: dict[str, Any] = {"layout": LAYOUT, "events": _told(pipeline.events), "changes": _told(pipeline.changes)}
+    layout["index"] = str(pipeline.index)
     mark = _mark_of(pipeline.checkpoint)
     if mark is None:
         _require_empty(pipeline.checkpoint, "is a checkpoint that no pipeline made")
         mark = {**layout, "id": uuid.uuid4().hex}
         _write(pipeline.checkpoint, mark)
     _require_same(pipeline, mark, layout)
+    if mark.get("changes") is None and layout["changes"] is not None:  # they begin now, and go on with this index
+        _write(pipeline.checkpoint, {**mark, **layout})
     folders = [pipeline.rejects] if pipeline.rejects is not None else []
     folders += [Path(pipeline.sink["path"])] if pipeline.sink.kind == "files" else []
     for folder in folders:
@@ -58,6 +61,12 @@ def _require_same(pipeline: Pipeline, mark: dict[str, Any], layout: dict[str, An
         old = mark.get("layout")
         raise InvalidInput(
             f"{pipeline.checkpoint} is of layout {old}; this tocsin has {LAYOUT}: name another checkpoint"
+        )
+    old = mark.get("index")
+    if mark.get("changes") is not None and old not in (None, layout["index"]):
+        raise InvalidInput(
+            f"index of [subscriptions] was {old!r} when {pipeline.checkpoint} was made, and is {layout['index']!r} "
+            "now: what changes it has taken are in the other. Put it back, or name another checkpoint (and sink)"
         )
     for table, name in (("events", "events"), ("changes", "subscriptions.changes")):
         before, now = mark.get(table), layout[table]

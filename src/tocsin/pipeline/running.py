@@ -10,6 +10,7 @@ import os
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +26,7 @@ from tocsin.pipeline.sources import Stream, changes_of, events_of
 from tocsin.planner import choose
 from tocsin.segment import write_index
 from tocsin.segment.storage import MANIFEST
-from tocsin.spark import Metrics, follow, local_session, warm
+from tocsin.spark import Metrics, UpdateReport, follow, local_session, warm
 from tocsin.spark.asking import asked_of
 from tocsin.spark.listening import Progress
 from tocsin.spark.matching import answers
@@ -48,10 +49,11 @@ _NO_REASON: Final = re.compile(r"^Error: (A fatal exception has occurred|Could n
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did. `rejects` are of the subscriptions that were compiled."""
+    """What a run did. `rejects` are of the subscriptions that were compiled; of changes it is said how many."""
 
     progress: Progress
     rejects: list[Reject]
+    rejected_changes: int = 0
 
 
 def run(
@@ -84,6 +86,8 @@ def _run(
     once: bool,
 ) -> Outcome:
     """Compile, follow changes, match; what has begun is ended, however it ends."""
+    from pyspark.errors import PySparkException
+
     say("reading subscriptions")
     rejects = prepare(pipeline)
     say("starting Spark")
@@ -91,10 +95,16 @@ def _run(
     metrics = Metrics(pipeline.metrics)
     session.streams.addListener(metrics)
     queries: list[StreamingQuery] = []
+    refused: Counter[str] = Counter()
+
+    def take(report: UpdateReport) -> None:
+        refused["changes"] += report.rejected
+        metrics.count(f"{pipeline.name}-changes", {"rejected": report.rejected, "index_version": report.version})
+
     try:
         if pipeline.changes is not None:
             say("taking changes of subscriptions")
-            queries.append(_follow(session, pipeline, once=once))
+            queries.append(_follow(session, pipeline, take, once=once))
             if once:
                 _wait(queries, stop, lambda: None)
         if not stop.is_set():
@@ -103,13 +113,15 @@ def _run(
             say("matching")
             queries.append(_start(session, pipeline, metrics, once=once))
             _wait(queries, stop, lambda: _tell(look, metrics, pipeline.name))
+    except PySparkException as error:
+        raise TocsinError(f"Spark refused this pipeline: {_reason(str(error))}") from error
     finally:
         for query in reversed(queries):
             _end(query)
         session.streams.removeListener(metrics)
         metrics.write()
     _tell(look, metrics, pipeline.name)
-    return Outcome(metrics.progress(pipeline.name) or Progress(pipeline.name), rejects)
+    return Outcome(metrics.progress(pipeline.name) or Progress(pipeline.name), rejects, refused["changes"])
 
 
 def prepare(pipeline: Pipeline) -> list[Reject]:
@@ -156,7 +168,9 @@ def _last_word(error: Exception) -> str:
     return _REASON.split(told[-1], maxsplit=1)[-1].strip(" .")
 
 
-def _follow(session: SparkSession, pipeline: Pipeline, *, once: bool) -> StreamingQuery:
+def _follow(
+    session: SparkSession, pipeline: Pipeline, look: Callable[[UpdateReport], None], *, once: bool
+) -> StreamingQuery:
     assert pipeline.changes is not None
     return follow(
         changes_of(session, pipeline.changes),
@@ -167,6 +181,7 @@ def _follow(session: SparkSession, pipeline: Pipeline, *, once: bool) -> Streami
         rejects=None if pipeline.rejects is None else pipeline.rejects / "changes",
         trigger=_trigger(pipeline, once=once),
         name=f"{pipeline.name}-changes",
+        look=look,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -90,12 +90,13 @@ def follow(
     keep_s: float = KEEP_S,
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
+    look: Callable[[UpdateReport], None] | None = None,
 ) -> StreamingQuery:
     """Take a stream of changes into an index folder, each micro-batch as `update` does, while others match against it.
 
     Started again with its checkpoint, it goes on where it was; what it takes twice changes nothing. Small parts are
     merged in the background, by jobs of one task. `trigger` is as `DataStreamWriter.trigger` has it, `name` is the
-    query's. The index is there when this returns.
+    query's; `look` gets the report of each micro-batch. The index is there when this returns.
     """
     amender = _amender(path, index, statistics, rejects, keep_s)
     _checked(changes)
@@ -104,6 +105,8 @@ def follow(
 
     def take(batch: DataFrame, number: int) -> None:
         report = amender.run(batch, f"batch-{number:08d}")
+        if look is not None:
+            look(report)
         if report.merge_due:
             merging.wake(batch.sparkSession)
 

@@ -26,7 +26,7 @@ _LOG: Final = logging.getLogger(__name__)
 _COUNTERS: Final = {
     "events": "Events that came.",
     "matches": "Matches that were found.",
-    "rejected": "Events that were refused whole.",
+    "rejected": "Events, or changes, that were refused whole.",
     "reported": "Events with an error, whole or of one attribute.",
     "candidates": "Pairs of event and subscription that no index ruled out.",
     "verified": "Candidates of which the expression was evaluated.",
@@ -63,10 +63,10 @@ class Metrics(StreamingQueryListener):  # type: ignore[misc]
         self._streams: dict[str, Progress] = {}
 
     def count(self, name: str, work: Mapping[str, Any]) -> None:
-        """Add what a micro-batch did, as `match` observes it."""
+        """Add what a micro-batch did, as `match` observes it, or a part of that."""
         with self._lock:
             stream = self._streams.setdefault(name, Progress(name))
-            for one in WORK_FIELDS:
+            for one in (one for one in WORK_FIELDS if one in work):
                 stream.counts[one] = stream.counts.get(one, 0) + int(work[one] or 0)
             stream.index_version = work["index_version"] or stream.index_version
 
