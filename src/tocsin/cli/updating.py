@@ -36,6 +36,7 @@ def run(given: argparse.Namespace) -> int:
         raise InvalidInput(f"--keep is {given.keep:g}; it must be at least 0 seconds")
     refuse_overwriting([given.changes], [given.errors])
     refuse_file(given.folder)
+    is_new = not (Path(given.folder) / MANIFEST).exists()
     counts = dict.fromkeys(("inserted", "updated", "deleted", "rescored", "superseded"), 0)
     with reject_log(given.errors) as log:
         with ShareBar("taking changes") as bar:
@@ -50,6 +51,8 @@ def run(given: argparse.Namespace) -> int:
         merges = compact(given.folder, plan, keep_s=given.keep) if any(counts.values()) else 0
         told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         print(f"{told}, {log.count:,} rejected; {counted(merges, 'merge')} of small parts")
+        if is_new and any(counts.values()):
+            print(f"{given.folder} was no index, and is one now")
     log.require("change", sum(counts.values()))
     return 1 if log.count else 0
 

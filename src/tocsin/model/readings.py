@@ -39,9 +39,12 @@ PLACED: Final = "placed"
 PLACED_OR_NOT: Final = "placed or not"
 """The same, and FALSE where the attribute is a place of which it does not hold."""
 
-_TIME: Final = r"[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?"
+_TIME: Final = r"[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?"
 INSTANT_PATTERN: Final = rf"^[0-9]{{4}}-\d\d-\d\d({_TIME})?$"
-"""RFC 3339, and what ISO 8601 allows beyond it: no seconds, and no zone, which means UTC."""
+"""RFC 3339, and what ISO 8601 allows beyond it: no seconds, and no zone, which means UTC.
+
+An instant has microseconds: further digits are left out, of texts as of constants.
+"""
 _INSTANT: Final = re.compile(INSTANT_PATTERN, re.ASCII)
 
 

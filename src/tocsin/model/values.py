@@ -38,7 +38,7 @@ class Instant:
 
     @classmethod
     def parse(cls, text: str) -> Instant:
-        """Read an ISO 8601 date or timestamp; raise `InvalidInput` on anything else.
+        """Read an ISO 8601 date or timestamp, to the microsecond; raise `InvalidInput` on anything else.
 
         >>> Instant.parse("1970-01-02"), Instant.parse("1970-01-01T00:00:01Z")
         (Instant(microseconds=86400000000), Instant(microseconds=1000000))
@@ -46,7 +46,7 @@ class Instant:
         try:
             if len(text) == 10:
                 return cls.of(dt.date.fromisoformat(text))
-            return cls.of(dt.datetime.fromisoformat(text))
+            return cls.of(dt.datetime.fromisoformat(text.upper()))
         except (ValueError, OverflowError):
             raise InvalidInput(f"{text!r} is no date or time; write 2024-05-31 or 2024-05-31T08:15:00Z") from None
 

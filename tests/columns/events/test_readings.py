@@ -147,3 +147,16 @@ def test_many_are_read_like_one(texts: list[str]) -> None:
         one.microseconds for one in singly if one is not None
     ]
     assert values.dtype == np.int64
+
+
+@pytest.mark.parametrize("text", ["2024-06-01T00:00:00.123456789Z", "2024-06-01T02:00:00.1234567+02:00"])
+def test_digits_beyond_microseconds_are_left_out(text: str) -> None:
+    """Nanoseconds, as others write them: of events as of constants."""
+    asked = [
+        {"id": "same", "where": f"ts = TIMESTAMP('{text}')"},
+        {"id": "cut", "where": "ts = TIMESTAMP('2024-06-01T00:00:00.123456Z')"},
+        {"id": "later", "where": "ts > TIMESTAMP('2024-06-01t00:00:00.123456z')"},
+        {"id": "after", "where": "ts > DATE('2024-05-31')"},
+    ]
+    for source in ([{"ts": text}, {"ts": "2024-06-01"}], lines([{"ts": text}, {"ts": "2024-06-01"}])):
+        assert pairs(tocsin.match(asked, source)) == [(0, "after"), (0, "cut"), (0, "same"), (1, "after")]

@@ -139,7 +139,7 @@ def read_instants(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.b
     column = pa.array(texts, pa.string())
     looks = pc.match_substring_regex(column, INSTANT_PATTERN)
     zoned = pc.match_substring_regex(column, r":.*([Zz]|[+-]\d\d:\d\d)$")
-    upper = pc.ascii_upper(column)
+    upper = pc.replace_substring_regex(pc.ascii_upper(column), r"(\.\d{6})\d+", r"\1")
     try:
         with_zone = pc.if_else(pc.and_(looks, zoned), upper, None).cast(_TIMESTAMP)
         without = pc.if_else(pc.and_(looks, pc.invert(zoned)), upper, None).cast(pa.timestamp("us"))
