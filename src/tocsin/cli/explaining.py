@@ -40,9 +40,10 @@ def run(given: argparse.Namespace) -> int:
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     part, rejects = read_part(given.subscriptions)
     number = _number(part.ids, rejects, given.subscriptions, given.id)
-    print(f"subscription {part.ids[number]}, event {given.row}:")
     ranking = None if given.similar is None else similar(given.similar)
-    print(explain(part.sources[number].as_py(), _event(given.events, given.row), ranking=ranking))
+    explained = explain(part.sources[number].as_py(), _event(given.events, given.row), ranking=ranking)
+    print(f"subscription {part.ids[number]}, event {given.row}:")
+    print(explained)
     if ranking is None:
         print(f"index: {assemble(part, choose()).place(number)}" if has_all() else UNPLACED)
     return 0

@@ -92,6 +92,9 @@ def run(given: argparse.Namespace) -> int:
             f"{counted(stats.subscriptions, 'subscription')}, {log.count:,} rejected; {rate:,.0f} events/s",
             file=sys.stderr,
         )
+        if stats.unanswered:
+            told = counted(stats.unanswered, "subscription")
+            print(f"warning: {told} of no region with keywords, which --similar leaves out", file=sys.stderr)
         _print_notices(subscriptions, stats, seen)
     log.require("subscription", len(subscriptions))
     log.require("event", served)

@@ -124,7 +124,7 @@ def _value(raw: Any, name: str, problems: list[Problem]) -> Value | None:
         if isinstance(raw, Mapping):
             return _geometry(raw)
         if isinstance(raw, bytes):
-            return _shape(lambda: shape_of_wkb(raw))
+            return _of_bytes(raw)
         if type(raw).__module__.partition(".")[0] == "shapely":
             return _shape(lambda: shape_of_geometry(raw))
         return _scalar(raw, name, problems)
@@ -229,6 +229,14 @@ def _geometry(raw: Mapping[str, Any]) -> Point | Shape:
         case [x, y, *height] if len(height) < 2 and all(map(_is_finite_number, (x, y, *height))):
             return Point(float(x), float(y))
     raise _Unrepresentable("a GeoJSON Point needs two or three finite numbers as coordinates")
+
+
+def _of_bytes(raw: bytes) -> Point | Shape:
+    """Well-known binary; of anything else it is said that bytes are read as such."""
+    try:
+        return _shape(lambda: shape_of_wkb(raw))
+    except _Unrepresentable as error:
+        raise _Unrepresentable(f"bytes are read as well-known binary, so decode texts: {error}") from None
 
 
 def _shape(read: Callable[[], Shape]) -> Point | Shape:
