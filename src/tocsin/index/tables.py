@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, cast, get_type_hints
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.expressions.checks import require_type
@@ -52,4 +51,4 @@ def restored_table(
 
 def bytes_of_table(table: Any) -> int:
     """Bytes of the arrays of a table, and of the tables within."""
-    return int(sum(np.asarray(array).nbytes for _, array in named_arrays(table)))
+    return sum(array.nbytes for _, array in named_arrays(table))

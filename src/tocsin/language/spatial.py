@@ -49,21 +49,16 @@ def spatial_truth(name: str, left: Value | None, right: Value | None) -> bool | 
     one, other = _bounds(left), _bounds(right)
     if name == "S_INTERSECTS" and one is not None and other is not None:
         return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]
-    sides = ((left, one), (right, other))
-    if any(bounds is None and not isinstance(value, Shape) for value, bounds in sides):
+    sides = [value if isinstance(value, Shape) else bounds for value, bounds in ((left, one), (right, other))]
+    places = [side for side in sides if side is not None]
+    if len(places) < len(sides):
         return None
-    geometries = [_geometry(value, bounds) for value, bounds in sides]
+    geometries = [geometry_of(place) if isinstance(place, Shape) else of_bounds(place) for place in places]
     return bool(getattr(shapely(), OF_SHAPES[name])(*geometries))
 
 
 def _bounds(value: Value | None) -> Bounds | None:
     return None if value is None or isinstance(value, Shape) else box_of(value)
-
-
-def _geometry(value: Value | None, bounds: Bounds | None) -> Any:
-    if isinstance(value, Shape):
-        return geometry_of(value)
-    return None if bounds is None else of_bounds(bounds)
 
 
 def without_disjoint(node: Call) -> Expression:

@@ -7,6 +7,7 @@ another one's would overwrite files that are wanted.
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +25,7 @@ _KEPT: Final = ("kind", "path", "topic", "format", "schema", "header")
 def claim(pipeline: Pipeline) -> None:
     """Mark the checkpoint and the folder of the sink; raises `InvalidInput` where they are others' already."""
     layout: dict[str, Any] = {"layout": LAYOUT, "events": _told(pipeline.events), "changes": _told(pipeline.changes)}
-    layout["index"] = str(pipeline.index)
+    layout["index"] = os.path.relpath(pipeline.index, pipeline.checkpoint)  # however the pipeline's file was named
     mark = _mark_of(pipeline.checkpoint)
     if mark is None:
         _require_empty(pipeline.checkpoint, "is a checkpoint that no pipeline made")

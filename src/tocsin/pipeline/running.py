@@ -10,7 +10,6 @@ import os
 import re
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -95,11 +94,9 @@ def _run(
     metrics = Metrics(pipeline.metrics)
     session.streams.addListener(metrics)
     queries: list[StreamingQuery] = []
-    refused: Counter[str] = Counter()
 
     def take(report: UpdateReport) -> None:
-        refused["changes"] += report.rejected
-        metrics.count(f"{pipeline.name}-changes", {"rejected": report.rejected, "index_version": report.version})
+        metrics.count(_changes_of(pipeline), {"rejected": report.rejected, "index_version": report.version})
 
     try:
         if pipeline.changes is not None:
@@ -121,7 +118,14 @@ def _run(
         session.streams.removeListener(metrics)
         metrics.write()
     _tell(look, metrics, pipeline.name)
-    return Outcome(metrics.progress(pipeline.name) or Progress(pipeline.name), rejects, refused["changes"])
+    matched, changed = (metrics.progress(name) for name in (pipeline.name, _changes_of(pipeline)))
+    refused = 0 if changed is None else changed.counts.get("rejected", 0)
+    return Outcome(matched or Progress(pipeline.name), rejects, refused)
+
+
+def _changes_of(pipeline: Pipeline) -> str:
+    """What the stream of changes is called."""
+    return f"{pipeline.name}-changes"
 
 
 def prepare(pipeline: Pipeline) -> list[Reject]:
@@ -180,7 +184,7 @@ def _follow(
         keep_s=pipeline.keep_s,
         rejects=None if pipeline.rejects is None else pipeline.rejects / "changes",
         trigger=_trigger(pipeline, once=once),
-        name=f"{pipeline.name}-changes",
+        name=_changes_of(pipeline),
         look=look,
     )
 

@@ -23,7 +23,6 @@ from tocsin.index.protocols import Arrays
 from tocsin.index.spatial_text.index import OverRegions
 from tocsin.index.spatial_text.regions import Held
 from tocsin.index.spatial_text.token_grid.building import build_grid
-from tocsin.index.spatial_text.token_grid.kernels.lists import Grid
 from tocsin.index.spatial_text.token_grid.layout import is_stored, restored_grid, stored_grid
 from tocsin.index.statistics import Statistics
 
@@ -46,9 +45,5 @@ class TokenGridBuilder:
 class TokenGrid(OverRegions):
     """The Matcher over such lists."""
 
-    def __init__(self, held: Held, grid: Grid) -> None:
-        super().__init__(held, grid)
-        self._grid = grid
-
     def arrays(self) -> Arrays:
-        return {**super().arrays(), **stored_grid(self.held, self._grid)}
+        return {**super().arrays(), **stored_grid(self._held, self._structure)}
