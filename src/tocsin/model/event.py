@@ -63,11 +63,11 @@ def _flatten_into(flat: FlatEvent, record: Mapping[str, Any], prefix: str, depth
         if isinstance(raw, Mapping) and not is_geometry(raw):
             _flatten_into(flat, raw, name + ".", depth + 1)
             continue
-        if _is_list_of_objects(raw):
+        if is_list_of_objects(raw):
             for inner, joined in _flatten_list(flat, raw, name, depth).items():
                 _put(values, inner, joined)
             continue
-        value = _value(raw, name, flat.problems)
+        value = value_of(raw, name, flat.problems)
         if value is not None:
             _put(values, name, value)
 
@@ -82,7 +82,8 @@ def _key(key: object) -> str:
     raise RecordError(f"attribute names are strings, not {_named(key)}")
 
 
-def _is_list_of_objects(raw: object) -> bool:
+def is_list_of_objects(raw: object) -> bool:
+    """Whether a value is a list in which objects are, so that it is flattened, too."""
     return isinstance(raw, list | tuple) and any(isinstance(item, Mapping) for item in raw)
 
 
@@ -108,8 +109,8 @@ def _flatten_list(flat: FlatEvent, items: Sequence[object], name: str, depth: in
     return {attribute: UNTYPED if v is None else tuple(v) for attribute, v in joined.items()}
 
 
-def _value(raw: Any, name: str, problems: list[Problem]) -> Value | None:
-    """One value; None when it is absent. What cannot be represented is UNTYPED and noted in `problems`."""
+def value_of(raw: Any, name: str, problems: list[Problem]) -> Value | None:
+    """One value that is not flattened; None when it is absent. Of what is none, UNTYPED, and why in `problems`."""
     if type(raw) is str and raw.isascii():
         return raw
     if raw is None:

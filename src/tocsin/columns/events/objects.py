@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,32 @@ from tocsin.columns.numbers import keys_of
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
 from tocsin.model.elements import elements_in
-from tocsin.model.event import flatten
+from tocsin.model.event import Problem, flatten, is_geometry, is_list_of_objects, value_of
 from tocsin.model.subscription import Reject
-from tocsin.model.values import LARGEST_INTEGER
+from tocsin.model.values import LARGEST_INTEGER, Value
 
 _SCALARS = (str, int, float, type(None))
+
+_DEEPEST: Final = 16
+"""Objects nested deeper than this take the long way."""
+
+
+class _Level:
+    """The attributes of the objects under one name, as these objects spell them."""
+
+    __slots__ = ("inner", "numbers", "prefix", "unwanted")
+
+    def __init__(self, prefix: str, numbers: dict[str, int]) -> None:
+        self.prefix = prefix
+        self.numbers = numbers
+        self.unwanted: set[str] = set()  # of which nothing is wanted, nor within them
+        self.inner: dict[str, _Level] = {}
+
+    def within(self, name: str) -> _Level:
+        level = self.inner.get(name)
+        if level is None:
+            level = self.inner[name] = _Level(f"{self.prefix}{name}.", {})
+        return level
 
 
 def encode_objects(rows: Iterable[tuple[int, Mapping[str, Any]]], wanted: Wanted) -> EventBatch:
@@ -86,7 +107,8 @@ class _ObjectEncoder:
         self.store = ValueStore()
         self.shares_numbers = wanted.names is not None
         self.attribute_numbers = wanted.numbers if self.shares_numbers else {}
-        self.unwanted: set[str] = set()
+        self.top = _Level("", self.attribute_numbers)
+        self.problems: list[Problem] = []  # of the event that is being added
         self.rows: list[int] = []
         self.ends: list[int] = [0]
         self.attributes: list[int] = []
@@ -97,12 +119,16 @@ class _ObjectEncoder:
         self.lists = {name: GatheredLists(inner) for name, inner in wanted.elements.copy().items()}
 
     def add(self, row: int, record: Mapping[str, Any]) -> None:
-        """Add one event: value by value while they are plain, else through `flatten`."""
+        """Add one event: value by value as they come, or through `flatten` where that may name an attribute twice."""
         lengths = len(self.attributes), len(self.numbers), len(self.payloads)
-        if not self._add_plain(record):
+        self.problems = []
+        if not self._add_values(record, self.top, 0):
             del self.attributes[lengths[0] :], self.types[lengths[0] :]
             del self.numbers[lengths[1] :], self.payloads[lengths[2] :]
-            self._add_flattened(row, record)
+            self._add_flattened(record)
+        for problem in self.problems:
+            if self.wanted.inside(problem.field):
+                self.rejects.append(Reject(row, None, problem.field, problem.reason))
         for name, lists in self.lists.items():
             elements = elements_in(record, name)
             if elements is not None:
@@ -110,21 +136,27 @@ class _ObjectEncoder:
         self.rows.append(row)
         self.ends.append(len(self.attributes))
 
-    def _add_plain(self, record: Mapping[str, Any]) -> bool:
-        """Add an event of plain values, and lists of such; False, half done, where it has anything else.
+    def _add_values(self, record: Mapping[str, Any], level: _Level, depth: int) -> bool:
+        """Add what an object has; False, half done, where two names may be one, or where lists of objects are joined.
 
-        Nearly all events are such, and going through `flatten` costs four times as much.
+        Nearly all events are added so, and going through `flatten` costs four times as much.
         """
-        known, attributes, types, numbers = self.attribute_numbers, self.attributes, self.types, self.numbers
+        known, attributes, types, numbers = level.numbers, self.attributes, self.types, self.numbers
+        is_nested = depth > 0
         for name, raw in record.items():
             attribute = known.get(name)
             if attribute is None:
-                attribute = self._attribute(name)
-                if attribute < 0:
-                    if isinstance(raw, _SCALARS) and type(name) is str:
-                        continue
-                    return False  # what is wanted may lie within it
+                attribute = self._attribute(level, name)
             kind = type(raw)
+            if kind is dict and type(name) is str and depth < _DEEPEST and not is_geometry(raw):
+                is_nested = True
+                if not self._add_values(raw, level.within(name), depth + 1):
+                    return False
+                continue
+            if attribute < 0:
+                if not self._pass_over(raw, level, name):
+                    return False
+                continue
             if (kind is float and raw - raw == 0.0) or (kind is int and -LARGEST_INTEGER <= raw <= LARGEST_INTEGER):
                 numbers.append(raw)
                 types.append(codes.NUMBER)
@@ -139,50 +171,69 @@ class _ObjectEncoder:
             elif kind is list and (value := _plain_list(raw)) is not None:
                 self.payloads.append(self.store.entry(value)[1])
                 types.append(codes.LIST)
-            else:
+            elif _holds_attributes(raw):
                 return False
+            else:
+                self._add_other(attribute, value_of(raw, level.prefix + name, self.problems))
+                continue
             attributes.append(attribute)
-        return True
+        return not is_nested or "." not in "".join(record)
 
-    def _attribute(self, name: Any) -> int:
+    def _attribute(self, level: _Level, name: Any) -> int:
         """The number of an attribute that was not seen yet, -1 for one that no subscription looks at."""
-        if type(name) is not str or name in self.unwanted:
+        if type(name) is not str or name in level.unwanted:
             return -1
-        if name not in self.wanted:
-            self.unwanted.add(name)
+        whole = level.prefix + name
+        if whole not in self.wanted:
+            if not self.wanted.inside(whole):
+                level.unwanted.add(name)
             return -1
         if self.shares_numbers:
-            return self.wanted.numbers[name]
-        return self.attribute_numbers.setdefault(name, len(self.attribute_numbers))
+            number = self.wanted.numbers[whole]
+        else:
+            number = self.attribute_numbers.setdefault(whole, len(self.attribute_numbers))
+        return level.numbers.setdefault(name, number)
 
-    def _add_flattened(self, row: int, record: Mapping[str, Any]) -> None:
-        values, problems = flatten(record)
+    def _pass_over(self, raw: Any, level: _Level, name: Any) -> bool:
+        """Whether a value that is not wanted itself holds nothing else; one that should be an object may be odd."""
+        if name in level.unwanted:
+            return isinstance(raw, _SCALARS) or not _holds_attributes(raw)
+        if type(name) is not str or _holds_attributes(raw):
+            return False
+        value_of(raw, level.prefix + name, self.problems)
+        return True
+
+    def _add_other(self, attribute: int, value: Value | None) -> None:
+        """Add a value of any type, unless it is absent."""
+        if value is None:
+            return
+        self.attributes.append(attribute)
+        if type(value) is float:
+            self.types.append(codes.NUMBER)
+            self.numbers.append(value)
+        else:
+            kind, payload = self.store.entry(value)
+            self.types.append(kind)
+            self.payloads.append(payload)
+
+    def _add_flattened(self, record: Mapping[str, Any]) -> None:
+        values, self.problems = flatten(record)
         for name, value in values.items():
             attribute = self.attribute_numbers.get(name)
             if attribute is None:
-                attribute = self._attribute(name)
-                if attribute < 0:
-                    continue
-            self.attributes.append(attribute)
-            if type(value) is float:
-                self.types.append(codes.NUMBER)
-                self.numbers.append(value)
-            else:
-                kind, payload = self.store.entry(value)
-                self.types.append(kind)
-                self.payloads.append(payload)
-        for problem in problems:
-            if self.wanted.inside(problem.field):
-                self.rejects.append(Reject(row, None, problem.field, problem.reason))
+                attribute = self._attribute(self.top, name)
+            if attribute >= 0:
+                self._add_other(attribute, value)
 
     def finish(self) -> EventBatch:
         types = np.array(self.types, np.uint8)
-        payloads = keys_of(np.array(self.numbers, np.float64))
         if self.payloads:
             is_number = types == codes.NUMBER
-            keys, payloads = payloads, np.empty(len(types), np.int64)
-            payloads[is_number] = keys
+            payloads = np.empty(len(types), np.int64)
+            payloads[is_number] = keys_of(np.array(self.numbers, np.float64))
             payloads[~is_number] = self.payloads
+        else:
+            payloads = keys_of(np.array(self.numbers, np.float64))
         arrays = build_events(
             np.array(self.ends, np.int64), np.array(self.attributes, np.int32), types, payloads, self.store
         )
@@ -195,6 +246,11 @@ class _ObjectEncoder:
             {name: lists.finish(encode_objects) for name, lists in self.lists.items()},
             self.store.shapes,
         )
+
+
+def _holds_attributes(raw: Any) -> bool:
+    """Whether a value is flattened to further attributes."""
+    return (isinstance(raw, Mapping) and not is_geometry(raw)) or is_list_of_objects(raw)
 
 
 def _plain_list(items: list[Any]) -> tuple[Any, ...] | None:
