@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from itertools import accumulate
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
 from tocsin.kernels.text.strings import heads_of, locate, locate_by_heads
+
+_FEW_TEXTS: Final = 64
+"""Of so few texts, as one event has, Arrow's own overhead is most of what it takes."""
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -79,12 +83,17 @@ class Texts:
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> Texts:
-        return cls.of_arrow(pa.array(strings, pa.large_string()))
+        if len(strings) > _FEW_TEXTS:
+            return cls.of_arrow(pa.array(strings, pa.large_string()))
+        texts = [text.encode() for text in strings]
+        starts = np.array([0, *accumulate(map(len, texts))], np.int64)
+        starts.setflags(write=False)
+        return cls(starts, np.frombuffer(b"".join(texts), np.uint8))
 
     @classmethod
     def of_arrow(cls, array: pa.Array) -> Texts:
         """From an Arrow array of strings without nulls."""
-        array = array.cast(pa.large_string())
+        array = array if array.type == pa.large_string() else array.cast(pa.large_string())
         if not len(array):
             return cls(empty_runs(0), frozen(np.empty(0), np.uint8))
         if array.offset:

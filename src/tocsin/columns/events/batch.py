@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from tocsin.columns.arrays import empty_runs, frozen, gathered, starts_of
 from tocsin.columns.numbers import key_of
@@ -296,12 +296,18 @@ def build_events(
     return Events(
         *entries,
         starts_of(np.array(store.list_lengths, np.int64), len(store.list_lengths)),
-        frozen(np.array(store.list_types, np.uint8), np.uint8),
-        frozen(np.array(store.list_payloads, np.int64), np.int64),
-        frozen(np.array(store.list_boxes, np.int32), np.int32),
-        frozen(np.array(store.bounds, np.float64).reshape(-1, 4), np.float64),
-        frozen(np.array(store.ends, np.int64).reshape(-1, 2), np.int64),
+        _copied(store.list_types, np.uint8),
+        _copied(store.list_payloads, np.int64),
+        _copied(store.list_boxes, np.int32),
+        _copied(store.bounds, np.float64).reshape(-1, 4),
+        _copied(store.ends, np.int64).reshape(-1, 2),
     )
+
+
+def _copied(values: array[Any], dtype: DTypeLike) -> NDArray[Any]:
+    copy = np.array(values, dtype)
+    copy.setflags(write=False)
+    return copy
 
 
 _NOTHING_STORED: Final[tuple[Any, ...]] = (

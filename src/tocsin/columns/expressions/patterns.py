@@ -85,7 +85,7 @@ class PatternFinder:
         """
         starts, found = self._by_literals(texts)
         loose = [*self._loose, *range(self._regexes, len(regexes))]
-        if not loose and not (found & 1).any():
+        if not loose and not (len(found) and (found & 1).any()):
             return Fits(frozen(starts, np.int64), frozen(found, np.int32))
         owners = np.repeat(np.arange(len(texts)), np.diff(starts))
         by_regex = found & 1 == 1
