@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -210,3 +212,54 @@ def test_boxes_in_any_order_are_met(reversed_boxes: bool) -> None:
         (1, 2),
         (1, 3),
     ]
+
+
+MANY_THREADS = """
+import threading
+import numpy as np
+import shapely
+import tocsin
+
+dice = np.random.default_rng(0)
+
+
+def area(x, y):
+    turns = np.sort(dice.uniform(0, 2 * np.pi, 40))
+    radii = dice.uniform(0.5, 1.5, 40)
+    return shapely.Polygon(np.column_stack([x + radii * np.cos(turns), y + radii * np.sin(turns)]))
+
+
+asked = [
+    {"id": f"{name} {number}", "where": f"{name}(p, {shapely.to_wkt(area(0, 0))})"}
+    for name in ("S_TOUCHES", "S_INTERSECTS", "S_OVERLAPS", "S_WITHIN")
+    for number in range(4)
+]
+shapes = [{"p": area(*dice.uniform(-1, 1, 2))} for _ in range(40)]
+expected = tocsin.match(asked, shapes, threads=1).table
+differ = []
+
+
+def ask(engine, together):
+    together.wait()
+    if engine.match_batch(shapes, threads=1).table != expected:
+        differ.append(engine)
+
+
+for _ in range(40):
+    with tocsin.Engine() as engine:
+        engine.subscribe_many(asked)
+        together = threading.Barrier(4)
+        threads = [threading.Thread(target=ask, args=(engine, together)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+assert not differ
+"""
+
+
+def test_threads_that_ask_about_shapes_at_once_do_not_meet() -> None:
+    """GEOS writes into a geometry that is prepared; two threads in one of these end the process, or worse."""
+    ran = subprocess.run([sys.executable, "-c", MANY_THREADS], capture_output=True, text=True, timeout=300, check=False)
+
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -7,6 +7,7 @@ objects of shapely's, and few of them are ever asked about.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, cast
 
 import numpy as np
@@ -27,20 +28,41 @@ class Geometries:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
-        self._kept = np.full(len(names), None, object)
-        self._are_kept = np.zeros(len(names), bool)
+        self._free: list[Prepared] = []
         self._tree: Once[Any] = Once()
-
-    def __len__(self) -> int:
-        return len(self._names)
 
     def pieces(self) -> Iterator[NDArray[Any]]:
         """All of them in order, some at a time."""
-        for first in range(0, len(self), _AT_ONCE):
+        for first in range(0, len(self._names), _AT_ONCE):
             yield _read(self._names[first : first + _AT_ONCE])
 
+    @contextmanager
+    def lent(self) -> Iterator[Prepared]:
+        """Prepared ones that nobody else has meanwhile; as many sets are made as threads ever ask at once."""
+        try:
+            own = self._free.pop()
+        except IndexError:
+            own = Prepared(self._names)
+        try:
+            yield own
+        finally:
+            self._free.append(own)
+
+    def tree(self) -> Any:
+        """shapely's tree of them all, which any number of threads may ask."""
+        return self._tree.get(lambda: shapely().STRtree(np.concatenate(list(self.pieces()))))
+
+
+class Prepared:
+    """Those that one thread has asked for. GEOS writes into a prepared geometry, with no lock, what it works out."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._kept = np.full(len(names), None, object)
+        self._are_kept = np.zeros(len(names), bool)
+
     def of(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
-        """Some of them, prepared. Cost: of each that is asked for the first time, reading its text."""
+        """Some of them. Cost: of each that is asked for the first time, reading its text."""
         missing = np.unique(numbers[~self._are_kept[numbers]])
         if len(missing):
             made = _read([self._names[number] for number in missing.tolist()])
@@ -49,10 +71,6 @@ class Geometries:
             self._are_kept[missing] = True
         found: NDArray[Any] = self._kept[numbers]
         return found
-
-    def tree(self) -> Any:
-        """shapely's tree of them all."""
-        return self._tree.get(lambda: shapely().STRtree(self.of(np.arange(len(self)))))
 
 
 def _read(names: Sequence[str]) -> NDArray[Any]:

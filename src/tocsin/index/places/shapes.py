@@ -84,9 +84,10 @@ class Shapes:
     def _decided_by_library(self, found: NDArray[np.int64], places: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether each of some conditions holds of the place beside it."""
         keep = np.zeros(len(found), bool)
-        for predicate in np.unique(self._predicates[found]).tolist():
-            own = np.flatnonzero(self._predicates[found] == predicate)
-            keep[own] = getattr(shapely(), predicate)(self._geometries.of(found[own]), places[own])
+        with self._geometries.lent() as prepared:
+            for predicate in np.unique(self._predicates[found]).tolist():
+                own = np.flatnonzero(self._predicates[found] == predicate)
+                keep[own] = getattr(shapely(), predicate)(prepared.of(found[own]), places[own])
         return keep
 
 
