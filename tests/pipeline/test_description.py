@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -199,9 +200,29 @@ def test_a_checkpoint_goes_on_with_what_it_began_with(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match=rf"{new.split()[0]} of \[events\] was .* and is .* now"):
             claim(read_pipeline(written(tmp_path, FILES.replace(old, new, 1))))
     mark = tmp_path / "checkpoint" / "_tocsin.json"
-    mark.write_text(mark.read_text().replace('"layout": 1', '"layout": 0'))
-    with pytest.raises(InvalidInput, match="is of layout 0; this tocsin has 1"):
+    mark.write_text(mark.read_text().replace('"layout": 2', '"layout": 0'))
+    with pytest.raises(InvalidInput, match="is of layout 0; this tocsin has 2"):
         claim(read_pipeline(written(tmp_path, FILES)))
+
+
+def test_however_the_pipeline_is_named_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a path from here or from the root; and what a checkpoint of before says is what was spelled then."""
+    path = written(tmp_path, FILES.replace("[sink]", CHANGES))
+    monkeypatch.chdir(tmp_path)
+    claim(read_pipeline(Path(path.name)))
+    claim(read_pipeline(path))
+    claim(read_pipeline(tmp_path / ".." / tmp_path.name / path.name))
+    mark = tmp_path / "checkpoint" / "_tocsin.json"
+    before = json.loads(mark.read_text()) | {"layout": 1, "index": "index"}
+    before["events"]["path"], before["changes"]["path"] = "events", str(tmp_path / "changes")
+    mark.write_text(json.dumps(before))
+
+    claim(read_pipeline(path))
+
+    for spelled in (path.name, path):
+        path.write_text(path.read_text().replace('path = "events"', 'path = "others"'))
+        with pytest.raises(InvalidInput, match=r"path of \[events\] was '.*events' when .*, and is '.*others' now"):
+            claim(read_pipeline(Path(spelled)))
 
 
 CHANGES = '[subscriptions.changes]\nkind = "files"\npath = "changes"\nformat = "json"\n[sink]'

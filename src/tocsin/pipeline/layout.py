@@ -17,16 +17,18 @@ from tocsin.pipeline.description import End, Pipeline
 from tocsin.writing import aside
 
 MARK: Final = "_tocsin.json"
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 _KEPT: Final = ("kind", "path", "topic", "format", "schema", "header")
 """What may not change of a source while its checkpoint is used."""
 
 
 def claim(pipeline: Pipeline) -> None:
     """Mark the checkpoint and the folder of the sink; raises `InvalidInput` where they are others' already."""
-    layout: dict[str, Any] = {"layout": LAYOUT, "events": _told(pipeline.events), "changes": _told(pipeline.changes)}
-    layout["index"] = os.path.relpath(pipeline.index, pipeline.checkpoint)  # however the pipeline's file was named
+    told = {"events": _told(pipeline.events), "changes": _told(pipeline.changes), "index": str(pipeline.index)}
+    layout = _seen_from(pipeline.checkpoint, {"layout": LAYOUT, **told})
     mark = _mark_of(pipeline.checkpoint)
+    if mark is not None and mark.get("layout") == 1:  # its paths are as they were spelled
+        mark = _seen_from(pipeline.checkpoint, {**mark, "layout": LAYOUT})
     if mark is None:
         _require_empty(pipeline.checkpoint, "is a checkpoint that no pipeline made")
         mark = {**layout, "id": uuid.uuid4().hex}
@@ -52,6 +54,17 @@ def _claim_sink(folder: Path, checkpoint: Path, owner: str) -> None:
         )
 
 
+def _seen_from(checkpoint: Path, layout: dict[str, Any]) -> dict[str, Any]:
+    """The same with its paths from the checkpoint on, which is how they are, however the pipeline's file was named."""
+    there = dict(layout)
+    for name in ("events", "changes"):
+        if (end := layout.get(name)) is not None and "path" in end:
+            there[name] = {**end, "path": os.path.relpath(end["path"], checkpoint)}
+    if (index := layout.get("index")) is not None:
+        there["index"] = os.path.relpath(index, checkpoint)
+    return there
+
+
 def _told(end: End | None) -> dict[str, Any] | None:
     return None if end is None else {"kind": end.kind, **{key: end.get(key) for key in _KEPT if key in end.says}}
 
@@ -65,8 +78,9 @@ def _require_same(pipeline: Pipeline, mark: dict[str, Any], layout: dict[str, An
         )
     old = mark.get("index")
     if mark.get("changes") is not None and old not in (None, layout["index"]):
+        was, now = (_place(pipeline.checkpoint, index) for index in (old, layout["index"]))
         raise InvalidInput(
-            f"index of [subscriptions] was {old!r} when {pipeline.checkpoint} was made, and is {layout['index']!r} "
+            f"index of [subscriptions] was {was!r} when {pipeline.checkpoint} was made, and is {now!r} "
             "now: what changes it has taken are in the other. Put it back, or name another checkpoint (and sink)"
         )
     for table, name in (("events", "events"), ("changes", "subscriptions.changes")):
@@ -76,10 +90,17 @@ def _require_same(pipeline: Pipeline, mark: dict[str, Any], layout: dict[str, An
         for key in _KEPT if now is not None or table == "events" else ():
             old, new = (before or {}).get(key), (now or {}).get(key)
             if old != new:
+                if key == "path":
+                    old, new = (_place(pipeline.checkpoint, path) for path in (old, new))
                 raise InvalidInput(
                     f"{key} of [{name}] was {old!r} when {pipeline.checkpoint} was made, and is {new!r} now. A "
                     "checkpoint goes on with what it began with: put it back, or name another checkpoint (and sink)"
                 )
+
+
+def _place(checkpoint: Path, path: str | None) -> str | None:
+    """A path as it is told: that it was known from the checkpoint on is nobody's concern."""
+    return None if path is None else os.path.normpath(checkpoint / path)
 
 
 def _require_empty(folder: Path, what: str) -> None:
