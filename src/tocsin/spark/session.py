@@ -66,6 +66,9 @@ _SETTINGS: Final = {
     "spark.log.level": "ERROR",
 }
 
+_LONGEST_FOLDER: Final = 60
+"""Bytes. A socket's path has room for 103 on every system, and Spark's names take 42."""
+
 
 def local_session(master: str = "local[*]", *, app: str = "tocsin", **conf: str | int | float | bool) -> SparkSession:
     """Start Spark on this machine, or return the session that the process has already.
@@ -92,6 +95,9 @@ def local_session(master: str = "local[*]", *, app: str = "tocsin", **conf: str 
     settings = SparkConf().setMaster(master).setAppName(app).setAll(list(_SETTINGS.items()))
     # Otherwise a folder `spark-warehouse` appears wherever the process stands.
     settings.set("spark.sql.warehouse.dir", (folder / "warehouse").as_uri()).set("spark.tocsin.log", str(log))
+    if master.startswith("local") and len(os.fsencode(folder)) <= _LONGEST_FOLDER:
+        # Spark leaves the sockets of a session that nobody stopped; in this folder they go with it.
+        settings.set("spark.python.unix.domain.socket.dir", str(folder))
     for key, value in conf.items():
         settings.set(key, str(value).lower() if isinstance(value, bool) else str(value))
     try:
