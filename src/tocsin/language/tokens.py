@@ -110,11 +110,11 @@ def tokenize(text: str) -> list[Token]:
             kind = EMPTY_NAME if raw == '""' else kind
         elif kind == "END":
             break
+        if values > MAX_NODES:
+            raise too_many_nodes(text)
         tokens.append(Token(kind, raw, start, end))
         if kind in _ENDS_THE_LIST:
             break
-    if values > MAX_NODES:
-        raise too_many_nodes(text)
     return tokens
 
 
