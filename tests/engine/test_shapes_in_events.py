@@ -40,7 +40,7 @@ ASKED = [
     {"id": "not near", "where": "NOT DISTANCE_M(p, POINT(0 1)) < 1000"},
     {"id": "both", "where": "S_TOUCHES(p, q)"},
 ]
-OF_LINE = ["box", "crosses", "not far", "there", "within"]
+OF_LINE = ["box", "crosses", "near", "not far", "there", "within"]
 
 
 def subscriptions_of(answer: Any) -> list[str]:

@@ -1,18 +1,21 @@
 """How far is a place from a point? In metres along the sphere, as the haversine formula says.
 
 `DISTANCE_M(location, POINT(lon lat)) <= 500` asks of a point whether it lies in a circle on the sphere, right across
-the antimeridian and at the poles. Source: R. W. Sinnott, Virtues of the Haversine, 1984; the radius is the mean of
-WGS 84's (IUGG).
+the antimeridian and at the poles, and of a line whether it comes into it. Source: R. W. Sinnott, Virtues of the
+Haversine, 1984; the radius is the mean of WGS 84's (IUGG).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.model.expression import MIRRORED, Attribute, Call, Comparison, Constant, Expression, Not
-from tocsin.model.values import Point, Value, box_of
+from tocsin.model.shapes import geometry_of
+from tocsin.model.values import Point, Shape, Value, box_of
 
 EARTH_M: Final = 6_371_008.8
 """The mean radius."""
@@ -21,13 +24,70 @@ FARTHEST_M: Final = math.pi * EARTH_M
 
 DISTANCE: Final = "DISTANCE_M"
 
+Line: TypeAlias = Sequence[tuple[float, float]]
+"""Its vertices, longitude first; between them it runs along great circles, the shorter way."""
+Direction: TypeAlias = tuple[float, float, float]
+
+SHORTEST: Final = 1e-12
+"""The sine of an angle: between vertices as near as this, or as near to opposite, no great circle is drawn."""
+
 
 def distance_m(one: Value | None, other: Value | None) -> float | None:
-    """Metres between two points, None where one is no point of the globe: longitude +-180, latitude +-90."""
+    """Metres between two points, or from a line to a point: None where one is neither, or not on the globe.
+
+    Longitudes are +-180, latitudes +-90. A line is one without an area: several lines and points are one, too.
+    """
+    if isinstance(one, Shape):
+        lines, centre = lines_on_globe(geometry_of(one)), _on_globe(other)
+        return None if lines is None or centre is None else min(_line_m(line, centre) for line in lines)
     first, second = _on_globe(one), _on_globe(other)
-    if first is None or second is None:
+    return None if first is None or second is None else _haversine_m(first, second)
+
+
+def lines_on_globe(geometry: Any) -> list[Line] | None:
+    """The lines that one of shapely's geometries is of, points among them; None for an area, or off the globe."""
+    if hasattr(geometry, "geoms"):
+        parts = [lines_on_globe(part) for part in geometry.geoms]
+        return None if None in parts else [line for part in parts if part is not None for line in part]
+    if geometry.geom_type == "Polygon":
         return None
-    (lon, lat), (other_lon, other_lat) = first, second
+    line = [(x, y) for x, y, *_ in geometry.coords]
+    return [line] if all(is_on_globe(*vertex) for vertex in line) else None
+
+
+def _line_m(line: Line, centre: tuple[float, float]) -> float:
+    """Metres from a point to the nearest of a line."""
+    nearest = min(_haversine_m(vertex, centre) for vertex in line)
+    vertices, middle = [_direction(vertex) for vertex in line], _direction(centre)
+    sines = [_passing(*ends, middle) for ends in pairwise(vertices)]
+    return min([nearest, *(EARTH_M * math.asin(min(sine, 1.0)) for sine in sines if sine is not None)])
+
+
+def _passing(one: Direction, other: Direction, middle: Direction) -> float | None:
+    """The sine of how far a great circle passes by, None where one of its ends is nearer."""
+    pole = _cross(one, other)
+    size = math.sqrt(_dot(pole, pole))
+    if size <= SHORTEST or _dot(_cross(pole, one), middle) <= 0 or _dot(_cross(other, pole), middle) <= 0:
+        return None
+    return abs(_dot(pole, middle)) / size
+
+
+def _direction(point: tuple[float, float]) -> Direction:
+    lon, lat = math.radians(point[0]), math.radians(point[1])
+    return math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)
+
+
+def _cross(one: Direction, other: Direction) -> Direction:
+    (a, b, c), (x, y, z) = one, other
+    return b * z - c * y, c * x - a * z, a * y - b * x
+
+
+def _dot(one: Direction, other: Direction) -> float:
+    return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]
+
+
+def _haversine_m(one: tuple[float, float], other: tuple[float, float]) -> float:
+    (lon, lat), (other_lon, other_lat) = one, other
     across = math.sin(math.radians(other_lon - lon) / 2) ** 2
     along = math.sin(math.radians(other_lat - lat) / 2) ** 2
     part = along + math.cos(math.radians(lat)) * math.cos(math.radians(other_lat)) * across

@@ -1,4 +1,4 @@
-"""Which circles on the sphere does a point lie in? Their boxes are rectangles in tiles; the chord decides.
+"""Which circles on the sphere does a point lie in, or a line come into? Boxes in tiles find them, the chord decides.
 
 Where a point lies so close to a circle's edge that rounding might tell, the evaluator's own formula is asked; so both
 say the same.
@@ -7,7 +7,7 @@ say the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen_table
 from tocsin.columns.events.batch import EventBatch
 from tocsin.errors import SegmentError
+from tocsin.index.once import Once
 from tocsin.index.places.boxes import Boxes
 from tocsin.index.places.places import Holding, Places
+from tocsin.index.places.ways import Ways, around, tree_of
 from tocsin.kernels.areas import INSIDE, UNDECIDED
 from tocsin.kernels.caps import caps, decide_caps, directions
 from tocsin.language.distances import EARTH_M, Circle, boxes_around, distance_m
 from tocsin.model.readings import reading_of
-from tocsin.model.values import Point
+from tocsin.model.shapes import shape_of_geometry
+from tocsin.model.values import Point, Value
 
 
 class Circles:
@@ -38,15 +41,38 @@ class Circles:
         boxes = [boxes_around(one.centre, one.metres) for one in circles]
         self._owners = np.repeat(np.arange(len(boxes)), [len(own) for own in boxes])  # (B,)
         self._is_split = np.array([len(own) > 1 for own in boxes])  # (C,)
-        self._boxes = Boxes(np.array([box for own in boxes for box in own]))
+        self._bounds = np.array([box for own in boxes for box in own])  # (B, 4)
+        self._boxes = Boxes(self._bounds)
+        self._tree: Once[Any] = Once()
 
     def holding(self, batch: EventBatch, places: Places) -> Holding:
-        """UNKNOWN of what is no point with a longitude and a latitude."""
+        """UNKNOWN of what is neither a point nor a line, or not of longitudes and latitudes."""
         bounds = places.bounds
         able = places.are_points() & (np.abs(bounds[:, 0]) <= 180) & (np.abs(bounds[:, 1]) <= 90)
         chosen = np.flatnonzero(able)
         owners, own = self._around(bounds[chosen, :2])
-        return Holding(chosen[owners], own, ~able[:, None])
+        owners = chosen[owners]
+        shapes = np.flatnonzero(places.are_shapes)
+        if len(shapes):
+            ways = Ways.of(places.shapes[shapes])
+            able[shapes] = ways.able
+            met, circles = self._met(ways, places.shapes[shapes])
+            owners, own = np.concatenate([owners, shapes[met]]), np.concatenate([own, circles])
+        return Holding(owners, own, ~able[:, None])
+
+    def _met(self, ways: Ways, geometries: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which lines come into which circles."""
+        found, boxes = around(self._tree.get(lambda: tree_of(self._bounds)), ways)
+        circles = self._owners[boxes]
+        states = ways.states(found, self._caps, circles)
+        pairs = ways.owners[found] * len(self._circles) + circles
+        inside = set(np.unique(pairs[states == INSIDE]).tolist())
+        for pair in set(np.unique(pairs[states == UNDECIDED]).tolist()) - inside:
+            line, number = divmod(pair, len(self._circles))
+            if self._decided(shape_of_geometry(geometries[line]), number):
+                inside.add(pair)
+        lines, numbers = np.divmod(np.array(sorted(inside), np.int64), len(self._circles))
+        return lines, numbers
 
     def _around(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which points, rows of longitude and latitude, lie in which circles."""
@@ -57,7 +83,7 @@ class Circles:
         states = decide_caps(self._caps, directions(points), owners, circles)
         keep = states == INSIDE
         for close in np.flatnonzero(states == UNDECIDED).tolist():
-            keep[close] = self._decided(points[owners[close]].tolist(), int(circles[close]))
+            keep[close] = self._decided(Point(*points[owners[close]].tolist()), int(circles[close]))
         return owners[keep], circles[keep]
 
     def _each_once(
@@ -69,7 +95,7 @@ class Circles:
         more, some = np.divmod(pairs, len(self._circles))
         return np.concatenate([owners[~split], more]), np.concatenate([circles[~split], some])
 
-    def _decided(self, point: Sequence[float], number: int) -> bool:
+    def _decided(self, place: Value, number: int) -> bool:
         circle = self._circles[number]
-        metres = cast(float, distance_m(Point(*point), circle.centre))
+        metres = cast(float, distance_m(place, circle.centre))
         return metres <= circle.metres if circle.has_edge else metres < circle.metres
