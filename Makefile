@@ -25,9 +25,10 @@ demo: $(DEMO)
 	$(BIN)/tocsin warm
 	$(BIN)/tocsin demo $(ARGS)
 
+# Tests of Spark and of processes wait for half of their time, so there are three workers for two cores.
 test: $(DEV)
 	$(BIN)/tocsin warm
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 -m "not long" $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 15 -m "not long" $(ARGS)
 
 unit: $(DEV)
 	$(BIN)/tocsin warm
@@ -35,7 +36,7 @@ unit: $(DEV)
 
 thorough: $(DEV)
 	$(BIN)/tocsin warm
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 $(ARGS)
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 $(ARGS)
 
 fuzz: $(DEV)
 	$(BIN)/tocsin warm

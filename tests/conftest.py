@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+from collections import Counter
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -28,6 +31,8 @@ _QUICK_SECONDS: Final = 0.4
 _TOOK: Final = "tocsin/took"
 """Where the seconds of each test's last run are kept, in pytest's cache."""
 
+_ASKS_FOR_SPARK: Final = re.compile(r"^def \w+\([^)]*\bspark\b", re.MULTILINE)
+
 _took: dict[str, float] = {}
 
 
@@ -40,7 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--quick`, what can be run between two edits."""
+    """Files of long tests first, that no worker is at them alone at the end.
+
+    With `--quick` what can be run between two edits.
+    """
+    long = Counter(item.path for item in items if any(item.iter_markers("slow")) or any(item.iter_markers("spark")))
+    items.sort(key=lambda item: -long[item.path])
     if not config.getoption("--quick") or config.cache is None:
         return
     took = config.cache.get(_TOOK, {})
@@ -51,6 +61,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = set(map(id, kept))
     config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
     items[:] = kept
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files are dealt to workers, and those that ask for a session all to one: each would warm up a JVM of its own."""
+    from xdist.scheduler import LoadFileScheduling
+
+    if config.getvalue("dist") != "loadfile":
+        return None
+    tests = Path(__file__).parent
+    asking = {
+        path.relative_to(tests.parent).as_posix()
+        for path in tests.rglob("test_*.py")
+        if _ASKS_FOR_SPARK.search(path.read_text(encoding="utf-8"))
+    }
+
+    class OneSession(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return "spark" if file in asking else file
+
+    return OneSession(config, log)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

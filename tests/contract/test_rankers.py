@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -32,10 +32,10 @@ def each_option(registration: Registration) -> list[Mapping[str, int]]:
     return [{}, *({"branching": branching} for branching in (2, 3, 4, 5, 6))]
 
 
-@pytest.fixture(
-    params=[(r.name, options) for r in RANKERS for options in each_option(r)],
-    ids=lambda given: f"{given[0]} {given[1].get('branching', '')}".strip(),
-)
+KINDS: Final = [(r.name, options) for r in RANKERS for options in each_option(r)]
+
+
+@pytest.fixture(params=KINDS, ids=lambda given: f"{given[0]} {given[1].get('branching', '')}".strip())
 def kind(request: pytest.FixtureRequest) -> tuple[str, Mapping[str, int]]:
     return request.param
 
@@ -73,6 +73,12 @@ def check(ranker: Ranker, intervals: Sequence[Interval], queries: Sequence[tuple
     assert found.examined >= len(found.places)
 
 
+def check_all(intervals: Sequence[Interval], last: Sequence[int], queries: Sequence[tuple[int, int]], k: int) -> None:
+    """What is drawn is drawn once for all kinds."""
+    for kind in KINDS:
+        check(built(kind, intervals, last), intervals, queries, k)
+
+
 @st.composite
 def loads(draw: DrawFn) -> tuple[list[Interval], list[int]]:
     """Up to four groups of few codes; ends beyond them, points, empty intervals, equal scores, owners anyhow."""
@@ -87,13 +93,12 @@ def loads(draw: DrawFn) -> tuple[list[Interval], list[int]]:
     return [Interval(g, *own, score, owner) for (g, own, score), owner in zip(rows, owners, strict=True)], last
 
 
-@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(load=loads(), k=st.integers(1, 45))
-def test_gives_the_best_of_few(kind, load, k):
+def test_all_give_the_best_of_few(load, k):
     """At every code of every group, negative ones too."""
     intervals, last = load
 
-    check(built(kind, intervals, last), intervals, every_query(last), k)
+    check_all(intervals, last, every_query(last), k)
 
 
 def random_load(random: np.random.Generator, count: int, codes: int, mean_length: float) -> list[Interval]:
@@ -111,10 +116,7 @@ def random_load(random: np.random.Generator, count: int, codes: int, mean_length
     return [Interval(*row) for row in rows]
 
 
-@settings(
-    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
-    max_examples=max(25, settings.default.max_examples // 6),  # each of hundreds of intervals
-)
+@settings(max_examples=max(25, settings.default.max_examples // 6))  # each of hundreds of intervals
 @given(
     seed=st.integers(0, 2**32 - 1),
     count=st.sampled_from([SHORTEST - 1, SHORTEST + 1, 150, 700]),
@@ -122,7 +124,7 @@ def random_load(random: np.random.Generator, count: int, codes: int, mean_length
     length=st.sampled_from([0.02, 0.2, 2.0]),
     k=st.sampled_from([1, 2, 7, 64, 701, EVERYTHING]),
 )
-def test_gives_the_best_of_many(kind, seed, count, codes, length, k):
+def test_all_give_the_best_of_many(seed, count, codes, length, k):
     """Of lists that have R-trees of several levels."""
     random = np.random.default_rng(seed)
     intervals = random_load(random, count, codes, 1 + length * codes)
@@ -130,7 +132,7 @@ def test_gives_the_best_of_many(kind, seed, count, codes, length, k):
     queries = [(int(g), int(c)) for g, c in zip(random.integers(0, 3, 40), random.integers(-1, codes, 40), strict=True)]
     queries = [(group, min(code, last[group])) for group, code in queries]
 
-    check(built(kind, intervals, last), intervals, queries, k)
+    check_all(intervals, last, queries, k)
 
 
 @pytest.mark.parametrize("branching", [63, 64, 65, 4096])
@@ -153,16 +155,18 @@ def test_gives_the_best_of_lists_around_the_size_of_a_node(branching, count):
                 check(ranker, intervals, queries, k)
 
 
-@settings(
-    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture], max_examples=40
-)
+@settings(max_examples=40)
 @given(load=loads())
-def test_cursors_give_the_same_one_by_one(kind, load):
+def test_all_cursors_give_the_same_one_by_one(load):
     """All of it, in the same order; cursors that take turns do not disturb each other; no code is no interval."""
-    intervals, last = load
-    ranker = built(kind, intervals, last)
+    for kind in KINDS:
+        check_cursors(built(kind, *load), load[1])
+
+
+def check_cursors(ranker: Ranker, last: Sequence[int]) -> None:
+    """Of one ranker."""
     queries = every_query(last)
-    of_best = [own.tolist() for own in np.split(*_places(ask(ranker, queries, max(len(intervals), 1))))]
+    of_best = [own.tolist() for own in np.split(*_places(ask(ranker, queries, max(len(ranker.owners), 1))))]
     cursors = [ranker.cursor(group, code) for group, code in queries]
     given: list[list[int]] = [[] for _ in queries]
     while any(came := [list(islice(cursor, 1)) for cursor in cursors]):

@@ -277,7 +277,7 @@ def test_a_spark_that_does_not_start_is_told(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     """The micro-batch that runs is finished, the status is 0, and the last line says what was done."""
     path, *_ = write_example(tmp_path / "pipeline.toml")

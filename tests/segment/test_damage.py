@@ -242,7 +242,14 @@ def test_unspoilt_numbers_written_again_are_accepted(damaged: Damaged) -> None:
     assert asked(Snapshots.of([open_segment(damaged.folder)])) == asked(Snapshots.of([build()]))
 
 
-@pytest.mark.parametrize("load", ["scan", "access", "dense", "regions", "opindex", "k_index", "be_tree"])
+@pytest.mark.parametrize(
+    "load",
+    [
+        *("scan", "access", "dense", "regions"),
+        # These save what `scan` does, and are built anew.
+        *(pytest.param(one, marks=pytest.mark.long) for one in ("opindex", "k_index", "be_tree")),
+    ],
+)
 def test_no_extreme_in_any_array_harms_the_process(load: str, tmp_path: Path) -> None:
     """Each array of each index: what opens can be matched, ranked, relaxed, merged and told of, or is refused."""
     command = [sys.executable, "-m", "tests.segment.extremes", str(tmp_path / "s"), load, "150"]

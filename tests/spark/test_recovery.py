@@ -85,7 +85,9 @@ def parts(folder: Path) -> list[str]:
     return sorted(name for name in found if name != "version.json")
 
 
-@pytest.mark.parametrize("kill", [False, True], ids=["undisturbed", "killed"])
+@pytest.mark.parametrize(
+    "kill", [pytest.param(False, id="undisturbed", marks=pytest.mark.long), pytest.param(True, id="killed")]
+)
 @pytest.mark.parametrize("master", ["local[2,4]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)])
 def test_the_answer_does_not_depend_on_executors_or_deaths(master: str, kill: bool, tmp_path: Path) -> None:
     """One process or two executors, undisturbed or with killed workers: the same rows, counts and files."""
