@@ -16,6 +16,7 @@ from benchmarks import (
     b4_large,
     b5,
     b5_long,
+    b5_policies,
     bulk,
     changes,
     cold,
@@ -40,6 +41,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "b4_large": lambda given: b4_large.rows(given.subscriptions, given.events),
     "b5": lambda given: b5.rows(given.subscriptions, given.size),
     "b5_long": lambda given: b5_long.rows(min(given.subscriptions, 50_000), given.size),
+    "b5_policies": lambda given: b5_policies.rows(min(given.subscriptions, 100_000), min(given.size, 20_000)),
     "places": lambda given: places.rows(given.subscriptions),
     "placement": lambda given: placement.rows(given.subscriptions, given.events),
     "dense": lambda given: dense.rows(min(given.subscriptions, 200_000), given.events),
@@ -62,7 +64,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all")
     parser.add_argument("--subscriptions", type=int, default=1_000_000, metavar="N", help="default: 1000000")
     parser.add_argument("--events", type=int, default=16_384, metavar="N", help="in a batch; default: 16384")
-    parser.add_argument("--size", type=int, default=100_000, metavar="N", help="b5, b5_long: messages in the window")
+    parser.add_argument("--size", type=int, default=100_000, metavar="N", help="b5s: messages in the window")
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="cold: a checkout of another version")
     parser.add_argument("--times", type=int, default=1, metavar="N", help="cold: turns; default: 1")
     parser.add_argument("--wheel", action="store_true", help="cold: build a wheel and install it, too")

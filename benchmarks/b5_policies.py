@@ -1,0 +1,50 @@
+"""B5 by policy: what a whole push costs where each policy says who is buffered, and blocks disseminate for all.
+
+A window for each policy, full of the same messages, then the same batches in turns. What a policy saves shows late:
+a threshold that was just chosen flatters whoever searches seldom, so four windows of messages pass.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+import tocsin
+from benchmarks.rows import Row
+from benchmarks.window_workload import BOUNDS, WindowLoad
+
+_BATCH: Final = 4096
+_WINDOWS: Final = 4
+_POLICIES: Final = {
+    "k_max": "2k messages, then down to k",
+    "k_skyband(modelled=0)": "the k-skyband",
+    "k_skyband": "the k-skyband of the rank that costs least",
+    "blocks": "slack 3",
+}
+
+
+def rows(subscriptions: int, size: int) -> Iterator[Row]:
+    """CPU time a message and searches a message, over all batches."""
+    load = WindowLoad()
+    windows = {}
+    for policy in _POLICIES:
+        window = windows[policy] = tocsin.Window(size, bounds=BOUNDS, index=policy)
+        for first in range(0, size, _BATCH):
+            window.push_batch(load.messages(min(_BATCH, size - first), first), changes=False)
+        window.subscribe_many(load.subscriptions(subscriptions))
+    searched = {policy: window.stats.reevaluations for policy, window in windows.items()}
+    spent = dict.fromkeys(windows, 0.0)
+    batches = _WINDOWS * size // _BATCH
+    for number in range(batches):
+        messages = load.messages(_BATCH, 10**6 + number)
+        for policy, window in windows.items():
+            began = time.process_time()
+            window.push_batch(messages)
+            spent[policy] += time.process_time() - began
+    messages_pushed = batches * _BATCH
+    for policy, window in windows.items():
+        searches = (window.stats.reevaluations - searched[policy]) / messages_pushed
+        told = f"{_POLICIES[policy]}; {searches:.3f} searches"
+        name = f"{subscriptions:,} subscriptions, {size:,} messages"
+        yield Row(policy, name, "a message", 1e6 * spent[policy] / messages_pushed, "us", told)
