@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import tocsin
 from benchmarks.calibration import median_seconds, wall_seconds
@@ -22,6 +23,7 @@ from tocsin.records import read_events
 _ROUNDS = 5
 _FEW = 1024
 _SAMPLED = 10_000
+_DICTS = 2048
 
 
 def rows(subscriptions: int, events: int) -> Iterator[Row]:
@@ -30,6 +32,20 @@ def rows(subscriptions: int, events: int) -> Iterator[Row]:
         yield from _measure(count, events)
     compared = compare(asked_for(), alerts(subscriptions // 10))
     yield Row("DuckDB", "dense", "a query an alert", compared.all_s, "s", compared.text())
+
+
+def _of_dicts(engine: tocsin.Engine, load: str, flights: list[dict[str, Any]]) -> Iterator[Row]:
+    """Flights as a program has them: all at once, and one after the other."""
+    seconds = median_seconds(lambda: engine.match_batch(flights, threads=1), _ROUNDS)
+    yield Row(
+        "access", load, "dicts, 1 thread", len(flights) / seconds, "events/s", f"{1e6 * seconds / len(flights):.1f} us"
+    )
+    alone = []
+    for flight in flights:
+        began = time.perf_counter()
+        engine.match(flight)
+        alone.append(1e6 * (time.perf_counter() - began))
+    yield Row("access", load, "one event asked alone, p50", statistics.median(alone), "us")
 
 
 def _measure(count: int, events: int) -> Iterator[Row]:
@@ -53,6 +69,7 @@ def _measure(count: int, events: int) -> Iterator[Row]:
         places = ", ".join(f"{name} {number:,}" for name, number in held.places().items() if number)
         note = f"{rate / linear:.1f} x scan; {matches:.1f} matches, {examined / matches:.2f} examined a match; {places}"
         yield Row("access", load, "packed batch", rate, "events/s", note)
+        yield from _of_dicts(engine, load, flights.slice(0, _DICTS).to_pylist())
         for threads in (1, 2):
             call = lambda threads=threads: engine.match_batch(flights, threads=threads)  # noqa: E731
             call()
