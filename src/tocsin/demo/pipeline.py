@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -87,7 +88,10 @@ def run(
     output = Path(output)
     steps = Steps(9, shown=progress)
     try:
-        with finished_in(output, PARTS) as folder, spark_session(master, steps) as spark:
+        with (
+            finished_in(output, PARTS) as folder,
+            spark_session(master, steps, (*flights.PACKAGES, "matplotlib")) as spark,
+        ):
             summary = _Job(spark, folder, output, steps).run(subscriptions, seed, events, partitions)
     except KeyboardInterrupt:
         print(f"Stopped. What was unfinished is removed from {output}.", file=sys.stderr)
@@ -204,12 +208,13 @@ def _explained(matched: DataFrame, alerts: DataFrame) -> list[str]:
 
 
 @contextmanager
-def spark_session(master: str, steps: Steps) -> Iterator[SparkSession]:
-    """A Spark session, stopped afterwards unless it was there before."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MissingExtra(f"{error}. Spark comes with: pip install 'tocsin[demo]'") from None
+def spark_session(master: str, steps: Steps, needs: Sequence[str]) -> Iterator[SparkSession]:
+    """A Spark session, stopped afterwards unless it was there before; it starts when all packages are there."""
+    missing = next((name for name in ("pyspark", *needs) if find_spec(name) is None), None)
+    if missing is not None:
+        raise MissingExtra(f"No module named {missing!r}. The demo's packages come with: pip install 'tocsin[demo]'")
+    from pyspark.sql import SparkSession
+
     ours = SparkSession.getActiveSession() is None
     with steps.step("start", "Start Spark"):
         session = local_session(master, app="tocsin demo")

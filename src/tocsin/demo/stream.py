@@ -147,7 +147,7 @@ def run(
     day = _checked(first, hours, speed, subscriptions)
     _clear(output)
     steps = Steps(4, shown=progress)
-    with spark_session(master, steps) as session:
+    with spark_session(master, steps, flights.PACKAGES) as session:
         flown, there, waiting = _prepare(session, output, steps, day, hours, subscriptions)
         replay = Replay(output, flown, Turnover(there, waiting, SEED), day)
         begun = time.perf_counter()
