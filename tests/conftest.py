@@ -12,6 +12,8 @@ from typing import Any, Final
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.java import QUICK
+
 # Deadlines are off because the first example compiles kernels; `unit` is for between two edits, `thorough` for a night.
 # `default` draws the same examples every time, so that a check says the same twice; the others look further.
 # How long an example takes, or how many a strategy throws away, is chance at so few: only `thorough` asks.
@@ -112,5 +114,6 @@ def spark() -> Any:
             "spark.sql.shuffle.partitions": 2,
             # Small batches, so that tests of a few hundred rows cross their edges.
             "spark.sql.execution.arrow.maxRecordsPerBatch": 100,
+            **QUICK,
         },
     )

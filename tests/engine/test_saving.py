@@ -76,7 +76,7 @@ def interrupt() -> None:
 
 
 @pytest.mark.parametrize("happens", [kill, fill, interrupt])
-@pytest.mark.parametrize("before", [0, 1, 3])
+@pytest.mark.parametrize("before", [0, pytest.param(1, marks=pytest.mark.long), 3])
 def test_whatever_happens_at_any_step_one_whole_version_stands(
     happens: Callable[[], None], before: int, tmp_path: Path
 ) -> None:

@@ -61,6 +61,7 @@ name = "killed"
 
 [spark]
 master = "MASTER"
+"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """
 BASE = [{"id": f"s{n}", "where": f"n >= {n} AND n < {n + 3}", "score": n % 5.0} for n in range(20)]
 CHANGES = [

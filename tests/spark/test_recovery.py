@@ -44,7 +44,8 @@ def job(master: str, folder: str, flag: str) -> None:
     import tocsin.spark as tocsin_spark
     from tocsin.spark.session import local_session
 
-    spark = local_session(master, **{"spark.sql.execution.arrow.maxRecordsPerBatch": 10})
+    quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+    spark = local_session(master, **{"spark.sql.execution.arrow.maxRecordsPerBatch": 10, **quick})
     subscriptions = spark.createDataFrame(SUBSCRIPTIONS, "id bigint, where string, score double").repartition(3)
     deadly = subscriptions.mapInArrow(killer(flag + "-compile"), subscriptions.schema)
     report = tocsin_spark.compile(deadly, folder, partitions=4)
