@@ -222,3 +222,21 @@ def test_a_circle_that_an_object_passes_is_crossed(latitude, width):
         assert [(one.subscription, one.change) for one in fences.push({"of": 1, "at": [east, latitude]})] == [
             ("met", "cross")
         ]
+
+
+@pytest.mark.parametrize("half", [0.8, 5.0])
+def test_the_antimeridian_is_no_place_of_its_own(half):
+    """What a way crosses does not change when all is turned by ten degrees, far in the north where it matters."""
+    latitude = math.radians(70)
+    middle = math.degrees(math.atan2(math.sin(latitude), math.cos(latitude) * math.cos(math.radians(half))))
+    found = []
+    for centre in (170.0, 180.0):
+        engine = tocsin.Engine()
+        for number, height in enumerate((middle, 70.0, (middle + 70) / 2)):
+            engine.subscribe(number, f"DISTANCE_M(at, POINT({centre!r} {height!r})) <= 50")
+        fences = tocsin.Fences(engine, key="of", path="at")
+        fences.push({"of": 1, "at": [centre - half, 70]})
+        east = centre + half
+        found.append([one.subscription for one in fences.push({"of": 1, "at": [east - 360 * (east > 180), 70]})])
+
+    assert found == [[0], [0]]

@@ -349,3 +349,43 @@ def test_nothing_in_nothing_out():
 
     assert len(answer) == 0
     assert answer.table.schema.names == ["event", "object", "subscription", "change", "seconds"]
+
+
+@settings(max_examples=max(30, settings.default.max_examples // 5))
+@given(
+    events=events, limit=st.sampled_from([1, 2, 10**6]), after=st.sampled_from([None, 3, 10]), cut=st.integers(0, 25)
+)
+def test_who_is_lost_has_no_last_place(events: Any, limit: int, after: Any, cut: int) -> None:
+    """One by one, in one batch and in two the same is told, with ways and with objects that are given up."""
+    events = [
+        {key: value for key, value in event.items() if key != "location" or number % 5}
+        for number, event in enumerate(events)
+    ]
+    options: dict[str, Any] = {"key": "vehicle", "time": "t", "path": "location", "most_objects": limit}
+    told_by = []
+    for parts in ([[event] for event in events], [events], [events[:cut], events[cut:]]):
+        fences, first, found = tocsin.Fences(engine_of(), forget_after=after, **options), 0, []
+        for part in parts:
+            found += [(first + row, *rest) for row, *rest in told(fences.push_batch(part))]
+            first += len(part)
+        told_by.append(found)
+
+    assert told_by[0] == told_by[1] == told_by[2]
+    lost = {one[:3] for one in told_by[0] if one[3] == "lost"}
+    assert not lost & {one[:3] for one in told_by[0] if one[3] == "cross"}
+
+
+def test_one_without_a_time_keeps_nobody() -> None:
+    """Objects that were never seen at a time, and events that come late, let others be forgotten all the same."""
+    fences = tocsin.Fences(engine_of({"one": "x = 1"}), key="v", time="t", forget_after=10)
+    for event in (
+        {"v": "a", "x": 1},
+        {"v": "b", "t": 100, "x": 1},
+        {"v": "c", "t": 99, "x": 1},
+        {"v": "b", "t": 4, "x": 1},
+    ):
+        fences.push(event)
+
+    assert [(one.object, one.change) for one in fences.push({"v": "d", "t": 110, "x": 0})] == [("c", "lost")]
+    assert [(one.object, one.change) for one in fences.push({"v": "d", "t": 111, "x": 0})] == [("b", "lost")]
+    assert dict(fences.objects()) == {"a": ["one"]}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -15,7 +17,7 @@ import pyarrow as pa
 
 from tocsin.engine.answer import Answer
 from tocsin.engine.matching import EVENT_KEY, PASSED
-from tocsin.engine.trails import Trail
+from tocsin.engine.trails import BEFORE, Trail
 from tocsin.errors import InvalidInput, RecordError, SegmentError
 from tocsin.forking import renewed
 from tocsin.model.fence import FenceChange, FenceRules, ObjectKey, Position, Stay, Visits, plain_key
@@ -106,6 +108,10 @@ class Fences:
         if path is not None:
             shapely()  # which says what to install where it is not there
         self._objects: OrderedDict[ObjectKey, Visits] = OrderedDict()  # those longest unseen first
+        self._events = 0  # how many came, from which each has its number
+        self._due: list[tuple[float, int, ObjectKey]] = []  # a heap: when objects were seen, each once
+        self._are_due: set[ObjectKey] = set()
+        self._awaited = count()  # so that no two of the heap are compared by their keys
         self.renew_locks()
         renewed(self)
 
@@ -170,6 +176,7 @@ class Fences:
             answer = self._engine.followed(events, self._followed.key, also, trail, **options)
             table = answer.table
             nothing = [None] * len(table)
+            first = self._events + 1  # the number of the event in row 0
             columns = [table[name].to_pylist() for name in ("event", EVENT_KEY, "subscription")]
             times = table["also_0"].to_pylist() if also else nothing
             ways = nothing if trail is None else table[PASSED].to_pylist()
@@ -180,9 +187,13 @@ class Fences:
                     answer.event_errors.append(_without_key(row, self._followed.key))
                     continue
                 now, through = _seconds_of(moment), frozenset(passed or ())
-                changes += ((row, change) for change in self._moved(plain_key(key), frozenset(ids), now, through))
-            for key, at in {} if trail is None else trail.moved.items():
-                if key in self._objects:
+                self._events = first + row
+                start = 0 if trail is None else first + trail.starts.get(row, BEFORE)
+                changes += (
+                    (row, change) for change in self._moved(plain_key(key), frozenset(ids), now, through, start)
+                )
+            for key, (at, row) in {} if trail is None else trail.moved.items():
+                if key in self._objects and self._objects[key].began <= first + row:
                     self._objects[key].at = at
         answer.event_errors.sort(key=lambda reject: reject.row)
         return answer, changes
@@ -197,8 +208,12 @@ class Fences:
         matched: frozenset[SubscriptionId],
         now: float | None,
         passed: frozenset[SubscriptionId],
+        start: int,
     ) -> Iterator[FenceChange]:
-        """Take one event of an object."""
+        """Take one event of an object; `start` is the event with which its line begins.
+
+        An object that was lost since then has no last place.
+        """
         yield from self._given_up(now)
         keeps_all = self._followed.path is not None
         visits = self._objects.get(key)
@@ -208,21 +223,33 @@ class Fences:
             while len(self._objects) >= self._followed.most_objects:
                 longest, gone = self._objects.popitem(last=False)
                 yield from gone.leave(longest)
-            visits = self._objects[key] = Visits()
+            visits = self._objects[key] = Visits(began=self._events)
         self._objects.move_to_end(key)
-        yield from visits.move(key, matched, now, self._rules, passed)
+        yield from visits.move(key, matched, now, self._rules, passed if start >= visits.began else frozenset())
+        self._await(key, visits)
         if not visits.stays and not keeps_all:
             del self._objects[key]
 
     def _given_up(self, now: float | None) -> Iterator[FenceChange]:
         """Objects whose last event is too long ago."""
         after = self._followed.forget_after
-        while after is not None and now is not None and self._objects:
-            key, visits = next(iter(self._objects.items()))
-            if visits.last is None or now - visits.last <= after:
-                return
+        while after is not None and now is not None and self._due and now - self._due[0][0] > after:
+            _, _, key = heapq.heappop(self._due)
+            self._are_due.discard(key)
+            visits = self._objects.get(key)
+            if visits is None or visits.last is None:
+                continue
+            if now - visits.last <= after:
+                self._await(key, visits)
+                continue
             del self._objects[key]
             yield from visits.leave(key)
+
+    def _await(self, key: ObjectKey, visits: Visits) -> None:
+        """Look at an object again when it may have been silent for too long, by the latest time of its events."""
+        if self._followed.forget_after is not None and visits.last is not None and key not in self._are_due:
+            self._are_due.add(key)
+            heapq.heappush(self._due, (visits.last, next(self._awaited), key))
 
     # Files
 
@@ -247,7 +274,8 @@ class Fences:
                 for line in file:
                     key, last, stays, at = json.loads(line)
                     own = {one: Stay(*rest) for one, *rest in stays}
-                    fences._objects[key] = Visits(own, last, at and (float(at[0]), float(at[1])))
+                    visits = fences._objects[key] = Visits(own, last, at and (float(at[0]), float(at[1])))
+                    fences._await(key, visits)
         except OSError as error:
             raise InvalidInput(f"cannot read {path}: {error.strerror or error}") from None
         except (ValueError, KeyError, TypeError) as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,20 @@ from tocsin.kernels import codes
 from tocsin.model.fence import ObjectKey, Position, plain_key
 from tocsin.model.shapes import shapely
 
+BEFORE: Final = -1
+
 
 class Trail:
-    """The positions of objects under one attribute, from event to event of a source: `last` has those before it."""
+    """The positions of objects under one attribute, from event to event of a source: `last` has those before it.
+
+    Lines are drawn before anybody knows who is lost meanwhile: `starts` says where each begins.
+    """
 
     def __init__(self, path: str, last: Callable[[ObjectKey], Position | None]) -> None:
         self._path = path
         self._last = last
-        self.moved: dict[ObjectKey, Position] = {}
+        self.moved: dict[ObjectKey, tuple[Position, int]] = {}  # the last position of each in this source, and its row
+        self.starts: dict[int, int] = {}  # by row, the row where its line begins; BEFORE for one before this source
 
     def lines(self, batches: Sequence[EventBatch], keys: Mapping[int, Any]) -> tuple[list[EventBatch], list[int]]:
         """The same events with lines for the places of those that moved, and the rows of these.
@@ -40,11 +46,12 @@ class Trail:
             if key is None or key != key:
                 continue
             key = plain_key(key)
-            before = self.moved.get(key) or self._last(key)
-            self.moved[key] = here
+            before, start = self.moved.get(key) or (self._last(key), BEFORE)
+            self.moved[key] = here, row
             if before is not None and before != here:
                 ways[batch].append((event, before, here))
                 rows.append(row)
+                self.starts[row] = start
         moved = [self._with_lines(batch, own) for batch, own in zip(batches, ways, strict=True) if own]
         return moved, rows
 

@@ -48,11 +48,27 @@ def lines_on_globe(geometry: Any) -> list[Line] | None:
     """The lines that one of shapely's geometries is of, points among them; None for an area, or off the globe."""
     if hasattr(geometry, "geoms"):
         parts = [lines_on_globe(part) for part in geometry.geoms]
-        return None if None in parts else [line for part in parts if part is not None for line in part]
+        return None if None in parts else _rejoined([line for part in parts if part is not None for line in part])
     if geometry.geom_type == "Polygon":
         return None
     line = [(x, y) for x, y, *_ in geometry.coords]
     return [line] if all(is_on_globe(*vertex) for vertex in line) else None
+
+
+def _rejoined(lines: list[Line]) -> list[Line]:
+    """The same, and one again what is cut at the antimeridian, as lines are by RFC 7946: there it has no vertex."""
+    whole: list[Line] = []
+    for line in lines:
+        before = whole[-1] if whole else ()
+        if len(before) > 1 and len(line) > 1 and _is_seam(before[-1], line[0]):
+            whole[-1] = [*before[:-1], *line[1:]]
+        else:
+            whole.append(line)
+    return whole
+
+
+def _is_seam(end: tuple[float, float], start: tuple[float, float]) -> bool:
+    return abs(end[0]) == 180 and start == (-end[0], end[1])
 
 
 def _line_m(line: Line, centre: tuple[float, float]) -> float:

@@ -87,11 +87,15 @@ class Stay:
 
 @dataclass(slots=True)
 class Visits:
-    """Where one object is: its stays by subscription, the time of its last event, and its place where that is kept."""
+    """Where one object is: its stays by subscription, the latest time of its events, and its place where that is kept.
+
+    `began` is the number of the event with which it came, or came again after it was lost.
+    """
 
     stays: dict[SubscriptionId, Stay] = field(default_factory=dict)
     last: float | None = None
     at: Position | None = None
+    began: int = 0
 
     def move(
         self,
@@ -105,7 +109,8 @@ class Visits:
 
         `passed` is what its way from the event before led through. What it was in, or is in, it has not crossed.
         """
-        self.last = now if now is not None else self.last
+        if now is not None:
+            self.last = now if self.last is None else max(self.last, now)
         crossed = sorted(passed - matched - self.stays.keys())
         for one in sorted(self.stays.keys() - matched):
             stay = self.stays[one]
