@@ -123,3 +123,24 @@ def test_a_misfit_among_subscriptions_is_one_reject(tmp_path: Path) -> None:
     answer = tocsin.match(csv(tmp_path, b"id,where\n1,n = 1\n2,n = \xff\n"), [{"n": 1}])
 
     assert len(answer.errors) == 1
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_a_quote_that_is_never_closed_is_told(tmp_path: Path, column: int) -> None:
+    """All behind it is one record, of as many fields as the header or not: that is a reject, and no event."""
+    lines = ["a,b", "5,x", ('"5,oops', '5,"oops')[column], "5,y", "5,z"]
+    (tmp_path / "e.csv").write_text("\n".join(lines) + "\n")
+
+    answer = tocsin.match([{"id": "five", "where": "a = 5"}], tmp_path / "e.csv")
+
+    assert [(row["event"], row["subscription"]) for row in answer] == [(0, "five")]
+    [reject] = answer.errors
+    assert (reject.row, reject.reason[:50]) == (1, "line 3: a quote is opened and never closed, so tha")
+
+
+def test_a_quote_that_ends_with_the_file_is_closed(tmp_path: Path) -> None:
+    """Without a line break behind it; of several lines; doubled."""
+    for last in ('5,"y"', '5,"y\nz"', '5,"y""z"', '5,""', '5,""""'):
+        (tmp_path / "e.csv").write_text(f"a,b\n5,x\n{last}")
+        answer = tocsin.match([{"id": "five", "where": "a = 5"}], tmp_path / "e.csv")
+        assert (len(answer), answer.errors) == (2, [])

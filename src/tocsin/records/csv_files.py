@@ -159,10 +159,16 @@ def _without_bad_rows(block: _Block, row: int, width: int) -> tuple[NDArray[np.i
     """The places of the records with as many fields as the header has, and a reject for each of the others."""
     fits = block.places[:, 2] == width
     rejects = [
-        Reject(row + i, None, "", f"line {line + 1}: {fields} fields; the header has {width}")
+        Reject(row + i, None, "", f"line {line + 1}: {_misfit(fields, width)}")
         for i, (_, _, fields, line) in zip(np.flatnonzero(~fits).tolist(), block.places[~fits].tolist(), strict=True)
     ]
     return np.flatnonzero(fits), rejects
+
+
+def _misfit(fields: int, width: int) -> str:
+    if fields < 0:
+        return "a quote is opened and never closed, so that all behind it is one record; close it, or double it"
+    return f"{fields} fields; the header has {width}"
 
 
 def _split(

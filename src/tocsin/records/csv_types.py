@@ -43,7 +43,7 @@ def recognised_delimiter(text: bytes) -> str:
         count, _, _ = split_records(beginning, len(text) <= _LOOKED_AT, ord(delimiter), places)
         if not count:  # a header longer than what is looked at
             count, _, _ = split_records(beginning, True, ord(delimiter), places)
-        widths = places[:count, 2]
+        widths = np.abs(places[:count, 2])
         if count and widths[0] > 1:
             scores[delimiter] = (float((widths == widths[0]).mean()), int(widths[0]))
     return max(scores, key=scores.__getitem__) if scores else DELIMITERS[0]

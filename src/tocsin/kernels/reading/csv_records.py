@@ -19,7 +19,8 @@ def split_records(
     """Find the records that are complete; blank lines are none. Returns how many, where the rest begins, and its line.
 
     Writes a row of `records` for each: start, stop (the line break excluded), fields, and the number of line breaks
-    before it. With `is_last` the end of the text ends a record. `delimiter` is the byte that parts fields.
+    before it. With `is_last` the end of the text ends a record; where that lies within quotes, fields are counted below
+    zero. `delimiter` is the byte that parts fields.
     """
     count = 0
     line = 0
@@ -52,7 +53,7 @@ def split_records(
             if stop > start:
                 records[count, 0] = start
                 records[count, 1] = stop
-                records[count, 2] = fields
+                records[count, 2] = -fields if quoted else fields
                 records[count, 3] = start_line
                 count += 1
             line += 1
