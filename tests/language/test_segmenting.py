@@ -66,10 +66,13 @@ def test_words_are_those_of_the_oracle(text: str) -> None:
 
 @given(st.lists(st.text("aBz09_.,:;'éßñабЙд日本ひ한٣೪ -", max_size=8), max_size=5))
 def test_words_are_those_of_another_library(parts: list[str]) -> None:
-    """The segments of `regex` that have a letter or a digit, whatever comes between."""
+    """The segments of `regex` that have a letter or a digit, whatever comes between.
+
+    It joins an apostrophe to a vowel behind it, as French has it, also where no letter is before; UAX 29 does not.
+    """
     text = " ".join(parts)
     folded = unicodedata.normalize("NFC", text.casefold())
-    segments = regex.split(r"(?w)\b", folded)
+    segments = [one.lstrip("'") for one in regex.split(r"(?w)\b", folded)]
 
     assert words_of(text, KEPT) == [one for one in segments if regex.search(r"[\p{L}\p{N}]", one)]
 
