@@ -91,3 +91,10 @@ def test_words_of_a_language() -> None:
     assert words_of("The running shoes of Ann", english) == ["the", "run", "shoe", "of", "ann"]
     assert words_of("The running shoes of Ann", Text("english", drop_stop_words=True)) == ["running", "shoes", "ann"]
     assert words_of_all(["of the", "a shoe"], Text("english", drop_stop_words=True)).starts.tolist() == [0, 0, 1]
+
+
+def test_every_character_behind_a_digit_is_what_the_oracle_says() -> None:
+    """Letters of scripts without spaces are words of their own, whatever language of the script they are of."""
+    characters = [chr(code) for code in range(0xFE00) if not 0xD800 <= code < 0xE000]
+
+    assert [one for one in characters if words_of(f"0{one}") != naive.words(f"0{one}")] == []
