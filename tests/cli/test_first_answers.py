@@ -75,7 +75,7 @@ def test_a_command_does_without_pandas(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("compiled_first", [-1, 0, 1, pytest.param(6, marks=pytest.mark.long)])
+@pytest.mark.parametrize("compiled_first", [-1, 0, 1, *(pytest.param(n, marks=pytest.mark.long) for n in (3, 6))])
 def test_an_interruption_is_one_line_whenever_it_comes(folder: Path, compiled_first: int) -> None:
     """While modules are imported (-1), and while kernels are compiled, so many of them done."""
     process = started(folder, "match", "s.jsonl", "e.jsonl")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import pairwise
 from typing import Any
@@ -13,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import tocsin
-from tests.engine.test_distances import globe, latitudes
+from tests.engine.test_distances import check_every_form, globe, latitudes
 from tocsin.index.places.ways import Ways
 from tocsin.language.distances import EARTH_M, distance_m
 from tocsin.model.shapes import geometry_of, shape_of_geojson
@@ -159,24 +158,10 @@ def _shape_of(document: Any) -> Shape | None:
 @settings(max_examples=max(25, settings.default.max_examples // 5))
 @given(cases())
 def test_every_form_answers_like_the_evaluator(drawn):
-    """In batches, as JSON; by `access` and `scan`; the delta, and a segment; beside NOT."""
+    """Of lines, of areas and of what is off the globe; beside NOT."""
     texts, events = drawn
-    subscriptions = [{"id": n, "where": text} for n, text in enumerate([*texts, *(f"NOT {text}" for text in texts)])]
-    expected = [
-        (row, one["id"])
-        for row, event in enumerate(events)
-        for one in subscriptions
-        if tocsin.explain(one["where"], event).matched
-    ]
-    lines = "\n".join(map(json.dumps, events)).encode()
-    for index in ("access", "scan"):
-        for source in (events, lines):
-            answer = tocsin.match(subscriptions, source, index=index)
-            assert [(r["event"], r["subscription"]) for r in answer] == expected
-    engine = tocsin.Engine()
-    for one in subscriptions:
-        engine.subscribe(one["id"], one["where"])
-    assert [(row, m.subscription) for row, event in enumerate(events) for m in engine.match(event)] == expected
+
+    check_every_form([*texts, *(f"NOT {text}" for text in texts)], events)
 
 
 def test_many_circles_are_met_by_many_lines():

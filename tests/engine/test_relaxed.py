@@ -167,7 +167,7 @@ def test_ties_at_the_last_place_go_to_the_lower_ids(index: str) -> None:
     assert tuples(answer) == [(row, *pair) for row, pairs in enumerate((both, one, of_b)) for pair in pairs]
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(
     held=subscriptions(own.conjunctions_of_ranges()),
     events=st.lists(st.one_of(own.grid_events(), st.sampled_from([{"a": {"b": 1}, "a.b": 2}])), max_size=5).map(

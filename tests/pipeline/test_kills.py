@@ -61,7 +61,6 @@ name = "killed"
 
 [spark]
 master = "MASTER"
-"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """
 BASE = [{"id": f"s{n}", "where": f"n >= {n} AND n < {n + 3}", "score": n % 5.0} for n in range(20)]
 CHANGES = [
@@ -139,7 +138,10 @@ def job(folder: Path) -> None:
 
 def laid_out(folder: Path, master: str) -> None:
     """What the pipeline reads: events with a poison one in each file, subscriptions and changes."""
-    (folder / "pipeline.toml").write_text(PIPELINE.replace("MASTER", master))
+    from tests.java import QUICK
+
+    quick = "".join(f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in QUICK.items())
+    (folder / "pipeline.toml").write_text(PIPELINE.replace("MASTER", master) + quick)
     (folder / "subscriptions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in BASE))
     for name in ("events", "changes"):
         (folder / name).mkdir()

@@ -252,7 +252,7 @@ def test_unspoilt_numbers_written_again_are_accepted(damaged: Damaged) -> None:
 )
 def test_no_extreme_in_any_array_harms_the_process(load: str, tmp_path: Path) -> None:
     """Each array of each index: what opens can be matched, ranked, relaxed, merged and told of, or is refused."""
-    command = [sys.executable, "-m", "tests.segment.extremes", str(tmp_path / "s"), load, "100"]
+    command = [sys.executable, "-m", "tests.segment.extremes", str(tmp_path / "s"), load, "150"]
 
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
 

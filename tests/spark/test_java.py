@@ -157,8 +157,7 @@ print(spark.sparkContext._jvm.System.getProperty("java.home"))
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
+@pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)])
 def test_a_whole_query_without_java(tmp_path: Path, master: str) -> None:
     """With no Java on the machine a query with Python workers and a shuffle runs, executors of their own
     included.

@@ -241,7 +241,7 @@ WEIGHINGS: Final = (exact, not_dyadic, subnormal, nothing, one_of_few, few_are_g
 def test_ranges_of_any_weights(weigh: Callable[[random.Random], float], width: float) -> None:
     """Sum, max and min; the best, some and many; narrow ranges that cursors exhaust, wide ones that tiles look at."""
     dice = random.Random(f"{weigh.__name__} {width}")
-    subscriptions = ranges(dice, 1500, weigh, most=4, width=width)
+    subscriptions = ranges(dice, 2500, weigh, most=4, width=width)
 
     rankings = [*all_rankings(1, 7, 400), tocsin.Relaxed(5, drop=["a", "d", "unknown"])]
 

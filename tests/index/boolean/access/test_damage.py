@@ -242,7 +242,7 @@ def test_a_flipped_bit_is_found_or_does_no_harm(damaged: Damaged) -> None:
 
 @pytest.mark.parametrize(
     ("group", "trials"),
-    [("crafted", 0), (CLASSES, 100), ("index.fields", 160), (LISTS, 230), (REST, 100)],
+    [("crafted", 0), (CLASSES, 150), ("index.fields", 250), (LISTS, 350), (REST, 150)],
     ids=lambda v: str(v)[:20],
 )
 def test_no_spoilt_number_harms_the_process(group: str, trials: int, tmp_path: Path) -> None:
