@@ -14,7 +14,7 @@ from tocsin.cli.rankings import similar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
 from tocsin.engine.matching import EVENT_KEY
-from tocsin.engine.notices import Noticing
+from tocsin.engine.notices import notices_of
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Ranking, Relaxed, Top
@@ -105,7 +105,7 @@ def _print_notices(subscriptions: Snapshots, stats: Stats, seen: Seen) -> None:
     """What is asked that no event has; of many subscriptions only where nothing matched, for it takes time."""
     if stats.matches and len(subscriptions) > _FEW:
         return
-    found = Noticing(subscriptions, seen)()
+    found = notices_of(subscriptions, seen)
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}", file=sys.stderr)
     if len(found) > _MOST_SHOWN:

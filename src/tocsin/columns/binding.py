@@ -52,6 +52,7 @@ class Binder:
         self._places = places
         self._finder = PatternFinder(compiled) if finder is None else finder
         listed = np.zeros(len(compiled.arrays.pattern_starts) - 1, np.uint8)
+        self._asks_fits = bool(len(listed) or compiled.regexes)
         listed[: len(self._finder.listed)] = self._finder.listed
         self._listed = frozen(listed, np.uint8)
         self._heads: NDArray[np.uint64] | None = None
@@ -85,15 +86,17 @@ class Binder:
         count = len(strings)
         all_texts = Texts.of([text for variant in texts for text in variant])
         ranks = self._compiled.vocabulary.rank_codes(all_texts, self._heads_for(count)).reshape(len(texts), count)
-        fits = self._finder.find(all_texts, count, self._compiled.regexes)
+        fits = empty_runs(len(all_texts)), _NO_FITS
+        if self._asks_fits:
+            fits = self._finder.find(all_texts, count, self._compiled.regexes)
         return Bound(
             attributes=numbers,
             ranks=frozen(ranks, np.int32),
             orders=frozen(_orders(texts) if self._needs_orders else np.zeros_like(ranks), np.int32),
             text_starts=all_texts.starts,
             text_bytes=all_texts.data,
-            fit_starts=fits.starts,
-            fits=fits.patterns,
+            fit_starts=fits[0],
+            fits=fits[1],
             listed=self._listed,
             meet_starts=_NO_SHAPES,
             meets=_NO_MEETS,
@@ -128,7 +131,8 @@ class Binder:
 _PAYS: Final = 16
 """A string is found by heads in so much less time than without that they are made for a batch of a 16th as many."""
 
-_NO_SHAPES, _NO_MEETS = empty_runs(0), frozen(np.empty(0), np.int32)
+_NO_SHAPES = empty_runs(0)
+_NO_MEETS = _NO_FITS = frozen(np.empty(0), np.int32)
 
 
 def _orders(texts: list[list[str]]) -> NDArray[np.int32]:

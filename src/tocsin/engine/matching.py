@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.loading import load_segments, raise_first, require_some
-from tocsin.engine.notices import Noticing
+from tocsin.engine.notices import notices_of
 from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.engine.schemas import require_asked
 from tocsin.engine.seen import Seen
@@ -59,7 +60,8 @@ class Request:
     def __post_init__(self) -> None:
         question_of(self.ranking)  # which refuses what is none
         workers(self.threads)
-        checked_points(self.points)
+        if self.points:
+            checked_points(self.points)
         if self.event_key is not None and not isinstance(self.event_key, str):
             raise InvalidInput(f"event_key is {self.event_key!r:.40}; it names an attribute of the events")
 
@@ -153,7 +155,7 @@ def answer_of(
     if require_one:
         require_some(sum(part.served for part in parts), refused, "event")
     table = _whole(snapshots, request, [part.table for part in parts])
-    return Answer(table, refused, rejects, stats, noticing=Noticing(snapshots, seen))
+    return Answer(table, refused, rejects, stats, noticing=partial(notices_of, snapshots, seen))
 
 
 def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa.Table:
@@ -171,8 +173,11 @@ def match_chunks(
 ) -> Iterator[Matched]:
     """Match a source piece by piece, adding to `stats` and to what is `seen` as it goes."""
     stats.subscriptions = len(snapshots)
-    require_asked(snapshots.wanted, texts_in(request.schema))
-    wanted = with_coordinates(snapshots.wanted, request.points)
+    wanted = snapshots.wanted
+    if request.schema:
+        require_asked(wanted, texts_in(request.schema))
+    if request.points:
+        wanted = with_coordinates(wanted, request.points)
     begun = time.perf_counter()
     chunks = read_events(events, _choice(wanted, request.beside.values()), request.schema, delimiter=request.delimiter)
     cut = _timed(pieces(chunks, lambda: _piece_size(request, stats)), stats)

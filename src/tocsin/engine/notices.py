@@ -30,23 +30,17 @@ _LONGEST: Final = 100
 _MOST_DEAD: Final = 10_000
 
 
-class Noticing:
-    """What it takes to tell of the conditions of an answer's subscriptions, when somebody asks."""
-
-    def __init__(self, sources: Iterable[Snapshot], seen: Seen) -> None:
-        self._sources = [one for one in sources if len(one)]
-        self._seen = seen
-
-    def __call__(self) -> list[Notice]:
-        return notices([(one.part(), one.alive) for one in self._sources], self._seen)
-
-
 class _Reason(NamedTuple):
     """Why a condition is worth a notice, and which one it is."""
 
     attribute: str  # empty for none
     text: str
     is_whole: bool = False  # whether all conditions on the attribute are meant together
+
+
+def notices_of(sources: Iterable[Snapshot], seen: Seen) -> list[Notice]:
+    """What the subscriptions of a moment ask that no event had, or that none can have."""
+    return notices([(one.part(), one.alive) for one in sources if len(one)], seen)
 
 
 def notices(sources: Iterable[tuple[Part, Alive]], seen: Seen | None) -> list[Notice]:

@@ -41,7 +41,8 @@ def read_events(
         return _read_files(source, files, choose, schema or {}, delimiter)
     if isinstance(source, str | Path):
         return _read_path(source, choose, schema or {}, delimiter)
-    checked_types(schema)
+    if schema is not None:
+        checked_types(schema)
     _refuse_delimiter("", delimiter)
     if isinstance(source, SparseEvents):
         return source.chunks()

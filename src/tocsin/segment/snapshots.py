@@ -70,7 +70,8 @@ class Snapshots:
 
         Found subscriptions are places, for `ids_of` and `scores_of`.
         """
-        return question_of(ranking).answer(self, with_conditions(batch, self.wanted), ranking)
+        whole = with_conditions(batch, self.wanted) if batch.asks(self.wanted) else batch
+        return question_of(ranking).answer(self, whole, ranking)
 
     def matches(self, batch: EventBatch, k: int | None = None) -> Found:
         """All matches by event, then id; with `k` any that is not one of its event's k best may be left out."""

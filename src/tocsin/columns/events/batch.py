@@ -49,6 +49,10 @@ class EventBatch:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def asks(self, wanted: Wanted) -> bool:
+        """Whether words, places or elements are to be worked out of it: `index.elements.with_conditions` does."""
+        return bool(wanted.texts or wanted.places or self.elements or self.texts)
+
     def with_extents(self) -> NDArray[np.bool_]:
         """(E,) which events have a range or a shape in any attribute: more than one value, to what looks values up."""
         arrays = self.arrays

@@ -44,8 +44,8 @@ def encode_lines(
     entries = _room(data, len(starts), table.wanted)
     read_lines(Lines(data, starts, stops), _is_utf8(text), table, entries, slow)
     _convert_pending(text, entries)
-    batch = with_readings(_batch(text, entries, slow, rows, names), wanted)
-    return batch, np.flatnonzero(slow)
+    batch = _batch(text, entries, slow, rows, names)
+    return with_readings(batch, wanted) if wanted.readings else batch, np.flatnonzero(slow)
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen, gathered, inverse, starts_of
 from tocsin.columns.events.batch import EventBatch, ListElements, ValueStore, Wanted, build_events
 from tocsin.columns.events.elements import GatheredLists
-from tocsin.columns.events.plain import PlainEvents, plain_events
+from tocsin.columns.events.plain import NONE, PlainEvents, plain_events
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.numbers import keys_of
 from tocsin.errors import RecordError
@@ -52,7 +52,8 @@ def encode_objects(rows: Iterable[tuple[int, Mapping[str, Any]]], wanted: Wanted
     Cost: about half a microsecond a value; of many plain objects of the same few names, as `plain` has them, 100 ns.
     """
     encoder, given = _ObjectEncoder(wanted), list(rows)
-    plain = plain_events([record for _, record in given], wanted, encoder.store)
+    records = [record for _, record in given]
+    plain = plain_events(records, wanted, encoder.store) if len(records) > 1 else NONE
     left = given
     if len(plain.places):
         is_plain = np.zeros(len(given), bool)
@@ -66,7 +67,7 @@ def encode_objects(rows: Iterable[tuple[int, Mapping[str, Any]]], wanted: Wanted
     batch = encoder.finish()
     if len(plain.places):
         batch = _with_plain(batch, plain, np.array([given[place][0] for place in plain.places.tolist()], np.int64))
-    return with_readings(batch, wanted)
+    return with_readings(batch, wanted) if wanted.readings else batch
 
 
 def _with_plain(batch: EventBatch, plain: PlainEvents, rows: NDArray[np.int64]) -> EventBatch:

@@ -41,17 +41,17 @@ class PlainEvents(NamedTuple):
     columns: list[Column]
 
 
-_NONE: Final = PlainEvents(np.empty(0, np.int64), [])
+NONE: Final = PlainEvents(np.empty(0, np.int64), [])
 
 
 def plain_events(records: Sequence[Mapping[str, Any]], wanted: Wanted, store: ValueStore) -> PlainEvents:
     """Those of the objects that are plain, where columns are worth it. Cost: some 100 ns a value that is wanted."""
     if wanted.names is None or len(records) < _FEWEST:
-        return _NONE
+        return NONE
     numbers = wanted.numbers.copy()  # others may want some more meanwhile
     first = [record for record in records[:_FEWEST] if type(record) is dict]
     if len(numbers) * len(first) > _MOST_ABSENT * sum(map(len, first)):
-        return _NONE
+        return NONE
     names = [*numbers, *{name for record in first for name in record if type(name) is str}.difference(numbers)]
     has_no_others = frozenset(names).issuperset
     places = [place for place, record in enumerate(records) if type(record) is dict and has_no_others(record)]

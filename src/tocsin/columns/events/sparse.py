@@ -51,7 +51,7 @@ def encode_sparse(names: pa.Array, values: pa.Array, rows: NDArray[np.int64], wa
     starts = np.concatenate([[0], np.cumsum(entries)])
     events = build_events(starts, attributes[kept], column.types[kept], column.payloads[kept], ValueStore())
     batch = EventBatch(events, texts, [], rows[good], sorted(rejects, key=lambda reject: reject.row))
-    return with_readings(batch, wanted)
+    return with_readings(batch, wanted) if wanted.readings else batch
 
 
 _UNWANTED, _NULL = -1, -2

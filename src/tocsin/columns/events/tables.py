@@ -55,7 +55,8 @@ def encode_table(
             where = (misfits or {}).get(name)
             if where is not None and name in wanted:
                 encoder.add_untyped(name, np.flatnonzero(where))
-    return with_readings(encoder.finish(), wanted)
+    batch = encoder.finish()
+    return with_readings(batch, wanted) if wanted.readings else batch
 
 
 def _clashing(schema: pa.Schema) -> set[str]:

@@ -1,0 +1,86 @@
+"""The ways of an event and of a subscription that ARCHITECTURE.md tells are those that they go."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import pytest
+
+import tocsin
+
+SOURCE: Final = Path(tocsin.__file__).parent
+PAGE: Final = (Path(__file__).parents[1] / "ARCHITECTURE.md").read_text("utf-8")
+FLOOR: Final = ("kernels/", "columns/arrays.py", "columns/numbers.py", "columns/expressions/growing.py")
+EVENTS: Final = [{"price": number, "city": f"c{number % 7}"} for number in range(40)]
+
+
+def passed(call: Callable[[], Any]) -> list[str]:
+    """The files that a call enters, in the order of the first visit, without the floor."""
+    files: dict[str, None] = {}
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(f"{SOURCE}/"):
+            files[name.removeprefix(f"{SOURCE}/")] = None
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return [name for name in files if not name.startswith(FLOOR)]
+
+
+def section(title: str) -> str:
+    return PAGE.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def listed(title: str) -> Iterator[tuple[str, bool]]:
+    """The files of a numbered list, and whether each is marked."""
+    for name, mark in re.findall(r"^\d+\. `([\w/]+\.py)`( \*)?", section(title), re.MULTILINE):
+        yield name, bool(mark)
+
+
+@pytest.fixture(scope="module")
+def engine() -> tocsin.Engine:
+    """Some subscriptions of one form in a segment, of which much was asked already."""
+    engine = tocsin.Engine()
+    engine.subscribe_many({"id": f"s{n}", "where": f"price > {n} AND city = 'c{n % 7}'"} for n in range(3000))
+    engine.merge()
+    engine.match(EVENTS[0])
+    engine.match_batch(EVENTS)
+    return engine
+
+
+def test_the_way_of_an_event(engine: tocsin.Engine) -> None:
+    way = passed(lambda: [match.subscription for match in engine.match(EVENTS[3])])
+
+    assert way == [name for name, _ in listed("The way of an event")]
+    assert len(way) <= 15
+
+
+def test_the_way_of_a_source(engine: tocsin.Engine) -> None:
+    """What the page names beyond the way of an event."""
+    way = passed(lambda: engine.match_batch(EVENTS).table)
+
+    told = section("The way of an event").split("`match_batch` answers")[1]
+    assert set(way).difference(name for name, _ in listed("The way of an event")) == set(
+        re.findall(r"`([\w/]+\.py)`", told.split("\n\n")[0])
+    )
+
+
+def test_the_way_of_a_subscription(engine: tocsin.Engine) -> None:
+    """Of a new form, then of a known one."""
+    engine.subscribe("first", "price > 3 AND city = 'c'")
+    new = passed(lambda: engine.subscribe("new", "price > 3 AND city = 'c' AND NOT speed < 4"))
+    known = passed(lambda: engine.subscribe("known", "price > 5 AND city = 'd'"))
+
+    way = list(listed("The way of a subscription"))
+    assert new == [name for name, _ in way]
+    assert set(known) == {name for name, is_marked in way if is_marked}
