@@ -70,4 +70,29 @@ def test_a_table_counts_with_the_folder_of_its_layout() -> None:
     types = (numba.int64, numba.typeof(Pair(table, 1)), numba.int64)
 
     assert list(_layouts(types)) == [Pair, kernels.SegmentTrees]
-    assert digests.digest_of_layout(kernels.SegmentTrees) == digests.digest_of_folder(Path(kernels.__file__).parent)
+    assert digests.digest_of_layout(kernels.SegmentTrees) == digests.digest_beside(Path(kernels.__file__))
+
+
+@pytest.mark.parametrize(
+    ("changed", "differs"), [("layout", True), ("chosen", True), ("called", True), ("python", False)]
+)
+def test_a_layout_counts_with_the_kernels_beside_it(tmp_path: Path, changed: str, differs: bool) -> None:
+    """And with what these import, but not with what has no kernel: language changes, and no kernel with it."""
+    texts = {
+        "layout": "",
+        "chosen": "from tocsin.kernels.jit import inlined\nfrom elsewhere.far.called import one\n",
+        "python": "from elsewhere.own.layout import one\n",
+        "called": "one = 1\n",
+    }
+    files = {name: tmp_path / "elsewhere" / ("far" if name == "called" else "own") / f"{name}.py" for name in texts}
+    for name, file in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        (file.parent / "__init__.py").touch()
+        (file.parents[1] / "__init__.py").touch()
+        file.write_text(texts[name])
+    before = digests.digest_beside(files["layout"])
+    files[changed].write_text(f"{texts[changed]}# changed\n")
+    for kept in (digests.digest_of, digests.digest_beside, digests._imported):
+        kept.cache_clear()
+
+    assert (digests.digest_beside(files["layout"]) != before) == differs

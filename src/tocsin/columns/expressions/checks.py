@@ -12,7 +12,7 @@ from tocsin.columns.arrays import Texts
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.payloads import HIGHEST, LOWEST, first_and_last
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.programs.checking import valid_programs
 from tocsin.kernels.programs.layouts import Expressions
 from tocsin.language import regex_problem
 
@@ -195,30 +195,3 @@ def _check_stack(what: str, starts: NDArray[np.int64], change: NDArray[np.int64]
     require((depth - change >= need).all(), f"{what} takes more than it has")
     require((depth[starts[1:] - 1] == 1).all(), f"{what} leaves more than one value")
     require(depth.max() < codes.STACK, f"{what} nests too deep")
-
-
-@kernel
-def valid_programs(program: NDArray[np.int32], starts: NDArray[np.int64], leaves: int, depth_limit: int) -> bool:
-    """Whether every group of every program ends within the one around it and every leaf exists."""
-    ends = np.empty(depth_limit + 1, np.int64)
-    for s in range(len(starts) - 1):
-        depth = 0
-        ends[0] = starts[s + 1]
-        place = starts[s]
-        while place < starts[s + 1]:
-            while place == ends[depth] and depth > 0:
-                depth -= 1
-            if program[place] >= 0:
-                if program[place] >> 1 >= leaves:
-                    return False
-                place += 1
-                continue
-            if program[place] < -2 or place + 1 >= ends[depth] or depth == depth_limit:
-                return False
-            end = place + 2 + program[place + 1]
-            if program[place + 1] <= 0 or end > ends[depth]:
-                return False
-            depth += 1
-            ends[depth] = end
-            place += 2
-    return True

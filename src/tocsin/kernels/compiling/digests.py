@@ -25,25 +25,28 @@ def digest_of(file: Path) -> str:
 
 
 @functools.cache
-def digest_of_folder(folder: Path) -> str:
-    """The same of all files of a folder."""
-    texts = "".join(digest_of(file) for file in sorted(folder.glob("*.py")))
-    return hashlib.sha256(texts.encode()).hexdigest()[:16]
+def digest_beside(file: Path) -> str:
+    """The same of a file and of the kernels in its folder."""
+    beside = [one for one in sorted(file.parent.glob("*.py")) if one == file or _has_kernels(one)]
+    return hashlib.sha256("".join(map(digest_of, beside)).encode()).hexdigest()[:16]
 
 
 @functools.cache
 def digest_of_all() -> str:
     """What the text of all kernels, and of what compiles them ahead, is known by."""
-    texts = ((file, file.read_bytes()) for file in sorted(_TOCSIN.rglob("*.py")))
-    known = [digest_of(file) for file, text in texts if b"from tocsin.kernels.jit import" in text]
+    known = [digest_of(file) for file in sorted(_TOCSIN.rglob("*.py")) if _has_kernels(file)]
     known.append(hashlib.sha256((_TOCSIN / "warming" / "samples.py").read_bytes()).hexdigest())
     return hashlib.sha256("".join(known).encode()).hexdigest()[:16]
 
 
 def digest_of_layout(layout: type) -> str:
-    """What the folder is known by that a layout is in, beside the kernels that are its own."""
+    """What a layout is known by, and the kernels beside it, which are chosen by it and imported by nobody."""
     file = getattr(sys.modules.get(layout.__module__), "__file__", None)
-    return digest_of_folder(Path(file).parent) if file else ""
+    return digest_beside(Path(file)) if file else ""
+
+
+def _has_kernels(file: Path) -> bool:
+    return b"from tocsin.kernels.jit import" in file.read_bytes()
 
 
 def _reached(file: Path) -> set[Path]:

@@ -13,8 +13,18 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Asked, Groups, Seen
-from tocsin.index.rectangles.kernels.matching import NOT_ALONE, SEVERAL, find_by_scan, meets, register
+from tocsin.index.narrowing.kernels import Coming
+from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Asked, Axes, Groups, Seen
+from tocsin.index.rectangles.kernels.matching import (
+    NOT_ALONE,
+    SEVERAL,
+    asked_of,
+    find_by_scan,
+    meets,
+    only_pair,
+    register,
+)
+from tocsin.index.rectangles.kernels.reading import forget_axes, read_axes
 from tocsin.kernels.compacting import AT_ONCE, write_flagged
 from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
@@ -152,6 +162,32 @@ def find_one_tile(
         return np.int64(NOT_ALONE - most)
     first, count = _mask(tiles, tile, question, flags)
     return write_flagged(tiles.owners[first : first + count], flags, out, at)
+
+
+@kernel
+def locate_events(
+    tiles: Tiles,
+    axes: Axes,
+    groups: Groups,
+    coming: Coming,
+    memory: Seen,
+    places: NDArray[np.int64],
+    questions: NDArray[np.uint32],
+) -> bool:
+    """Write the one tile that each event lies in, or NO_PAIR, and what it asks there; whether that is so of all."""
+    held, grid, given = viewed(tiles), viewed(groups), viewed(coming)
+    own, seen = viewed(axes), viewed(memory)
+    for event in range(len(places)):
+        touched = read_axes(own, given, event, seen)
+        pair = only_pair(grid, seen, touched)
+        place, question = int(pair), 0
+        if pair >= 0:
+            place, question = one_tile(held, pair, asked_of(grid, seen, pair))
+        forget_axes(seen, touched)
+        if place == SEVERAL:
+            return False
+        places[event], questions[event] = place, np.uint32(question)
+    return True
 
 
 @kernel
