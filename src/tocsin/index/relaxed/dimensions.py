@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,12 @@ from tocsin.model.dimensions import dimensions
 from tocsin.model.expression import Expression
 from tocsin.model.readings import attribute_of, is_reading
 
-Weights = Mapping[int, Mapping[str, float]]
-"""The weights of those subscriptions that have any."""
+
+class Weights(NamedTuple):
+    """The weights of S subscriptions, of which many have the same."""
+
+    sets: Sequence[Mapping[str, float]]
+    chosen: NDArray[np.int64]  # (S,) which of these a subscription has
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +118,10 @@ def _weights(
     """A dimension's weight is its attribute's, and 1 where there is none or it names several."""
     out = np.ones(len(owners))
     alone = np.flatnonzero(np.diff(named_starts) == 1)
-    keys = owners[alone].astype(np.int64) * len(numbers) + named[named_starts[alone]]
-    given = np.repeat(np.fromiter(weights, np.int64, len(weights)), [len(own) for own in weights.values()])
-    which = np.array([numbers.get(name, -1) for own in weights.values() for name in own], np.int64)
-    values = np.array([weight for own in weights.values() for weight in own.values()], np.float64)
+    keys = weights.chosen[owners[alone]] * len(numbers) + named[named_starts[alone]]
+    given = np.repeat(np.arange(len(weights.sets)), [len(own) for own in weights.sets])
+    which = np.array([numbers.get(name, -1) for own in weights.sets for name in own], np.int64)
+    values = np.array([weight for own in weights.sets for weight in own.values()], np.float64)
     known = which >= 0
     given_keys, values = (given * len(numbers) + which)[known], values[known]
     order = np.argsort(given_keys)

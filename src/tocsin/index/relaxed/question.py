@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -15,7 +13,7 @@ from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan
 from tocsin.index.protocols import THE_BEST_FIRST
 from tocsin.index.question import Part, Subscriptions, top
-from tocsin.index.relaxed.dimensions import Dimensions, compile_dimensions
+from tocsin.index.relaxed.dimensions import Dimensions, Weights, compile_dimensions
 from tocsin.index.relaxed.index import RelaxedIndex, build_relaxed
 from tocsin.language.stored import stored_expression, stored_weights
 from tocsin.model.expression import Expression
@@ -55,7 +53,7 @@ class MostHolds:
 def dimensions_of(part: Part) -> Dimensions:
     """The dimensions of a source's subscriptions, weighed as these say."""
     odd = pc.match_substring_regex(part.sources, _MOVES_NOT).to_numpy(zero_copy_only=False).astype(bool)
-    weights = _parsed_weights(part.weights)
+    weights = _parsed_weights(part.weights, len(part))
 
     def tree_of(number: int) -> Expression:
         return stored_expression(part.sources[number].as_py())
@@ -63,9 +61,10 @@ def dimensions_of(part: Part) -> Dimensions:
     return compile_dimensions(part.compiled, odd, tree_of, weights)
 
 
-def _parsed_weights(weights: pa.Array | None) -> dict[int, Mapping[str, float]]:
+def _parsed_weights(weights: pa.Array | None, count: int) -> Weights:
+    """Each text is parsed once: of a million, many say the same."""
     if weights is None:
-        return {}
-    given = pc.not_equal(pc.fill_null(weights, ""), "").to_numpy(zero_copy_only=False)
-    parsed = lru_cache(1 << 16)(stored_weights)  # of a million, most say the same
-    return {number: parsed(weights[number].as_py()) for number in np.flatnonzero(given).tolist()}
+        return Weights([{}], np.zeros(count, np.int64))
+    texts = pc.fill_null(weights, "").dictionary_encode()
+    parsed = [stored_weights(text) if text else {} for text in texts.dictionary.to_pylist()]
+    return Weights(parsed, texts.indices.to_numpy().astype(np.int64))
