@@ -13,8 +13,7 @@ from tocsin.cli.progress import ShareBar
 from tocsin.cli.rankings import similar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
-from tocsin.engine.matching import EVENT_KEY
-from tocsin.engine.notices import notices_of
+from tocsin.engine.matching import EVENT_KEY, told_of
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import Ranking, Relaxed, Top
@@ -84,8 +83,8 @@ def run(given: argparse.Namespace) -> int:
                 texts=texts_in(_schema(given.schema)),
             )
         log.add("subscription", rejects)
-        seen = Seen()
-        served = _match(given, subscriptions, stats, log, seen)
+        seen, request = Seen(), _request(given)
+        served = _match(given, subscriptions, request, stats, log, seen)
         rate = stats.events / stats.seconds if stats.seconds else 0.0
         print(
             f"{counted(stats.matches, 'match')} of {counted(stats.events, 'event')} and "
@@ -95,17 +94,16 @@ def run(given: argparse.Namespace) -> int:
         if stats.unanswered:
             told = counted(stats.unanswered, "subscription")
             print(f"warning: {told} of no region with keywords, which --similar leaves out", file=sys.stderr)
-        _print_notices(subscriptions, stats, seen)
+        _print_notices(subscriptions, request, stats, seen)
     log.require("subscription", len(subscriptions))
     log.require("event", served)
     return 1 if log.count else 0
 
 
-def _print_notices(subscriptions: Snapshots, stats: Stats, seen: Seen) -> None:
-    """What is asked that no event has; of many subscriptions only where nothing matched, for it takes time."""
-    if stats.matches and len(subscriptions) > _FEW:
-        return
-    found = notices_of(subscriptions, seen)
+def _print_notices(subscriptions: Snapshots, request: Request, stats: Stats, seen: Seen) -> None:
+    """What is asked that no event has; by many subscriptions only where nothing matched, for it takes time."""
+    of_options = stats.matches > 0 and len(subscriptions) > _FEW
+    found = told_of(subscriptions, request, seen, of_options=of_options)
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}", file=sys.stderr)
     if len(found) > _MOST_SHOWN:
@@ -113,20 +111,24 @@ def _print_notices(subscriptions: Snapshots, stats: Stats, seen: Seen) -> None:
         print(f"... and {counted(more, 'more warning')}; `tocsin check --sample EVENTS` shows them", file=sys.stderr)
 
 
-def _match(given: argparse.Namespace, subscriptions: Snapshots, stats: Stats, log: RejectLog, seen: Seen) -> int:
-    """Write all matches; how many events were answered."""
-    schema, points = _schema(given.schema), _points(given.points)
-    request = Request(
+def _request(given: argparse.Namespace) -> Request:
+    return Request(
         _ranking(given),
         given.lists,
         given.strict,
-        schema,
+        _schema(given.schema),
         given.threads,
         given.delimiter,
-        points,
+        _points(given.points),
         given.event_key,
         given.payload,
     )
+
+
+def _match(
+    given: argparse.Namespace, subscriptions: Snapshots, request: Request, stats: Stats, log: RejectLog, seen: Seen
+) -> int:
+    """Write all matches; how many events were answered."""
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
     parts = match_chunks(subscriptions, given.events, request, stats, seen)

@@ -18,6 +18,7 @@ from tocsin.engine.loading import checked_rejects, collect
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
+from tocsin.engine.misnamed import misnamed
 from tocsin.engine.notices import notices
 from tocsin.engine.points import Points
 from tocsin.engine.saving import open_sources, save_sources, texts_of
@@ -240,7 +241,8 @@ class Engine:
         """
         with self._store.reading() as snapshots:
             seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
-            return notices([(one.part(), one.alive) for one in snapshots if len(one)], seen)
+            own = notices([(one.part(), one.alive) for one in snapshots if len(one)], seen)
+            return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *own]
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any], *, ranking: Similar | None = None) -> Explanation:
         """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`.

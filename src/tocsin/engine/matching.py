@@ -16,6 +16,7 @@ from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.loading import load_segments, raise_first, require_some
+from tocsin.engine.misnamed import misnamed
 from tocsin.engine.notices import notices_of
 from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.engine.schemas import require_asked
@@ -24,6 +25,7 @@ from tocsin.engine.threads import in_order, workers
 from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
+from tocsin.model.notice import Notice
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text, texts_in
@@ -155,7 +157,21 @@ def answer_of(
     if require_one:
         require_some(sum(part.served for part in parts), refused, "event")
     table = _whole(snapshots, request, [part.table for part in parts])
-    return Answer(table, refused, rejects, stats, noticing=partial(notices_of, snapshots, seen))
+    return Answer(table, refused, rejects, stats, noticing=partial(told_of, snapshots, request, seen))
+
+
+def told_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: bool = False) -> list[Notice]:
+    """What the options of a call name that is not there and, unless of these alone, what its subscriptions ask."""
+    seen.finish()
+    options = misnamed(
+        snapshots.wanted,
+        seen,
+        schema=request.schema,
+        points=request.points,
+        event_key=request.event_key,
+        ranking=request.ranking,
+    )
+    return [*options, *(() if of_options else notices_of(snapshots, seen))]
 
 
 def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa.Table:
@@ -237,7 +253,10 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     if request.beside:
         distinct, which = np.unique(table["event"].to_numpy(), return_inverse=True)
         for place, (name, attribute) in enumerate(request.beside.items(), 1):
-            table = table.add_column(place, name, keys_at(chunk, distinct, attribute).take(pa.array(which)))
+            keys = keys_at(chunk, distinct, attribute)
+            if seen is not None and name == EVENT_KEY:
+                seen.add_keys(len(keys) - keys.null_count, keys.null_count)
+            table = table.add_column(place, name, keys.take(pa.array(which)))
     _lap(stats, "match", clock)
     return Matched(table, rejects, chunk.done, stats, len(served))
 

@@ -30,6 +30,7 @@ class Seen:
         self._of = of  # for elements: whose lists they are in, under which attribute
         self.types: dict[str, int] = {}  # a bit for each type, by attribute, or reading
         self.elements: dict[str, Seen] = {}  # the same of the elements of lists, by the lists' attribute
+        self.with_key = self.without_key = 0  # matched events whose key was asked for: those that have it, or not
         self.first: Chunk | None = None  # some of the events, for the names of attributes that nobody asks for
         self._lock = threading.Lock()
         self._pending: tuple[list[str], NDArray[np.uint32]] = [], np.empty(0, np.uint32)
@@ -40,6 +41,12 @@ class Seen:
             self.first = chunk.part(0, min(len(chunk), _FIRST))
         for batch in batches:
             self._add(batch)
+
+    def add_keys(self, with_key: int, without_key: int) -> None:
+        """Take note of how many events have the key that is asked for."""
+        with self._lock:
+            self.with_key += with_key
+            self.without_key += without_key
 
     def _add(self, batch: EventBatch) -> None:
         for name, lists in list(batch.elements.items()):

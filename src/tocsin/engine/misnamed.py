@@ -1,0 +1,67 @@
+"""What does a call name that is not there? A misspelt option is no error, for events may come that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tocsin.columns.events.batch import Wanted
+from tocsin.engine.points import Points
+from tocsin.engine.seen import Seen
+from tocsin.language import name_text
+from tocsin.language.nearest import nearest
+from tocsin.model.notice import Notice
+from tocsin.model.ranking import Ranking, Relaxed
+
+
+def misnamed(
+    wanted: Wanted,
+    seen: Seen | None,
+    *,
+    schema: Mapping[str, Any] | None = None,
+    points: Points | None = None,
+    event_key: str | None = None,
+    ranking: Ranking | None = None,
+) -> Iterator[Notice]:
+    """A notice for each name among the options of a call that its subscriptions or its events should have.
+
+    A schema may say more than is asked: of it only what looks misspelt is told.
+    """
+    asked = _asked(wanted)
+    for name in schema or ():
+        if name not in asked and not wanted.inside(name):
+            yield from _unasked(
+                f"schema {{{name!r}: {str((schema or {})[name])!r}}}", name, asked.difference(schema or ())
+            )
+    for name, pair in (points or {}).items():
+        if name not in wanted:
+            yield from _unasked(f"points {{{name!r}: {pair!r}}}", name, asked)
+        elif seen is not None and not seen.types.get(name):
+            yield from (
+                _absent(f"points {{{name!r}: {pair!r}}}", axis, seen) for axis in pair if axis not in seen.types
+            )
+    if event_key is not None and seen is not None and seen.without_key and not seen.with_key:
+        yield _absent(f"event_key={event_key!r}", event_key, seen)
+    if isinstance(ranking, Relaxed):
+        for name in sorted(set(ranking.drop) - asked):
+            yield from _unasked(f"drop {name!r}", name, asked, is_sure=True)
+
+
+def _asked(wanted: Wanted) -> set[str]:
+    """The attributes that subscriptions ask about, those of lists' elements as they are within the events."""
+    inner = {f"{name}.{one}" for name, own in wanted.elements.items() for one in _asked(own)}
+    return {*wanted.numbers, *wanted.elements, *inner}
+
+
+def _unasked(option: str, name: str, asked: Iterable[str], *, is_sure: bool = False) -> Iterator[Notice]:
+    near = nearest(name, asked)
+    if near or is_sure:
+        yield Notice(name, option, f"no subscription asks {name_text(name)}{_meant(near)}", 0, None)
+
+
+def _absent(option: str, name: str, seen: Seen) -> Notice:
+    return Notice(name, option, f"no event has {name_text(name)}{_meant(nearest(name, seen.names()))}", 0, None)
+
+
+def _meant(near: str | None) -> str:
+    return f"; did you mean {name_text(near)}?" if near else ""
