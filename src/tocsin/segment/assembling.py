@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.errors import UnsuitableIndex
 from tocsin.index import Matcher, Part, Plan, build_structure, matcher_builder, question_of
 from tocsin.index.alive import living
+from tocsin.memory import give_back
 from tocsin.model.subscription import Subscription
 from tocsin.segment.ids import as_ids
 from tocsin.segment.segment import Segment, Snapshot
@@ -35,15 +37,24 @@ def laid(parts: Sequence[Part], order: NDArray[np.int64]) -> Part:
 
 def assemble(part: Part, plan: Plan) -> Segment:
     """A segment of subscriptions whose ids are in order, under the planned index."""
+    if len(part) >= _MANY:
+        give_back()  # what reading them took
+    matcher = _matcher(part, plan)
+    if len(part) >= _MANY:
+        give_back()
     return Segment(
         as_ids(part.ids),
         frozen(part.scores, np.float64),
         Texts.of_arrow(part.sources),
         plan,
-        _matcher(part, plan),
+        matcher,
         None if part.payloads is None else Texts.of_arrow(part.payloads),
         None if part.weights is None else Texts.of_arrow(part.weights),
     )
+
+
+_MANY: Final = 10_000
+"""Of so many subscriptions building takes longer than giving memory back."""
 
 
 def _matcher(part: Part, plan: Plan) -> Matcher:

@@ -102,14 +102,22 @@ def _coded_by_hashing(
     key_fields: NDArray[np.int32], lows: NDArray[np.int64], highs: NDArray[np.int64], fields: int
 ) -> _Coded:
     """The same where few ends are distinct: each is looked up, not searched for."""
-    ends, groups = np.concatenate([lows, highs]), np.concatenate([key_fields, key_fields])
-    codes_of_ends = np.where(ends == _LOWEST, LOWEST_CODE, HIGHEST_CODE).astype(np.int32)
-    finite = np.flatnonzero((ends != _LOWEST) & (ends != _HIGHEST))
+    differ = highs != lows
+    ends, groups = np.concatenate([lows, highs[differ]]), np.concatenate([key_fields, key_fields[differ]])
+    codes_of_ends = np.full(len(ends), HIGHEST_CODE, np.int32)
+    codes_of_ends[ends == _LOWEST] = LOWEST_CODE
+    finite = (ends != _LOWEST) & (ends != _HIGHEST)
+    groups = groups[finite]
     distinct, numbers = numbered(ends[finite])
-    pairs, places = numbered(groups[finite].astype(np.int64) * len(distinct) + numbers)
+    keys = groups.astype(np.int64)
+    keys *= len(distinct)
+    keys += numbers
+    pairs, places = numbered(keys)
     starts = np.searchsorted(pairs, np.arange(fields + 1) * len(distinct))
-    codes_of_ends[finite] = 2 * (places - starts[groups[finite]]) + 1
-    low_codes, high_codes = np.split(codes_of_ends, 2)
+    codes_of_ends[finite] = 2 * (places - starts.astype(np.int32)[groups]) + 1
+    low_codes = codes_of_ends[: len(lows)].copy()
+    high_codes = low_codes.copy()
+    high_codes[differ] = codes_of_ends[len(lows) :]
     return starts, distinct[pairs % max(len(distinct), 1)], low_codes, high_codes
 
 

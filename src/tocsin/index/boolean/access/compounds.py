@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, frozen_table, gathered, starts_of
+from tocsin.columns.arrays import frozen, frozen_table, starts_of
 from tocsin.index.boolean.access.kernels.clauses import (
     HOLDS,
     LONGEST,
@@ -25,7 +25,7 @@ from tocsin.index.boolean.access.kernels.clauses import (
 )
 from tocsin.index.boolean.access.kernels.clustering import cluster
 from tocsin.index.boolean.access.kernels.layouts import Asked, Compounds, Hashing, Lists, Postings
-from tocsin.index.boolean.access.kernels.placing_compounds import SLOT, write_entries, write_slots
+from tocsin.index.boolean.access.kernels.placing_compounds import SLOT, write_entries, write_slots, write_tests
 from tocsin.index.boolean.access.layout import no_compounds
 from tocsin.index.boolean.access.schemas import Schema, choose_schemas, price_under
 from tocsin.index.fields.kernels.keys import Keys, Shares
@@ -84,6 +84,7 @@ def compounded(known: Known, owners: NDArray[np.int32], prices: NDArray[np.float
     if len(some) < len(owners):
         clauses = clauses_of(known, owners)
     best = _cheapest(clauses, known.fields, schemas)
+    clauses = clauses._replace(costs=np.empty(0))  # which were most of it, and are not asked any more
     totals = np.full(len(owners), np.inf)
     places = np.searchsorted(owners, clauses.owners)
     totals[places] = 0.0
@@ -108,8 +109,10 @@ def clauses_of(known: Known, owners: NDArray[np.int32]) -> Clauses:
         parts.append(_cut(out, count))
     ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
     starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
-    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in Clauses._fields}
-    return Clauses(**{**whole, "starts": np.concatenate([[0], *starts])})
+    columns = {name: [getattr(part, name) for part in parts] for name in Clauses._fields}
+    parts.clear()  # so that a column's parts are gone when the next one is made
+    columns["starts"] = [np.zeros(1, np.int64), *starts]
+    return Clauses(*(np.concatenate(columns.pop(name)) for name in Clauses._fields))
 
 
 def _new_clauses(room: int) -> Clauses:
@@ -160,14 +163,13 @@ def _cheapest(clauses: Clauses, fields: Fields, schemas: Sequence[Schema]) -> _B
 
 
 class _Entries(NamedTuple):
-    """Clauses under their schemas, one schema after the other. E entries, T tests."""
+    """Clauses under their schemas, one schema after the other. E entries."""
 
     groups: NDArray[np.int32]  # (E,)
     lows: NDArray[np.int32]  # (E,)
     highs: NDArray[np.int32]  # (E,)
-    owners: NDArray[np.int32]  # (E,)
+    clauses: NDArray[np.int64]  # (E,)
     lengths: NDArray[np.int64]  # (E,) how many tests remain of each
-    tests: NDArray[np.int32]  # (T, 3)
 
 
 def _lists(
@@ -184,16 +186,22 @@ def _lists(
     numbers = best.schemas[chosen]
     used = [schemas[number] for number in np.unique(numbers).tolist()]
     parts, keys = [], []
-    group_starts = [0]
+    group_starts, starts = [0], [0]
     for number, schema in zip(np.unique(numbers).tolist(), used, strict=True):
         distinct, entries = _entries(fields, clauses, schema, chosen[numbers == number])
         parts.append(entries._replace(groups=entries.groups + np.int32(group_starts[-1])))
         keys.append(distinct)
         group_starts.append(group_starts[-1] + len(distinct))
+        starts.append(starts[-1] + len(entries.clauses))
     whole = _Entries(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    parts.clear()
     order, runs = cluster(group_starts[-1], whole.groups, whole.lows, whole.highs)
+    own = whole.clauses[order]
     test_starts = starts_of(whole.lengths[order], len(order))
-    tests, _ = gathered(starts_of(whole.lengths, len(order)), order)
+    tests = np.empty((int(test_starts[-1]), 3), np.int32)
+    for schema, first, stop in zip(used, starts[:-1], starts[1:], strict=True):  # a schema's groups lie together
+        flat = tests[test_starts[first] : test_starts[stop]].reshape(-1)
+        write_tests(clauses, own[first:stop], _equalities(schema), schema.sorted_by, fields, flat)
     return Compounds(
         frozen(np.cumsum([0, *(len(schema.equalities) for schema in used)]), np.int64),
         frozen(np.array([field for schema in used for field in schema.equalities]), np.int32),
@@ -201,9 +209,9 @@ def _lists(
         frozen(np.array(group_starts), np.int64),
         frozen(np.concatenate(keys), np.int64),
         frozen_table(runs),
-        Postings(*(frozen(array[order], np.int32) for array in (whole.lows, whole.highs, whole.owners))),
+        Postings(*(frozen(array, np.int32) for array in (whole.lows[order], whole.highs[order], clauses.owners[own]))),
         frozen(test_starts, np.int32),
-        *_with_own_boxes(whole.tests[tests], boxes),
+        *_with_own_boxes(tests, boxes),
     )
 
 
@@ -212,15 +220,15 @@ def _entries(
 ) -> tuple[NDArray[np.int64], _Entries]:
     """The keys that chosen clauses have under a schema, and the clauses as entries of these groups."""
     count = len(chosen)
-    keys, ends = np.empty(count, np.int64), np.empty(count, np.int64)
+    keys, lengths = np.empty(count, np.int64), np.empty(count, np.int64)
     lows, highs = np.empty(count, np.int32), np.empty(count, np.int32)
-    tests = np.empty(3 * int(np.diff(clauses.starts)[chosen].sum()), np.int32)
-    equalities = np.array(schema.equalities, np.int32)
-    write_entries(clauses, chosen, equalities, schema.sorted_by, fields, keys, lows, highs, ends, tests)
+    write_entries(clauses, chosen, _equalities(schema), schema.sorted_by, fields, keys, lows, highs, lengths)
     distinct, groups = np.unique(keys, return_inverse=True)
-    lengths = np.diff(ends, prepend=0)
-    own = tests[: 3 * ends[-1]].reshape(-1, 3)
-    return distinct, _Entries(groups.astype(np.int32), lows, highs, clauses.owners[chosen], lengths, own)
+    return distinct, _Entries(groups.astype(np.int32), lows, highs, chosen, lengths)
+
+
+def _equalities(schema: Schema) -> NDArray[np.int32]:
+    return np.array(schema.equalities, np.int32)
 
 
 def _with_own_boxes(

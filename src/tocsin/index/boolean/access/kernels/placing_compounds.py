@@ -74,16 +74,13 @@ def write_entries(
     keys: NDArray[np.int64],
     lows: NDArray[np.int32],
     highs: NDArray[np.int32],
-    test_ends: NDArray[np.int64],
-    tests: NDArray[np.int32],
+    lengths: NDArray[np.int64],
 ) -> None:
-    """Write key, lowest and highest code, and the remaining tests of the chosen clauses under a schema.
+    """Write key, lowest and highest code, and how many tests remain, of the chosen clauses under a schema.
 
-    `equalities` are in the schema's order; of `tests` there is room for all.
+    `equalities` are in the schema's order.
     """
     clauses, fields = viewed(clauses), viewed(fields)
-    kinds = fields.kinds
-    written = np.int64(0)
     for i in range(len(chosen)):
         first, stop = clauses.starts[chosen[i]], clauses.starts[chosen[i] + 1]
         lows[i], highs[i] = LOWEST_CODE, HIGHEST_CODE
@@ -93,15 +90,40 @@ def write_entries(
                 if clauses.marks[t] == WITHIN and clauses.fields[t] == equalities[e]:
                     key = next_key(key, fields, equalities[e], clauses.lows[t])
         keys[i] = key
+        lengths[i] = 0
         for t in range(first, stop):
-            field, mark = clauses.fields[t], clauses.marks[t]
-            if mark == WITHIN and field == sorted_by:
+            if clauses.marks[t] == WITHIN and clauses.fields[t] == sorted_by:
                 lows[i], highs[i] = clauses.lows[t], clauses.highs[t]
-            elif mark != WITHIN or (has_one_value(kinds[field]) and not _is_among(equalities, field)):
-                tests[3 * written] = (field << MARK_BITS) | mark
+            lengths[i] += _remains(clauses, t, equalities, sorted_by, fields)
+
+
+@kernel
+def write_tests(
+    clauses: Clauses,
+    chosen: NDArray[np.int64],
+    equalities: NDArray[np.int32],
+    sorted_by: int,
+    fields: Fields,
+    tests: NDArray[np.int32],
+) -> None:
+    """Write the tests that remain of the chosen clauses under a schema, one clause after the other."""
+    clauses, fields = viewed(clauses), viewed(fields)
+    written = np.int64(0)
+    for i in range(len(chosen)):
+        for t in range(clauses.starts[chosen[i]], clauses.starts[chosen[i] + 1]):
+            if _remains(clauses, t, equalities, sorted_by, fields):
+                tests[3 * written] = (clauses.fields[t] << MARK_BITS) | clauses.marks[t]
                 tests[3 * written + 1], tests[3 * written + 2] = clauses.lows[t], clauses.highs[t]
                 written += 1
-        test_ends[i] = written
+
+
+@inlined
+def _remains(clauses: Clauses, t: int, equalities: NDArray[np.int32], sorted_by: int, fields: Fields) -> bool:
+    """Whether a test is one that neither the key nor the order of a schema has answered."""
+    field = clauses.fields[t]
+    if clauses.marks[t] != WITHIN:
+        return True
+    return field != sorted_by and has_one_value(fields.kinds[field]) and not _is_among(equalities, field)
 
 
 @inlined
