@@ -29,6 +29,11 @@ class Once(Generic[Made]):
                 self._made = make()
             return self._made
 
+    @property
+    def made(self) -> Made | None:
+        """The value, where it was made already."""
+        return self._made
+
 
 class OnceEach(Generic[Made]):
     """A value for each key, made as `Once` makes one; who waits for one does not wait for another."""
@@ -42,3 +47,9 @@ class OnceEach(Generic[Made]):
         with self._lock:
             once = self._by_key.setdefault(key, Once())
         return once.get(make)
+
+    def made(self, key: Any) -> Made | None:
+        """The value of a key, where it was made already."""
+        with self._lock:
+            once = self._by_key.get(key)
+        return None if once is None else once.made

@@ -20,7 +20,7 @@ from tocsin.columns.expressions.subsets import subset
 from tocsin.index.alive import Alive
 from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan
-from tocsin.index.protocols import ALL_MATCHES, Matcher
+from tocsin.index.protocols import ALL_MATCHES, Arrays, Matcher
 from tocsin.kernels.answers.ordering import best_first
 from tocsin.model.ranking import Top
 
@@ -93,6 +93,12 @@ class Question(Protocol):
         It is a `Structure`, but for all matches, where it is a `Matcher`.
         """
 
+    def arrays(self, structure: Any) -> Arrays:
+        """What a segment saves of a structure beside the matcher; nothing where it is made again in little time."""
+
+    def restored(self, arrays: Arrays, part: Part, builder: Any, plan: Plan) -> Any:
+        """The structure of what was saved of it; raises `ValueError` or `KeyError` where that is not sound."""
+
     def answer(self, subscriptions: Subscriptions, batch: EventBatch, ranking: Any) -> Found:
         """The whole answer to a batch, in the order of the ranking; with scores where there is a ranking."""
 
@@ -116,6 +122,14 @@ class AllMatches:
         """Raises `UnsuitableIndex` for an expression that the index cannot hold."""
         matcher: Matcher = builder.build(part.compiled, plan.statistics)
         return matcher
+
+    def arrays(self, structure: Matcher) -> Arrays:
+        """Nothing beside the matcher, which it is."""
+        return {}
+
+    def restored(self, arrays: Arrays, part: Part, builder: Any, plan: Plan) -> Matcher:
+        """Nothing was saved of it."""
+        return self.structure(part, builder, plan)
 
     def answer(self, subscriptions: Subscriptions, batch: EventBatch, ranking: Top | None) -> Found:
         """Every match by id, or the k best, best first: the sources are told how many are wanted."""

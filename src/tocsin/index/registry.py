@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from types import NoneType
 from typing import Any, Final, cast
@@ -24,6 +25,7 @@ from tocsin.index.protocols import (
     REGIONS_WITH_KEYWORDS,
     SIMILAR_ENOUGH,
     THE_BEST_FIRST,
+    Arrays,
     Builder,
     Registration,
 )
@@ -37,8 +39,8 @@ from tocsin.index.scored.ir_tree import ir_trees
 from tocsin.index.scored.r_trees import scored_r_trees
 from tocsin.index.scored.ranker import RankerBuilder
 from tocsin.index.scored.segment_tree import segment_trees
-from tocsin.index.scored.sopt_r_tree import sopt_r_trees
-from tocsin.index.scored.tree import BRANCHING, Make, TreeBuilder
+from tocsin.index.scored.sopt_r_tree import ARRANGING, sopt_r_trees
+from tocsin.index.scored.tree import BRANCHING, Arranging, Make, TreeBuilder
 from tocsin.index.spatial_text.inverted_r_tree import InvertedRTreeBuilder
 from tocsin.index.spatial_text.keyword_first import KeywordFirstBuilder
 from tocsin.index.spatial_text.linear import build_everyone
@@ -55,10 +57,13 @@ from tocsin.index.window.registry import DISSEMINATORS, WindowIndex
 from tocsin.model.ranking import Similar
 
 
-def _ranker(name: str, make: Make, source: str, is_baseline: bool = True, **options: int) -> Registration:
+def _ranker(
+    name: str, make: Make, source: str, is_baseline: bool = True, arranging: Arranging | None = None, **options: int
+) -> Registration:
     """A structure of scored intervals."""
+    builder = partial(TreeBuilder, make, arranging=arranging)
     shapes = "attributes compared with constants, each a dimension; others are found by access"
-    return Registration(name, THE_BEST_FIRST, shapes, source, is_baseline, partial(TreeBuilder, make), options)
+    return Registration(name, THE_BEST_FIRST, shapes, source, is_baseline, builder, options)
 
 
 def _regions(name: str, builder: Callable[..., Any], source: str, is_baseline: bool, **options: int) -> Registration:
@@ -176,6 +181,7 @@ _REGISTRATIONS = (
         sopt_r_trees,
         "SOPT-R-tree (Machanavajjhala et al. 2008, section 3.2)",
         False,
+        ARRANGING,
         branching=BRANCHING,
     ),
     _ranker("ir_tree", ir_trees, "IR-tree (Machanavajjhala et al. 2008, section 3.1)", False, branching=BRANCHING),
@@ -263,13 +269,20 @@ def question_of(ranking: object) -> Question:
     raise InvalidInput(f"ranking is {ranking!r:.40}; give {', '.join(known)}, or nothing for every match")
 
 
-def build_structure(question: Question, part: Part, plan: Plan) -> Any:
-    """What answers a question of some subscriptions, by the index that the plan has for it."""
+def build_structure(question: Question, part: Part, plan: Plan, saved: Arrays | None = None) -> Any:
+    """What answers a question of some subscriptions, by the index that the plan has for it.
+
+    It is made anew where what was `saved` of it is not sound.
+    """
     by_name = Chosen(plan.index, plan.options)
     chosen = plan.others.get(question.name, question.default)
     if question.name == ALL_MATCHES or question.name in find_index(plan.index).also:
         chosen = by_name
-    return question.structure(part, None if chosen is None else index_builder(question, chosen), plan)
+    builder = None if chosen is None else index_builder(question, chosen)
+    if saved:
+        with suppress(ValueError, KeyError, IndexError, TypeError):
+            return question.restored(saved, part, builder, plan)
+    return question.structure(part, builder, plan)
 
 
 def index_builder(question: Question, chosen: Chosen) -> Any:

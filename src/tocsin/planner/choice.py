@@ -35,5 +35,4 @@ def _for_another_question(index: Chosen, name: str, known: str, statistics: Stat
     """All matches are left to `access`, and the question of that name to the index that was asked for."""
     (question,) = [one for one in questions() if one.name == name]
     reason = f"{index.name} is asked for by name, for {question.purpose}; {known}"
-    others = {} if index == question.default else {question.name: index}
-    return Plan("access", reason, statistics, others=others)
+    return Plan("access", reason, statistics, others={question.name: index})

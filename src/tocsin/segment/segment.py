@@ -6,7 +6,7 @@ Readers hold a `Snapshot` of it: who of it is alive at a moment, and with which 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ from tocsin.index import Best, Found, Matcher, Part, Plan, Question, Structure, 
 from tocsin.index.alive import Alive, living
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.once import OnceEach
+from tocsin.index.protocols import Arrays
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment.ids import Ids, as_arrow, find_id, find_ids, id_of
 from tocsin.segment.scores import Version
@@ -44,6 +45,8 @@ class Segment:
     payloads: Texts | None = None  # JSON texts, empty for none
     weights: Texts | None = None  # JSON texts of objects, empty for none
     alive: NDArray[np.uint64] | None = None  # a bit each, low bits first, 0 for one that is gone; None: all are alive
+    saved: Mapping[str, Arrays] = field(default_factory=dict, compare=False, repr=False)
+    """What was saved of the structures for other questions, by the question's name."""
     _structures: OnceEach[Structure] = field(default_factory=OnceEach, compare=False, repr=False)
     _extents: ExtentMatching = field(default_factory=ExtentMatching, compare=False, repr=False)
 
@@ -56,8 +59,21 @@ class Segment:
 
     def structure(self, question: Question) -> Structure:
         """What answers a question other than all matches; made when it is first asked for, and kept."""
-        structure: Structure = self._structures.get(question, lambda: build_structure(question, self.part(), self.plan))
+        saved = self.saved.get(question.name)
+        structure: Structure = self._structures.get(
+            question, lambda: build_structure(question, self.part(), self.plan, saved)
+        )
         return structure
+
+    def to_save(self, question: Question) -> Arrays:
+        """What is saved for a question other than all matches: where its structure is there, or asked for by name.
+
+        Else what was saved of it before.
+        """
+        structure = self._structures.made(question)
+        if structure is None and question.name in self.plan.others and not self.saved.get(question.name):
+            structure = self.structure(question)
+        return self.saved.get(question.name, {}) if structure is None else question.arrays(structure)
 
     def part(self) -> Part:
         """The subscriptions in columns, those that are gone included."""

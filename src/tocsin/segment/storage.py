@@ -21,7 +21,8 @@ from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.expressions.checks import require_type
 from tocsin.columns.expressions.stored import restored_texts, stored_texts
 from tocsin.errors import SegmentError
-from tocsin.index import Chosen, Plan, index_builder, matcher_builder, questions
+from tocsin.index import Chosen, Plan, Question, index_builder, matcher_builder, questions
+from tocsin.index.protocols import ALL_MATCHES
 from tocsin.segment.ids import Ids
 from tocsin.segment.segment import Segment
 from tocsin.segment.validation import check_segment
@@ -167,7 +168,15 @@ def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
     arrays |= {} if segment.weights is None else stored_texts("weights", segment.weights)
     arrays |= {} if segment.alive is None else {"alive": segment.alive}
     arrays |= {"index." + name: array for name, array in segment.matcher.arrays().items()}
+    for question in _others():
+        own = segment.to_save(question)
+        arrays |= {f"{question.key}.{name}": array for name, array in own.items()}
     return arrays
+
+
+def _others() -> list[Question]:
+    """The questions other than all matches, whose structure is the matcher."""
+    return [question for question in questions() if question.name != ALL_MATCHES]
 
 
 def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Segment:
@@ -179,14 +188,20 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         ids = arrays["ids"]
         require_type("ids", ids, np.dtype(np.int64), 1)
     plan = Plan(manifest["index"], manifest["reason"], options=_options(manifest["options"]), others=_chosen(manifest))
-    own = {name.removeprefix("index."): array for name, array in arrays.items() if name.startswith("index.")}
-    matcher = matcher_builder(plan.index, plan.options).load(own)
+    matcher = matcher_builder(plan.index, plan.options).load(_under("index", arrays))
+    saved = {question.name: _under(question.key, arrays) for question in _others()}
     payloads = restored_texts("payloads", arrays) if "payloads.starts" in arrays else None
     weights = restored_texts("weights", arrays) if "weights.starts" in arrays else None
     if "alive" in arrays:
         require_type("alive", arrays["alive"], np.dtype(np.uint64), 1)
     sources = restored_texts("sources", arrays)
-    return Segment(ids, arrays["scores"], sources, plan, matcher, payloads, weights, arrays.get("alive"))
+    alive = arrays.get("alive")
+    return Segment(ids, arrays["scores"], sources, plan, matcher, payloads, weights, alive, saved)
+
+
+def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays of one part, under their names there."""
+    return {name.removeprefix(f"{prefix}."): one for name, one in arrays.items() if name.startswith(f"{prefix}.")}
 
 
 def _chosen_entries(plan: Plan) -> dict[str, Any]:

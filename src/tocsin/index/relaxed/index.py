@@ -19,10 +19,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, gathered, starts_of
+from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
-from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.expressions.checks import require
 from tocsin.errors import InvalidInput
 from tocsin.index.alive import Alive, everyone
 from tocsin.index.boolean.access import Access
@@ -30,14 +30,15 @@ from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.fields.kernels.code_sets import read_codes
 from tocsin.index.found import Found
-from tocsin.index.protocols import Matcher
+from tocsin.index.protocols import Arrays, Builder, Matcher
 from tocsin.index.relaxed.dimensions import Dimensions
 from tocsin.index.relaxed.kernels.field_lists import best_by_lists
 from tocsin.index.relaxed.kernels.layouts import MAX, MIN, SUM, Asked, Heaps, Values, Work
 from tocsin.index.relaxed.kernels.one_by_one import best_one_by_one, held_dimensions
 from tocsin.index.relaxed.kernels.threshold import LEFT, Cursors, best_by_cursors
 from tocsin.index.relaxed.kernels.tiles import MOST_EVENTS, best_by_tiles
-from tocsin.index.relaxed.parts import RangeParts, intervals_of, range_parts
+from tocsin.index.relaxed.rows import Rows, rows_of
+from tocsin.index.relaxed.stored import GENERAL, restored_rows, stored_rows
 from tocsin.index.relaxed.tables import ROOM, RelaxedTables
 from tocsin.index.scored.ranker import Ranker, RankerBuilder
 from tocsin.index.statistics import Statistics
@@ -60,30 +61,34 @@ class RelaxedIndex:
 
     def __init__(
         self,
-        dimensions: Dimensions,
-        parts: RangeParts,
+        rows: Rows,
         ranker: Ranker,
         matcher: Matcher,
         *,
         most: int | None = None,
         room: int = ROOM,
     ) -> None:
-        self._dimensions = dimensions
-        self._parts = parts
+        self._rows = rows
         self._matcher = matcher
         self._extents = ExtentMatching()
         self._ranker = ranker
-        self._binder = Binder(parts.compiled)
-        self._everyone = everyone(dimensions.subscriptions)
-        weights = dimensions.weights
+        self._binder = Binder(rows.compiled)
+        self._everyone = everyone(rows.subscriptions)
+        weights = rows.table.weights
         self._is_exact = bool((weights <= _GRAIN).all()) and bool((weights * _GRAIN % 1 == 0).all())
-        self._tables = RelaxedTables.of(dimensions, parts, ranker, room)
-        self._limits = (most, 0.0, 0.0) if most is not None else _worth(dimensions, self._tables.tiles is not None)
+        self._tables = RelaxedTables.of(rows, ranker, room)
+        self._limits = (most, 0.0, 0.0) if most is not None else _worth(rows, self._tables.tiles is not None)
 
     @property
     def attributes(self) -> list[str]:
         """The attributes that any dimension looks at."""
-        return self._dimensions.compiled.attributes
+        return self._rows.attributes
+
+    def arrays(self) -> Arrays:
+        """What is saved of it, for `restored_relaxed`."""
+        general = {GENERAL + name: array for name, array in self._matcher.arrays().items()}
+        order = self._ranker.arrangement
+        return {**stored_rows(self._rows), **general, **({} if order is None else {_ARRANGEMENT: order})}
 
     def sizes(self) -> Mapping[str, int]:
         """Bytes of what the cursors walk, by part."""
@@ -95,7 +100,7 @@ class RelaxedIndex:
         asked = self._asked(batch, ranking, general, self._everyone if alive is None else alive)
         if callable(ranking.combine):
             return self._by_function(ranking, asked, general.candidates_examined)
-        k = min(ranking.k, max(self._dimensions.subscriptions, 1))
+        k = min(ranking.k, max(self._rows.subscriptions, 1))
         found = list(self._in_steps(asked, k, max(1, _AT_ONCE // k)))
         counts = np.sum([np.zeros(2, np.int64), *(one[3] for one in found)], axis=0)
         return Found(
@@ -108,13 +113,13 @@ class RelaxedIndex:
 
     def _general(self, batch: EventBatch) -> Found:
         """The general dimensions that hold; where there are none, nothing is asked, and no Matcher compiled."""
-        if not len(self._parts.general):
+        if not self._rows.generals:
             return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0)
         return self._extents.match(self._matcher, batch)
 
     def _asked(self, batch: EventBatch, ranking: Relaxed, general: Found, alive: NDArray[np.uint64]) -> Asked:
         """What the kernels are to do: the events' codes, and the general dimensions that hold and are not dropped."""
-        fields, names = self._parts.fields, self._parts.compiled.attributes
+        fields, names = self._rows.fields, self._rows.compiled.attributes
         owners = np.repeat(np.arange(len(names)), np.diff(fields.starts))
         left_out = [number for number, name in enumerate(names) if attribute_of(name) in ranking.drop]
         dropped = frozen(np.isin(owners, left_out), np.uint8)
@@ -130,9 +135,9 @@ class RelaxedIndex:
         numbers = [number for number, name in enumerate(self.attributes) if attribute_of(name) in ranking.drop]
         if not numbers or not len(found.subscriptions):
             return found.starts, found.subscriptions
-        named, owners = gathered(self._dimensions.named_starts, self._parts.general)
-        ignored = np.zeros(len(self._parts.general), bool)
-        ignored[owners[np.isin(self._dimensions.named[named], numbers)]] = True
+        owners = np.repeat(np.arange(self._rows.generals), np.diff(self._rows.named_starts))
+        ignored = np.zeros(self._rows.generals, bool)
+        ignored[owners[np.isin(self._rows.named, numbers)]] = True
         keep = ~ignored[found.subscriptions]
         kept = np.concatenate([[0], np.cumsum(keep)])
         return kept[found.starts], found.subscriptions[keep]
@@ -153,16 +158,16 @@ class RelaxedIndex:
 
     def _work(self, asked: Asked, k: int) -> Work:
         """What the kernels take, with room for the k best of each event."""
-        fields, generals, events = len(self._parts.fields.kinds), len(self._parts.general), len(asked.starts) - 1
+        fields, generals, events = len(self._rows.fields.kinds), self._rows.generals, len(asked.starts) - 1
         nothing = np.full((2, fields), -1, np.int32)
         values = Values(nothing[0], nothing[1], np.zeros(generals + 1, np.uint8))
         best = np.empty((events, k)), np.empty((events, k), np.int32)
         heaps = Heaps(*best, np.empty(events, np.int64), np.zeros(2, np.int64))
-        return Work(self._tables.dimensions, self._tables.lists, asked, values, heaps)
+        return Work(self._rows.table, self._tables.lists, asked, values, heaps)
 
     def _best(self, work: Work) -> None:
         """By cursors and, for events for which these give too much, by a look at everything."""
-        tables, subscriptions = self._tables, self._dimensions.subscriptions
+        tables, subscriptions = self._tables, self._rows.subscriptions
         widest = int(np.diff(work.asked.starts).max(initial=0))
         states = np.empty((widest, len(self._ranker.new_state())), np.int64)
         lasts = np.empty(widest), np.empty(widest, np.int64)
@@ -172,7 +177,7 @@ class RelaxedIndex:
             some = left[place : place + MOST_EVENTS]
             if tables.tiles is not None:
                 best_by_tiles(tables.tiles, work, some)
-                work.heaps.counts[:] += len(some) * np.array([len(self._dimensions), subscriptions])
+                work.heaps.counts[:] += len(some) * np.array([len(self._rows), subscriptions])
             elif tables.field_lists is not None:
                 best_by_lists(tables.field_lists, work, some)
             best_one_by_one(work, tables.alone, some)
@@ -181,20 +186,20 @@ class RelaxedIndex:
         """With a function of the caller's: every dimension that holds, event by event, in Python."""
         numbers: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         scores: list[NDArray[np.float64]] = [np.empty(0)]
-        dimensions, verified = self._dimensions, 0
+        of_dimensions, weights, verified = self._rows.owners(), self._rows.table.weights, 0
         work = self._work(asked, 1)
         for event in range(len(asked.starts) - 1):
             held = held_dimensions(work, event)
-            owners, weights = dimensions.owners[held], dimensions.weights[held]
+            owners, own_weights = of_dimensions[held], weights[held]
             found, firsts = np.unique(owners, return_index=True)
-            parts = np.split(weights, firsts[1:]) if len(found) else []
+            parts = np.split(own_weights, firsts[1:]) if len(found) else []
             own = np.array([_combined(ranking, part) for part in parts], np.float64)
             order = np.lexsort((found, -own))[: ranking.k]
             numbers.append(found[order])
             scores.append(own[order])
             verified += len(found)
         starts = starts_of([len(one) for one in numbers[1:]], len(numbers) - 1)
-        examined += (len(numbers) - 1) * len(dimensions)
+        examined += (len(numbers) - 1) * len(self._rows)
         return Found(starts, np.concatenate(numbers), examined, verified, np.concatenate(scores))
 
 
@@ -206,13 +211,13 @@ _PASSED: Final = 3.0
 """Nanoseconds that a cursor takes for an interval that it looks at, and does not give."""
 
 
-def _worth(dimensions: Dimensions, has_tiles: bool) -> tuple[int, float, float]:
+def _worth(rows: Rows, has_tiles: bool) -> tuple[int, float, float]:
     """How many intervals cursors may give: `Asked.most`, `.share` and `.passed`.
 
     Finding and scoring what they lead to takes about as long as a look at everything, by what both were measured to
     take: ns a subscription, a dimension, a range of a list, and a sum.
     """
-    subscriptions, count = max(dimensions.subscriptions, 1), len(dimensions)
+    subscriptions, count = max(rows.subscriptions, 1), len(rows)
     one = 60 + 16 * count / subscriptions + 140 * min(1.0, count / _CACHED)
     if has_tiles:
         return 64 + int((0.3 * subscriptions + 0.25 * count) / one), 0.0, _PASSED / one
@@ -244,9 +249,30 @@ def build_relaxed(
 
     Cost: O(D log D) for D dimensions.
     """
-    parts = range_parts(dimensions)
-    intervals = intervals_of(dimensions, parts, none=is_scan)
-    general = subset(dimensions.compiled, parts.general.astype(np.int32))
-    matcher = (Scan if is_scan or not len(parts.general) else Access).build(general, statistics)
-    most = -1 if is_scan else most
-    return RelaxedIndex(dimensions, parts, ranker.build(intervals), matcher, most=most, room=room)
+    rows, general = rows_of(dimensions)
+    matcher = _general_builder(is_scan, rows).build(general, statistics)
+    made = ranker.build(rows.intervals(none=is_scan))
+    return RelaxedIndex(rows, made, matcher, most=-1 if is_scan else most, room=room)
+
+
+def restored_relaxed(
+    arrays: Arrays, subscriptions: int, ranker: RankerBuilder, *, is_scan: bool = False
+) -> RelaxedIndex:
+    """What was saved of an index of so many subscriptions; raises `ValueError` or `KeyError` where it is not sound.
+
+    Cost: an eighth of building it.
+    """
+    rows = restored_rows(arrays, subscriptions)
+    own = {name.removeprefix(GENERAL): array for name, array in arrays.items() if name.startswith(GENERAL)}
+    matcher = _general_builder(is_scan, rows).load(own)
+    require(len(matcher) == rows.generals, "the general dimensions are too many or too few")
+    made = ranker.build(rows.intervals(none=is_scan), None if is_scan else arrays.get(_ARRANGEMENT))
+    return RelaxedIndex(rows, made, matcher, most=-1 if is_scan else None)
+
+
+_ARRANGEMENT: Final = "arrangement"
+
+
+def _general_builder(is_scan: bool, rows: Rows) -> Builder:
+    """What holds the general dimensions: where there are none, what takes no time."""
+    return Scan if is_scan or not rows.generals else Access

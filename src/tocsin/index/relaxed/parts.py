@@ -15,7 +15,6 @@ from tocsin.index.fields.kernels.code_sets import CodeSets, merge_literals
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.index.relaxed.dimensions import Dimensions
 from tocsin.index.relaxed.kernels.dimensions import are_merged_exactly, are_ranges
-from tocsin.index.scored.intervals import ScoredIntervals
 
 
 class RangeParts(NamedTuple):
@@ -51,18 +50,3 @@ def range_parts(dimensions: Dimensions) -> RangeParts:
         sets.highs[ranges],
     )
     return RangeParts(own, fields, chosen, simple[kept[alone]], general)
-
-
-def intervals_of(dimensions: Dimensions, parts: RangeParts, *, none: bool = False) -> ScoredIntervals:
-    """The ranges of all dimensions, by field (or `none` of them); owners are dimensions."""
-    lengths = np.diff(parts.sets.range_starts)
-    kept = slice(0 if none else None)
-    own = np.repeat(parts.ranges, lengths)[kept]
-    return ScoredIntervals.of(
-        np.repeat(parts.sets.fields, lengths)[kept],
-        parts.sets.lows[kept],
-        parts.sets.highs[kept],
-        dimensions.weights[own],
-        own.astype(np.int32),
-        2 * np.diff(parts.fields.operand_starts),
-    )

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, inverse
-from tocsin.index.relaxed.dimensions import Dimensions
 from tocsin.index.relaxed.kernels import layouts
 from tocsin.index.relaxed.kernels.field_lists import FieldLists, count_ranges, fill_lists
 from tocsin.index.relaxed.kernels.one_by_one import those_alone
 from tocsin.index.relaxed.kernels.tiles import TILE, Columns, Tiles, count_columns, fill_columns
-from tocsin.index.relaxed.parts import RangeParts
+from tocsin.index.relaxed.rows import Rows
 from tocsin.index.scored.ranker import Ranker
 from tocsin.model.readings import attribute_of
 
@@ -29,7 +28,6 @@ ROOM: Final = 4
 class RelaxedTables:
     """All of them."""
 
-    dimensions: layouts.Dimensions
     lists: layouts.Lists
     tiles: Tiles | None  # where most subscriptions of a tile have the same fields; else
     field_lists: FieldLists | None
@@ -37,44 +35,22 @@ class RelaxedTables:
     ranks: NDArray[np.int32]  # (F,) the place of each field in the order that weights are added
 
     @classmethod
-    def of(cls, held: Dimensions, parts: RangeParts, ranker: Ranker, room: int = ROOM) -> RelaxedTables:
+    def of(cls, rows: Rows, ranker: Ranker, room: int = ROOM) -> RelaxedTables:
         """In tiles where their columns have at most `room` places for a dimension, else in lists by field.
 
         Cost: linear, but for sorting the fields; 24 bytes a dimension, and 16 a place of a column.
         """
-        names = [attribute_of(name) for name in parts.compiled.attributes]
-        attributes = np.repeat(np.arange(len(names)), np.diff(parts.fields.starts)).tolist()
+        names = [attribute_of(name) for name in rows.compiled.attributes]
+        attributes = np.repeat(np.arange(len(names)), np.diff(rows.fields.starts)).tolist()
         order = np.array(sorted(range(len(attributes)), key=lambda field: names[attributes[field]]), np.int32)
         ranks = inverse(order).astype(np.int32)
-        dimensions = _rows(held, parts)
-        owners = frozen(held.owners[ranker.owners], np.int32)
-        lists = layouts.Lists(ranker.starts, ranker.scores, owners, frozen(held.owners[parts.general], np.int32))
-        alone = frozen(those_alone(dimensions), np.int32)
-        tiles = _tiles(dimensions, ranks, order, room)
-        field_lists = _field_lists(dimensions, len(order)) if tiles is None else None
-        return cls(dimensions, lists, tiles, field_lists, alone, frozen(ranks, np.int32))
-
-
-def _rows(held: Dimensions, parts: RangeParts) -> layouts.Dimensions:
-    rows = np.full((len(held), layouts.ROW), -1, np.int32)
-    rows[:, layouts.FIELD] = -1 - len(parts.general)  # what can never hold
-    sets, chosen = parts.sets, parts.ranges
-    lengths = np.diff(sets.range_starts)
-    rows[chosen, layouts.FIELD] = sets.fields
-    rows[chosen, layouts.LOW] = sets.lows[sets.range_starts[:-1]]
-    rows[chosen, layouts.HIGH] = sets.highs[sets.range_starts[1:] - 1]
-    rows[parts.general, layouts.FIELD] = -1 - np.arange(len(parts.general))
-    ranges: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
-    at = 0
-    for place in np.flatnonzero(lengths > 1).tolist():
-        own = slice(sets.range_starts[place], sets.range_starts[place + 1])
-        ends = np.stack([sets.lows[own], sets.highs[own]], axis=1).reshape(-1)
-        rows[chosen[place], layouts.MORE] = at
-        ranges += [np.array([len(ends) // 2], np.int32), ends]
-        at += 1 + len(ends)
-    starts = np.searchsorted(held.owners, np.arange(held.subscriptions + 1))
-    flat, listed = frozen(rows.reshape(-1), np.int32), frozen(np.concatenate(ranges), np.int32)
-    return layouts.Dimensions(frozen(starts, np.int64), flat, held.weights, listed)
+        owners = frozen(rows.owners()[ranker.owners], np.int32)
+        generals = frozen(rows.owners_of_generals(), np.int32)
+        lists = layouts.Lists(ranker.starts, ranker.scores, owners, generals)
+        alone = frozen(those_alone(rows.table), np.int32)
+        tiles = _tiles(rows.table, ranks, order, room)
+        field_lists = _field_lists(rows.table, len(order)) if tiles is None else None
+        return cls(lists, tiles, field_lists, alone, frozen(ranks, np.int32))
 
 
 def _tiles(

@@ -29,6 +29,8 @@ class Ranker(Protocol):
     starts: NDArray[np.int64]  # (G + 1,) places [starts[g], starts[g + 1]) are group g's
     scores: NDArray[np.float64]  # (N,) by place
     owners: NDArray[np.int32]  # (N,)
+    arrangement: NDArray[np.int32] | None
+    """What took longest to find of it, for a builder to be given again; None where nothing did."""
 
     def new_state(self) -> NDArray[np.int64]:
         """Room for a cursor in kernels."""
@@ -46,5 +48,8 @@ class Ranker(Protocol):
 class RankerBuilder(Protocol):
     """Makes a `Ranker` of intervals."""
 
-    def build(self, intervals: ScoredIntervals) -> Ranker:
-        """Of intervals in order of score. Cost: O(n log n)."""
+    def build(self, intervals: ScoredIntervals, arrangement: NDArray[np.int32] | None = None) -> Ranker:
+        """Of intervals in order of score. Cost: O(n log n), where no arrangement is given that was found before.
+
+        Raises `ValueError` for one that is none of these intervals.
+        """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,30 +27,47 @@ BRANCHING: Final = 32
 MOST_BRANCHING: Final = 4096
 
 
+class Arranging(NamedTuple):
+    """What takes longest to find of a structure: in which order its intervals lie."""
+
+    order_of: Callable[[Any], NDArray[np.int32]]
+    again: Callable[[Ranges, int, NDArray[np.int32]], Any]  # raises `ValueError` for an order that is none
+
+
 @dataclass(frozen=True, slots=True)
 class TreeBuilder:
     """Builds one kind of structure. Raises `InvalidInput` for a branching factor that cannot be."""
 
     make: Make
     branching: int = BRANCHING
+    arranging: Arranging | None = None
 
     def __post_init__(self) -> None:
         if not 2 <= self.branching <= MOST_BRANCHING:
             raise InvalidInput(f"branching is {self.branching}; a node has 2 to {MOST_BRANCHING} entries")
 
-    def build(self, intervals: ScoredIntervals) -> ScoredTree:
-        """Cost: O(n log n) for n intervals."""
-        return ScoredTree(intervals, self.make(intervals.ranges, self.branching))
+    def build(self, intervals: ScoredIntervals, arrangement: NDArray[np.int32] | None = None) -> ScoredTree:
+        """Cost: O(n log n) for n intervals; linear where their arrangement is given."""
+        if self.arranging is None:
+            return ScoredTree(intervals, self.make(intervals.ranges, self.branching))
+        if arrangement is None:
+            made = self.make(intervals.ranges, self.branching)
+        else:
+            made = self.arranging.again(intervals.ranges, self.branching, arrangement)
+        return ScoredTree(intervals, made, self.arranging.order_of(made))
 
 
 class ScoredTree:
     """The Ranker over one structure. Immutable, safe to share between threads."""
 
-    def __init__(self, intervals: ScoredIntervals, structure: Any) -> None:
+    def __init__(
+        self, intervals: ScoredIntervals, structure: Any, arrangement: NDArray[np.int32] | None = None
+    ) -> None:
         self.scores = intervals.scores
         self.owners = intervals.owners
         self.starts = intervals.ranges.starts
         self.structure = structure
+        self.arrangement = arrangement
         self._last = intervals.ranges.last
         self._width = state_width(structure)
 

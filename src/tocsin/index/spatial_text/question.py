@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from tocsin.columns.events.batch import EventBatch
 from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan
-from tocsin.index.protocols import SIMILAR_ENOUGH
+from tocsin.index.protocols import SIMILAR_ENOUGH, Arrays
 from tocsin.index.question import Part, Subscriptions, top
 from tocsin.index.spatial_text.alike import SLACK, AlikeIndex
 from tocsin.model.ranking import Similar
@@ -25,6 +25,14 @@ class Resembling:
     def structure(self, part: Part, builder: Any, plan: Plan) -> AlikeIndex:
         """Cost: linear in the subscriptions; what finds them is made when it is first asked."""
         return AlikeIndex(part.compiled, builder)
+
+    def arrays(self, structure: AlikeIndex) -> Arrays:
+        """Nothing: what finds them has tokens of its own, made when it is first asked."""
+        return {}
+
+    def restored(self, arrays: Arrays, part: Part, builder: Any, plan: Plan) -> AlikeIndex:
+        """Nothing was saved of it."""
+        return self.structure(part, builder, plan)
 
     def answer(self, subscriptions: Subscriptions, batch: EventBatch, ranking: Similar) -> Found:
         """All of all sources, best first."""

@@ -6,6 +6,6 @@ log_b n) in all; built in O(n log n).
 Source: Machanavajjhala et al. 2008, section 3.2, Algorithms 1 and 2. Departs: docs/papers/ranked_pubsub.md.
 """
 
-from tocsin.index.scored.sopt_r_tree.building import sopt_r_trees
+from tocsin.index.scored.sopt_r_tree.building import ARRANGING, sopt_r_trees
 
-__all__ = ["sopt_r_trees"]
+__all__ = ["ARRANGING", "sopt_r_trees"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import inverse
+from tocsin.columns.arrays import frozen, inverse
 from tocsin.index.scored.kernels.layouts import Ranges
 from tocsin.index.scored.r_trees.building import r_trees
-from tocsin.index.scored.r_trees.kernels import RTrees
+from tocsin.index.scored.r_trees.kernels import ENTRY, PLACE, RTrees
 from tocsin.index.scored.sopt_r_tree.arrangement import arrange, constraint_graph
+from tocsin.index.scored.tree import Arranging
 
 
 def sopt_r_trees(ranges: Ranges, branching: int) -> RTrees:
@@ -17,6 +20,26 @@ def sopt_r_trees(ranges: Ranges, branching: int) -> RTrees:
     lefts, rights = end_ranks(ranges)
     order = arrange(constraint_graph(lefts, rights), lefts)
     return r_trees(ranges.starts, order, ranges, branching)
+
+
+def packed_again(ranges: Ranges, branching: int, order: NDArray[np.int32]) -> RTrees:
+    """The same trees by the arrangement that was found before; raises `ValueError` for what is none of the groups."""
+    places = np.repeat(np.arange(len(ranges.last)), np.diff(ranges.starts))
+    there = np.zeros(len(places), bool)
+    if order.dtype != np.int32 or order.shape != places.shape or not ((order >= 0) & (order < len(places))).all():
+        raise ValueError("an arrangement is of other places")
+    there[order] = True
+    if not there.all() or (places[order] != places).any():
+        raise ValueError("an arrangement has a place twice, or in another group")
+    return r_trees(ranges.starts, order, ranges, branching)
+
+
+def order_of(trees: RTrees) -> NDArray[np.int32]:
+    """The places of the intervals as they are arranged."""
+    return frozen(trees.entries[PLACE::ENTRY], np.int32)
+
+
+ARRANGING: Final = Arranging(order_of, packed_again)
 
 
 def end_ranks(ranges: Ranges) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
