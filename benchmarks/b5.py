@@ -39,11 +39,28 @@ def rows(subscriptions: int, size: int) -> Iterator[Row]:
     for first in range(0, size, _FILLED_AT_ONCE):
         window.push_batch(load.messages(min(_FILLED_AT_ONCE, size - first), first))
     yield Row("blocks", name, "cold start: an empty window is filled", time.process_time() - began, "s")
+    yield from _shared(window, name, load)
     for registration in disseminators():
         if "slack" not in registration.options:
             continue  # another policy, whose buffers are others: `make reproduce ARGS=skype/buffers`
         window._sliding.change_to(window_index(registration.name, window.bounds.diagonal).disseminator)
         yield from _steady(window, registration.name, name, load)
+
+
+def _shared(alone: tocsin.Window, name: str, load: WindowLoad) -> Iterator[Row]:
+    """Batches of the window, and of one that two threads share, in turns; wall time."""
+    shared = tocsin.Window(alone.size, bounds=BOUNDS, threads=2)
+    shared.subscribe_many(load.subscriptions(len(alone)))
+    shared.push_batch(load.messages(int(alone.size or 0), 0), changes=False)
+    rates: dict[str, list[float]] = {"1 thread": [], "2 threads": []}
+    for part in range(_BATCHES):
+        messages = load.messages(_BATCH, 10**5 + part)
+        for held, window in zip(rates.values(), (alone, shared), strict=True):
+            start = time.perf_counter()
+            window.push_batch(messages)
+            held.append(_BATCH / (time.perf_counter() - start))
+    for threads, held in rates.items():
+        yield Row("blocks", name, f"call (wall), {threads}", float(np.median(held)), "messages/s")
 
 
 def _steady(window: tocsin.Window, structure: str, name: str, load: WindowLoad) -> Iterator[Row]:

@@ -41,6 +41,7 @@ class Both:
 
     window: tocsin.Window
     naive: NaiveWindow
+    threads: int = 1
     now: float = 0.0
     waiting: list[dict[str, Any]] | None = None
     expected: list[dict[str, Any]] = field(default_factory=list)
@@ -94,7 +95,7 @@ class Both:
         self.flush()
         with tempfile.TemporaryDirectory() as folder:
             self.window.save(folder)
-            self.window = tocsin.Window.load(folder)
+            self.window = tocsin.Window.load(folder, threads=self.threads)
 
     def check(self) -> None:
         if self.waiting is not None:
@@ -126,6 +127,21 @@ def test_a_window_is_the_oracle_at_every_step(
     options = ", ".join(f"{one}={value}" for one, value in {**tiny, **drawn}.items() if one in taken)
     window = tocsin.Window(bounds=BOUNDS, weights=weights, index=f"{name}({options})", **kind)
     both = Both(window, NaiveWindow(BOUNDS, kind.get("size"), kind.get("time"), weights))
+    for step in steps:
+        both.do(step)
+        both.check()
+    both.flush()
+    both.check()
+
+
+@pytest.mark.parametrize("name", ["blocks", "skype", "ciq"])
+@given(steps=steps, kind=windows, weights=st.sampled_from([None, WEIGHTS]), threads=st.integers(2, 4))
+def test_a_window_that_threads_share_is_the_oracle(
+    name: str, steps: Any, kind: Any, weights: Any, threads: int
+) -> None:
+    """In one push, in batches of few and of many messages; saved, and shared anew."""
+    window = tocsin.Window(bounds=BOUNDS, weights=weights, index=name, threads=threads, **kind)
+    both = Both(window, NaiveWindow(BOUNDS, kind.get("size"), kind.get("time"), weights), threads)
     for step in steps:
         both.do(step)
         both.check()

@@ -21,7 +21,6 @@ from tocsin.engine.notices import notices_of
 from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.engine.schemas import require_asked
 from tocsin.engine.seen import Seen
-from tocsin.engine.threads import in_order, workers
 from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
@@ -34,6 +33,7 @@ from tocsin.records.chunks import CHUNK_ROWS, pieces
 from tocsin.records.keys import joined_keys, keys_at
 from tocsin.records.sources import Events, Subscriptions
 from tocsin.segment import Snapshots
+from tocsin.threads import in_order, workers
 
 EVENT_KEY: Final = "event_key"
 PASSED: Final = "passed"

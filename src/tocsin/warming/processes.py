@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from tocsin.engine.threads import workers
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.kernels.compiling.stores import LEVELS, NONE, VARIABLE, environment_of, has_all, levels, mark_all, own
+from tocsin.threads import workers
 from tocsin.warming.samples import uses
 
 Progress = Callable[[float, int], None]

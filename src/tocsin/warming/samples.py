@@ -191,11 +191,12 @@ def _window(registration: Registration) -> None:
 
 
 def _filled_window() -> None:
-    """So many messages at once, with so many subscriptions, that everybody is searched for at the end."""
+    """So many messages at once, with so many subscriptions, that everybody is searched for at the end; two shares."""
     words = [["new", "sale", f"w{n % 50}"] for n in range(_MANY_MESSAGES)]
-    window = Window(1_000, bounds=(0, 0, 10, 10))
+    window = Window(1_000, bounds=(0, 0, 10, 10), threads=2)
     window.subscribe_many([{"id": n, "words": own, "location": [n % 9, 5]} for n, own in enumerate(words)])
     window.push_batch([{"words": own, "location": [n % 7, 3]} for n, own in enumerate(words)], changes=False)
+    window.push(words=["new"], location=(1, 1))
 
 
 def _several_attributes() -> None:

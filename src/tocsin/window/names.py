@@ -6,8 +6,8 @@ Ranks leave gaps, so that a new subscription goes between two others; where a ga
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,10 @@ _LAST_RANK: Final = 1 << 37
 _GAP: Final = 1 << 12
 _RECENT: Final = 4096
 """So many ids lie beside the others, for a list this long is changed fast."""
+
+
+Rank: TypeAlias = Callable[["NDArray[np.int32]", "NDArray[np.int64]"], None]
+"""Lets slots have ranks."""
 
 
 class Names:
@@ -74,8 +78,8 @@ class Names:
                 rejects.append(Reject(row, name, error.field, error.reason))
         return sorted(places.values()), rejects
 
-    def add(self, names: Sequence[SubscriptionId], slots: NDArray[np.int32], ranks: NDArray[np.int64]) -> None:
-        """Name slots, and write their ranks, and those of others where gaps are full."""
+    def add(self, names: Sequence[SubscriptionId], slots: NDArray[np.int32], rank: Rank) -> None:
+        """Name slots, and `rank` them, and others where gaps are full."""
         self._column = None
         places = slots.tolist()
         if not self._slots:  # whoever was there before may have been of another type
@@ -86,14 +90,13 @@ class Names:
             self._slots[name] = slot
             self._ids[slot] = name
         if len(names) + len(self._recent.names) > _RECENT:
-            self._rank_all(ranks)
+            self._rank_all(rank)
             return
-        for name, slot in zip(names, places, strict=True):
-            rank = self._rank_between(name)
-            if rank is None:
-                self._rank_all(ranks)
-                return
-            ranks[slot] = rank
+        between = [self._rank_between(name) for name in names]
+        if None in between:
+            self._rank_all(rank)
+        else:
+            rank(slots, np.array(between, np.int64))
 
     def remove(self, name: SubscriptionId) -> None:
         """Its slot keeps the id for as long as changes may tell of it."""
@@ -129,12 +132,12 @@ class Names:
         self._recent.ranks.insert(recent, rank)
         return rank
 
-    def _rank_all(self, ranks: NDArray[np.int64]) -> None:
+    def _rank_all(self, rank: Rank) -> None:
         """New ranks for everybody, in equal steps."""
         names = sorted(self._slots)
         step = min(_GAP, _LAST_RANK // (len(names) + 1))
         given = step * np.arange(1, len(names) + 1)
-        ranks[np.fromiter(map(self._slots.__getitem__, names), np.int64, len(names))] = given
+        rank(np.fromiter(map(self._slots.__getitem__, names), np.int32, len(names)), given)
         self._sorted, self._recent = _Ranked(names, given.tolist()), _Ranked([], [])
 
 

@@ -60,7 +60,7 @@ def save_window(window: Window, folder: str | Path) -> None:
                     old.unlink()
 
 
-def load_window(kind: type[Window], folder: str | Path, index: str | None) -> Window:
+def load_window(kind: type[Window], folder: str | Path, index: str | None, threads: int | None) -> Window:
     """A window as it was saved; raises `SegmentError`."""
     folder = Path(folder)
     manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION)
@@ -72,11 +72,12 @@ def load_window(kind: type[Window], folder: str | Path, index: str | None) -> Wi
             weights=manifest["weights"],
             text=manifest["text"],
             index=index or manifest["index"],
+            threads=threads,
         )
         messages, subscriptions = (_read(folder / manifest[name]) for name in ("messages", "subscriptions"))
         window._restore(messages, subscriptions, whole_number(manifest["taken"]), manifest["latest"])
     except (KeyError, TypeError, ValueError, OSError, pa.ArrowException, TocsinError) as error:
-        if isinstance(error, InvalidInput) and index is not None:
+        if isinstance(error, InvalidInput) and (index is not None or threads != 1):
             raise
         raise SegmentError(f"{folder} is damaged: {error!r:.200}. Save the window again.") from None
     return window
@@ -106,17 +107,16 @@ def _messages_of(window: Window) -> pa.Table:
 
 
 def _subscriptions_of(window: Window) -> pa.Table:
-    slots = window._sliding.slots
     alive = np.array([window._names.slot(name) for name in window._names], np.int32)
-    records = slots.interests.records[alive]
+    held = window._sliding.held_at(alive)
     ids = window._names.column(alive)
     return pa.table(
         {
             "id": ids.dictionary_decode() if pa.types.is_dictionary(ids.type) else ids,
-            "words": _lists(window, *slots.words_of(alive)),
-            "location": _pairs(records[:, [X, Y]]),
-            "k": pa.array(slots.interests.ks[alive]),
-            "alpha": pa.array(records[:, ALPHA]),
+            "words": _lists(window, held.starts, held.words),
+            "location": _pairs(held.records[:, [X, Y]]),
+            "k": pa.array(held.ks),
+            "alpha": pa.array(held.records[:, ALPHA]),
         }
     )
 

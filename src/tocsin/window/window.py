@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from tocsin.errors import DuplicateSubscription, InvalidInput, RecordError
 from tocsin.forking import renewed
 from tocsin.index.registry import window_index
-from tocsin.index.window import Sliding
+from tocsin.index.window import Shares, Sliding
 from tocsin.index.window.kernels.layouts import ALPHA, EXAMINED, REACHED, REEVALUATED, Changes, X, Y
 from tocsin.index.window.stored import words_of_message
 from tocsin.model.subscription import Reject, Report, SubscriptionId, shown
 from tocsin.model.texts import PLAIN, Text
 from tocsin.model.window import ENTER, EXIT, Bounds, Change, MessageKey, checked_seconds, checked_squares
 from tocsin.records import ObjectChunk
+from tocsin.threads import workers
 from tocsin.window.answer import WindowAnswer, WindowStats
 from tocsin.window.explaining import Side, WindowExplanation, explain
 from tocsin.window.keys import Keys
@@ -46,7 +47,9 @@ class Window:
 
     Words weigh 1 each, or what `weights` says (`tocsin.idf` makes a mapping). Of equal scores the newer message is
     better. `text` says how the words of texts are made. `index` names the structure that finds whom a message reaches,
-    options in parentheses; every structure gives the same answers. Many threads may ask; one at a time is served.
+    options in parentheses; every structure gives the same answers. `threads` share the subscriptions where messages
+    come in batches (None: as many as there are cores); each has all messages. Many threads may ask; one at a time is
+    served.
 
     >>> window = Window(size=1000, bounds=(-180, -90, 180, 90))
     >>> window.subscribe("u1", words=["seafood"], location=(2.35, 48.85), k=1, alpha=0.3)
@@ -69,6 +72,7 @@ class Window:
         weights: Mapping[str, float] | None = None,
         text: Text | str = PLAIN,
         index: str = "blocks",
+        threads: int | None = 1,
     ) -> None:
         self.size, self.span = _checked_size(size), _checked_span(time)
         if self.size is None and self.span is None:
@@ -77,7 +81,10 @@ class Window:
         self.text = text if isinstance(text, Text) else Text.of(text)
         self.weights, self._squares = dict(weights or {}), checked_squares(weights)
         diagonal = self.bounds.diagonal
-        self._sliding = Sliding(*window_index(index, diagonal), diagonal, self.size, self.span)
+        shares = [
+            Sliding(*window_index(index, diagonal), diagonal, self.size, self.span) for _ in range(workers(threads))
+        ]
+        self._sliding: Sliding | Shares = shares[0] if len(shares) == 1 else Shares(shares)
         self._vocabulary, self._names, self._keys = Vocabulary(self._squares), Names(), Keys()
         self._reader = Reader(self.bounds, self.text, self.span is not None, self._vocabulary, self._keys)
         self._changes = 0
@@ -250,13 +257,14 @@ class Window:
             if not numbers:
                 raise InvalidInput(f"message {shown(message)} is not in the window; it expired, or never came")
             at = numbers[-1] & (len(sliding.messages.word_starts) - 1)
-            record, own = sliding.slots.interests.records[slot], sliding.messages.records[at]
+            asked, own = sliding.held_at(np.array([slot], np.int32)), sliding.messages.records[at]
             given = Side((float(own[X]), float(own[Y])), self._weighed(words_of_message(sliding.messages, numbers[-1])))
-            words = sliding.slots.words_of(np.array([slot], np.int32))[1]
-            wanted = Side((float(record[X]), float(record[Y])), self._weighed(words))
+            record = asked.records[0]
+            wanted = Side((float(record[X]), float(record[Y])), self._weighed(asked.words))
             best = list(zip(*(array.tolist() for array in sliding.best(slot)), strict=True))
-            k = int(sliding.slots.interests.ks[slot])
-            return explain((id, wanted, float(record[ALPHA]), k), (message, numbers[-1], given), best, self.bounds)
+            return explain(
+                (id, wanted, float(record[ALPHA]), int(asked.ks[0])), (message, numbers[-1], given), best, self.bounds
+            )
 
     @property
     def held(self) -> int:
@@ -285,21 +293,21 @@ class Window:
             save_window(self, folder)
 
     @classmethod
-    def load(cls, folder: str | Path, *, index: str | None = None) -> Window:
+    def load(cls, folder: str | Path, *, index: str | None = None, threads: int | None = 1) -> Window:
         """A window as it was saved, over the same index or another one; raises `SegmentError`."""
-        return load_window(cls, folder, index)
+        return load_window(cls, folder, index, threads)
 
     # Within
 
     def _know(self) -> NDArray[np.float64]:
         """Let the words that are new be known below."""
         self._sliding.know_words(len(self._vocabulary), *self._vocabulary.new_words())
-        return self._sliding.words.squares
+        return self._sliding.squares
 
     def _read(self, chunk: Any) -> Read:
         sliding = self._sliding
         if sliding.settle() or self._vocabulary.is_full():
-            self._vocabulary.forget(sliding.words.uses)
+            self._vocabulary.forget(sliding.uses)
         self._keys.forget(sliding.taken - sliding.held, sliding.taken)
         return self._reader.messages(chunk, self._know)
 
@@ -339,7 +347,7 @@ class Window:
             self.unsubscribe(name)
         coming = asked.coming if len(places) == len(asked.ids) else asked.coming.part(np.array(places))
         slots = self._sliding.add(coming)
-        self._names.add([asked.ids[place] for place in places], slots, self._sliding.slots.ranks)
+        self._names.add([asked.ids[place] for place in places], slots, self._sliding.rank)
 
     def _weighed(self, numbers: NDArray[np.int32]) -> dict[str, float]:
         words = self._vocabulary.words_of(numbers.tolist())

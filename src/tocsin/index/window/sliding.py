@@ -42,7 +42,7 @@ from tocsin.index.window.kernels.layouts import Words as WordTable
 from tocsin.index.window.kernels.ranking import write_best
 from tocsin.index.window.kernels.searching import forget_slot
 from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages, take_messages
-from tocsin.index.window.slots import Coming, Slots
+from tocsin.index.window.slots import Coming, Held, Slots
 from tocsin.index.window.stored import no_messages, no_waiting, with_message_room, with_waiting_room
 from tocsin.kernels.packing import Packed
 
@@ -94,6 +94,16 @@ class Sliding:
             self.disseminator.know_words(room)
         self.words.squares[numbers] = squares
 
+    @property
+    def squares(self) -> NDArray[np.float64]:
+        """What each word weighs, squared."""
+        return self.words.squares
+
+    @property
+    def uses(self) -> NDArray[np.int32]:
+        """How many subscriptions have each word."""
+        return self.words.uses
+
     # Subscriptions
 
     def add(self, coming: Coming) -> NDArray[np.int32]:
@@ -110,6 +120,20 @@ class Sliding:
         """Let a subscription go."""
         forget_slot(self._state(), slot)
         self.slots.remove(slot)
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """The place of each slot in the order of the ids."""
+        return self.slots.ranks
+
+    def rank(self, slots: NDArray[np.int32], ranks: NDArray[np.int64]) -> None:
+        """Let changes be told in this order of the slots."""
+        self.slots.ranks[slots] = ranks
+
+    def held_at(self, slots: NDArray[np.int32]) -> Held:
+        """What subscriptions asked for."""
+        interests = self.slots.interests
+        return Held(interests.records[slots], interests.ks[slots], *self.slots.words_of(slots))
 
     def settle(self) -> bool:
         """Drop those that are gone from the structure, where they are many; True where words may have become free."""

@@ -61,6 +61,15 @@ class Coming(NamedTuple):
         return Coming._make([starts, self.words[own], *(array[places] for array in self[2:])])
 
 
+class Held(NamedTuple):
+    """What subscriptions asked for. C of them with N words."""
+
+    records: NDArray[np.float64]  # (C, 8) columns X, Y, ALPHA and others
+    ks: NDArray[np.int32]  # (C,)
+    starts: NDArray[np.int64]  # (C + 1,)
+    words: NDArray[np.int32]  # (N,)
+
+
 class Slots:
     """The tables of all subscriptions, which grow, and which slots are free."""
 
