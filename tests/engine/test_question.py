@@ -16,6 +16,7 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.index import Chosen, Found, Part, Plan, registry
 from tocsin.index.alive import Alive
 from tocsin.index.boolean.scan import Scan
+from tocsin.index.protocols import Arrays
 from tocsin.index.question import Subscriptions, top
 
 
@@ -53,6 +54,10 @@ class LatestMatches:
     def structure(self, part: Part, builder: None, plan: Plan) -> _Dated:
         self.made.append(len(part))
         return _Dated(part)
+
+    def arrays(self, structure: _Dated) -> Arrays:
+        """Nothing: it is made again when it is next asked for."""
+        return {}
 
     def answer(self, subscriptions: Subscriptions, batch: EventBatch, ranking: Latest) -> Found:
         found = subscriptions.answers(self, batch, ranking)
