@@ -111,3 +111,23 @@ def test_integers_stay_integers(tmp_path: Path) -> None:
     assert update(tmp_path, tmp_path / "2.csv") == 0
     assert answers(tmp_path) == [(1, 2, None)]
     assert update(tmp_path, lines(tmp_path / "3.jsonl", put("2", 3))) == 2
+
+
+def test_a_deletion_of_nobody_is_told(tmp_path: Path, capsys: Any) -> None:
+    """It counts, for what it deletes may come late; a misspelt id is not silent."""
+    changes = [put("1", 1), put("2", 1)]
+    assert update(tmp_path, lines(tmp_path / "1.jsonl", *changes)) == 0
+    gone = [{"id": name, "change": "delete", "version": 2} for name in ("1", "on", "tow")]
+    capsys.readouterr()
+
+    assert update(tmp_path, lines(tmp_path / "2.jsonl", *gone)) == 0
+
+    shown = capsys.readouterr()
+    assert "3 deleted" in shown.out
+    assert shown.err.strip().endswith("2 of the deleted were not there: misspelt, or deleted before")
+    assert (
+        update(tmp_path, lines(tmp_path / "3.jsonl", put("on", 1), {"id": "2", "change": "delete", "version": 3})) == 0
+    )
+    shown = capsys.readouterr()
+    assert "0 inserted" in shown.out
+    assert "not there" not in shown.err

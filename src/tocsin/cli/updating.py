@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from tocsin.cli.progress import ShareBar
@@ -37,7 +38,7 @@ def run(given: argparse.Namespace) -> int:
     refuse_overwriting([given.changes], [given.errors])
     refuse_file(given.folder)
     is_new = not (Path(given.folder) / MANIFEST).exists()
-    counts = dict.fromkeys(("inserted", "updated", "deleted", "rescored", "superseded"), 0)
+    counts, unknown = dict.fromkeys(("inserted", "updated", "deleted", "rescored", "superseded"), 0), 0
     with reject_log(given.errors) as log:
         with ShareBar("taking changes") as bar:
             for chunk in read_change_records(given.changes, _kind(given.folder)):
@@ -47,10 +48,14 @@ def run(given: argparse.Namespace) -> int:
                     log.add("change", (reject._replace(row=chunk.rows[reject.row]) for reject in taken.rejects))
                     for name in counts:
                         counts[name] += getattr(taken, name)
+                    unknown += taken.unknown
                 bar.update(chunk.done)
         merges = compact(given.folder, plan, keep_s=given.keep) if any(counts.values()) else 0
         told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         print(f"{told}, {log.count:,} rejected; {counted(merges, 'merge')} of small parts")
+        if unknown:
+            was = "was" if unknown == 1 else "were"
+            print(f"{unknown:,} of the deleted {was} not there: misspelt, or deleted before", file=sys.stderr)
         if is_new and any(counts.values()):
             print(f"{given.folder} was no index, and is one now")
     log.require("change", sum(counts.values()))

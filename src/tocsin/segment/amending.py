@@ -38,7 +38,8 @@ KEEP_S = 600.0
 class Amendment:
     """What became of some changes. `version` is the index's with all of them in it.
 
-    `superseded` are those that a later change of their id made idle, in this batch or before it.
+    `superseded` are those that a later change of their id made idle, in this batch or before it. Of the `deleted`,
+    `unknown` were not there: they are kept in mind, for what is older may come late.
     """
 
     version: str
@@ -47,6 +48,7 @@ class Amendment:
     deleted: int = 0
     rescored: int = 0
     superseded: int = 0
+    unknown: int = 0
     rejects: list[Reject] = field(default_factory=list)
 
 
@@ -147,6 +149,7 @@ class _Draft:
         self._graves = self._graves.with_more(outcome.ids.filter(pa.array(is_grave)), rows.versions[base[is_grave]])
         self._score(known, is_rescore & ~is_missing, rows, rescore)
         done.inserted, done.updated = int((is_put & ~is_known).sum()), int((is_put & is_known).sum())
+        done.unknown = int(is_grave.sum())
         done.deleted, done.rescored = int(is_deletion.sum()), int((is_rescore & ~is_missing).sum())
         counted = done.inserted + done.updated + done.deleted + done.rescored
         done.superseded = len(changes.rows) + len(changes.rejects) - len(done.rejects) - counted
