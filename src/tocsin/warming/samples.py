@@ -191,7 +191,7 @@ def _window(registration: Registration) -> None:
 
 
 def _filled_window() -> None:
-    """So many messages at once, with so many subscriptions in each of two shares, that all are searched for at the end."""
+    """So many messages, with so many subscriptions in each of two shares, that all are searched for at the end."""
     words = [["new", "sale", f"w{n % 50}"] for n in range(2 * _MANY_MESSAGES)]
     window = Window(1_000, bounds=(0, 0, 10, 10), threads=2)
     window.subscribe_many([{"id": n, "words": own, "location": [n % 9, 5]} for n, own in enumerate(words)])
