@@ -75,6 +75,12 @@ def _check_file(given: argparse.Namespace) -> int:
 def _print_notices(given: argparse.Namespace, part: Part) -> None:
     """What is asked that cannot be or, with a sample, that no event of it has."""
     seen = seen_in(given.sample, Wanted(part.compiled.attributes)) if given.sample is not None else None
+    if seen is not None and seen.refused:
+        first = min(seen.refused, key=lambda reject: reject.row)
+        count = len({reject.row for reject in seen.refused})
+        print(
+            f"warning: {counted(count, 'event')} of the sample had what could not be read; {describe('event', first)}"
+        )
     found = notices([(part, None)], seen)
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}")

@@ -15,6 +15,7 @@ from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import note_types
 from tocsin.model.readings import attribute_of
+from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, read_events
 
 _FIRST: Final = 256
@@ -30,6 +31,7 @@ class Seen:
         self._of = of  # for elements: whose lists they are in, under which attribute
         self.types: dict[str, int] = {}  # a bit for each type, by attribute, or reading
         self.elements: dict[str, Seen] = {}  # the same of the elements of lists, by the lists' attribute
+        self.refused: list[Reject] = []  # what could not be read of a sample
         self.with_key = self.without_key = 0  # matched events whose key was asked for: those that have it, or not
         self.first: Chunk | None = None  # some of the events, for the names of attributes that nobody asks for
         self._lock = threading.Lock()
@@ -104,5 +106,7 @@ def seen_in(
     wanted = with_coordinates(wanted, points)
     types = {**(texts or {}), **(schema or {})}
     for chunk in read_events(events, wanted.inside, schema, delimiter=delimiter):
-        seen.add(chunk, encode_chunk(chunk, wanted, types, points)[0])
+        batches, rejects = encode_chunk(chunk, wanted, types, points)
+        seen.add(chunk, batches)
+        seen.refused += [*rejects, *(reject for batch in batches for reject in batch.rejects)]
     return seen
