@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import gathered
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.readings import read_instants
+from tocsin.errors import InvalidInput
 from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.kernels import codes
 from tocsin.language.segmenting import words_of_all
@@ -35,6 +36,10 @@ class Values:
     texts: Mapping[int, Sequence[str]]
 
 
+_ALL: Final = 1 + 1e-9
+"""A sum of shares is rounded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """The share of events that have each attribute, and where that is known from.
@@ -46,6 +51,15 @@ class Statistics:
     source: str  # in words: given, sampled from N events
     events: int = 1_000
     values: Mapping[str, Values] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        given: Any = self.shares
+        if not isinstance(given, Mapping):
+            raise InvalidInput(f"shares is {given!r:.60}; it maps attributes to shares of events: {{'price': 0.5}}")
+        for name, share in given.items():
+            if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= _ALL:
+                what = "it is that of the events that have it, from 0 to 1"
+                raise InvalidInput(f"the share of {name!r:.40} is {share!r:.40}; {what}")
 
     def share(self, attribute: str) -> float:
         return self.shares.get(attribute, 1.0 / (self.events + 1))
