@@ -84,3 +84,24 @@ def test_refusals_of_subscriptions_speak_of_subscriptions() -> None:
     """The message says which of the two sources it is about."""
     with pytest.raises(tocsin.InvalidInput, match="subscriptions"):
         tocsin.match(5, [])
+
+
+def test_a_list_of_arrow_batches_is_a_table() -> None:
+    """Of events and of subscriptions; batches of other columns are refused in words."""
+    batches = pa.table({"n": [1, 2, 1, 1]}).to_batches(max_chunksize=1)
+    held = pa.table({"id": ["a", "b"], "where": ["n = 1", "n = 2"]}).to_batches(max_chunksize=1)
+
+    assert pairs(tocsin.match(ONE, batches)) == [(0, "one"), (2, "one"), (3, "one")]
+    assert pairs(tocsin.match(held, tuple(batches[:2]))) == [(0, "a"), (1, "b")]
+    assert pairs(tocsin.match(ONE, [batches[0], pa.table({"n": [1]})])) == [(0, "one"), (1, "one")]
+    for odd in (pa.record_batch({"m": [1]}), {"n": 1}, 5):
+        with pytest.raises(tocsin.InvalidInput, match="a list of Arrow batches that are no table"):
+            tocsin.match(ONE, [batches[0], odd])
+
+
+@pytest.mark.parametrize(
+    "shares", [{"a": 1.5}, {"a": -0.1}, {"a": float("nan")}, {"a": "0.5"}, {"a": True}, [("a", 0.5)]]
+)
+def test_shares_that_are_none_are_refused(shares: Any) -> None:
+    with pytest.raises(tocsin.InvalidInput, match="share"):
+        tocsin.Statistics(shares, "given")

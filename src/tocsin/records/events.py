@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ def read_events(
         return iter([ObjectChunk([(0, source)], done=1.0)])
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return read_table(source)
+    if isinstance(source, list | tuple) and source and isinstance(source[0], pa.Table | pa.RecordBatch):
+        return read_table(_one_table(source, what))
     if type(source).__module__.startswith("pandas"):
         return _read_pandas(source, choose, what)
     if type(source).__module__.startswith("polars") and hasattr(source, "collect"):
@@ -66,6 +68,15 @@ def read_events(
         f"{what} cannot be read from a {type(source).__name__}; give dicts, JSON as bytes, paths, a folder, "
         "an Arrow table or dataset, a DuckDB relation, or a pandas or Polars data frame"
     )
+
+
+def _one_table(parts: Sequence[Any], what: str) -> pa.Table:
+    """Arrow's batches, or tables, one after the other."""
+    try:
+        return pa.concat_tables([one if isinstance(one, pa.Table) else pa.Table.from_batches([one]) for one in parts])
+    except (pa.ArrowException, TypeError, AttributeError) as error:
+        reason = f"{what} are a list of Arrow batches that are no table: {error}"
+        raise InvalidInput(f"{reason}; give one schema to all") from None
 
 
 def _refuse_delimiter(path: str, delimiter: str | None) -> None:
