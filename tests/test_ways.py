@@ -15,17 +15,21 @@ import tocsin
 
 SOURCE: Final = Path(tocsin.__file__).parent
 PAGE: Final = (Path(__file__).parents[1] / "ARCHITECTURE.md").read_text("utf-8")
-FLOOR: Final = ("kernels/", "columns/arrays.py", "columns/numbers.py", "columns/expressions/growing.py")
+FLOOR: Final = ("kernels/", "columns/arrays.py", "columns/payloads.py", "columns/expressions/growing.py")
 EVENTS: Final = [{"price": number, "city": f"c{number % 7}"} for number in range(40)]
 
 
-def passed(call: Callable[[], Any]) -> list[str]:
-    """The files that a call enters, in the order of the first visit, without the floor."""
+def passed(call: Callable[[], Any], within: str | None = None) -> list[str]:
+    """The files that a call enters, in the order of the first visit, without the floor; only within a function."""
     files: dict[str, None] = {}
+    inside = within is None
 
     def note(frame: FrameType, event: str, _: object) -> None:
+        nonlocal inside
+        if frame.f_code.co_name == within and event in ("call", "return"):
+            inside = event == "call"
         name = frame.f_code.co_filename
-        if event == "call" and name.startswith(f"{SOURCE}/"):
+        if inside and event == "call" and name.startswith(f"{SOURCE}/"):
             files[name.removeprefix(f"{SOURCE}/")] = None
 
     before = sys.getprofile()
@@ -69,10 +73,12 @@ def test_the_way_of_a_source(engine: tocsin.Engine) -> None:
     """What the page names beyond the way of an event."""
     way = passed(lambda: engine.match_batch(EVENTS).table)
 
-    told = section("The way of an event").split("`match_batch` answers")[1]
+    told = section("The way of an event").split("`match_batch` answers")[1].split("A source that may mean")[0]
     assert set(way).difference(name for name, _ in listed("The way of an event")) == set(
-        re.findall(r"`([\w/]+\.py)`", told.split("\n\n")[0])
+        re.findall(r"`([\w/]+\.py)`", told)
     )
+    assert len(way) <= 20
+    assert len(passed(lambda: engine.match_batch(EVENTS), within="_match_piece")) <= 15
 
 
 def test_the_way_of_a_subscription(engine: tocsin.Engine) -> None:
@@ -84,3 +90,4 @@ def test_the_way_of_a_subscription(engine: tocsin.Engine) -> None:
     way = list(listed("The way of a subscription"))
     assert new == [name for name, _ in way]
     assert set(known) == {name for name, is_marked in way if is_marked}
+    assert len(new) <= 20

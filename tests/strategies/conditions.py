@@ -28,7 +28,6 @@ from tests.strategies.pools import (
     points,
     scalars,
 )
-from tocsin.language.fold import fold
 from tocsin.model.expression import (
     ARITHMETIC,
     ARRAY_FUNCTIONS,
@@ -51,6 +50,7 @@ from tocsin.model.expression import (
     Not,
     conjunction,
     disjunction,
+    fold,
 )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.readings import inserted
-from tocsin.columns.numbers import numbers_of
+from tocsin.columns.payloads import numbers_of
 from tocsin.errors import InvalidInput
 from tocsin.kernels import codes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -33,14 +33,14 @@ class Seen:
         self.elements: dict[str, Seen] = {}  # the same of the elements of lists, by the lists' attribute
         self.refused: list[Reject] = []  # what could not be read of a sample
         self.with_key = self.without_key = 0  # matched events whose key was asked for: those that have it, or not
-        self.first: Chunk | None = None  # some of the events, for the names of attributes that nobody asks for
+        self.first: Chunk | None = None  # the first events, for the names of attributes that nobody asks for
         self._lock = threading.Lock()
         self._pending: tuple[list[str], NDArray[np.uint32]] = [], np.empty(0, np.uint32)
 
-    def add(self, chunk: Chunk, batches: Iterable[EventBatch]) -> None:
+    def add(self, chunk: Chunk, batches: Sequence[EventBatch]) -> None:
         """Take note of a chunk, and of the batches that became of it. Cost: a nanosecond a value."""
-        if self.first is None and len(chunk):
-            self.first = chunk.part(0, min(len(chunk), _FIRST))
+        if self.first is None and any(map(len, batches)):
+            self.first = chunk
         for batch in batches:
             self._add(batch)
 
@@ -86,7 +86,8 @@ class Seen:
         """The attributes that events had, those that nobody asks for as far as the first events tell."""
         found = set(map(attribute_of, self.types)).union(self.elements)
         if self.first is not None:
-            found.update(name for batch in encode_chunk(self.first, Wanted(None))[0] for name in batch.attributes)
+            first = self.first.part(0, min(len(self.first), _FIRST))
+            found.update(name for batch in encode_chunk(first, Wanted(None))[0] for name in batch.attributes)
         if self._of is not None:
             outer, prefix = self._of[0], f"{self._of[1]}."
             found.update(name.removeprefix(prefix) for name in outer.names() if name.startswith(prefix))

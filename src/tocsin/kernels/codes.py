@@ -6,7 +6,7 @@ from typing import Final
 
 # Types of a value in a batch. A comparison is known only between equal types. Payloads are int64 and, within a
 # type, compare as the values do.
-NUMBER: Final = 0  # payload: the float64 as a sortable integer (`columns.numbers`)
+NUMBER: Final = 0  # payload: the float64 as a sortable integer (`columns.payloads`)
 STRING: Final = 1  # payload: number in the batch's dictionary
 BOOLEAN: Final = 2  # payload: 0 or 1
 INSTANT: Final = 3  # payload: microseconds since 1970

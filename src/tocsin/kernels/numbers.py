@@ -1,4 +1,4 @@
-"""How does a kernel turn a float64 into an integer that sorts like it, and back? As `columns.numbers` does."""
+"""How does a kernel turn a float64 into an integer that sorts like it, and back? As `columns.payloads` does."""
 
 from __future__ import annotations
 

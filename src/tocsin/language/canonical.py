@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple, cast
 
-from tocsin.language.fold import fold
 from tocsin.language.tokens import is_plain_name
 from tocsin.model.expression import (
     And,
@@ -28,6 +27,7 @@ from tocsin.model.expression import (
     Like,
     Not,
     Or,
+    fold,
 )
 from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Range, Shape, Value
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tocsin.model.expression import MIRRORED, Attribute, Call, Comparison, Constant, Expression, Not
+from tocsin.model.expression import DISTANCE, MIRRORED, Call, Comparison, Constant, Expression, Not, is_distance
 from tocsin.model.shapes import geometry_of
 from tocsin.model.values import Point, Shape, Value, box_of
 
@@ -21,8 +21,6 @@ EARTH_M: Final = 6_371_008.8
 """The mean radius."""
 
 FARTHEST_M: Final = math.pi * EARTH_M
-
-DISTANCE: Final = "DISTANCE_M"
 
 Line: TypeAlias = Sequence[tuple[float, float]]
 """Its vertices, longitude first; between them it runs along great circles, the shorter way."""
@@ -120,26 +118,6 @@ def _on_globe(value: Value | None) -> tuple[float, float] | None:
 def is_on_globe(lon: float, lat: float) -> bool:
     """Whether these are a longitude and a latitude."""
     return abs(lon) <= 180 and abs(lat) <= 90
-
-
-def is_distance(node: Expression) -> bool:
-    return isinstance(node, Call) and node.name == DISTANCE
-
-
-def asks_distance(node: Expression) -> bool:
-    """Whether a node compares a distance."""
-    return isinstance(node, Comparison) and (is_distance(node.left) or is_distance(node.right))
-
-
-def is_circle(node: Expression) -> bool:
-    """Whether it does so as `DISTANCE_M(attribute, point) <= metres`, or `<`."""
-    return (
-        isinstance(node, Comparison)
-        and isinstance(node.left, Call)
-        and node.left.name == DISTANCE
-        and isinstance(node.left.arguments[0], Attribute)
-        and node.op in ("<", "<=")
-    )
 
 
 def as_circle(node: Comparison) -> Expression:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, cast
 
-from tocsin.language.distances import DISTANCE, distance_m
-from tocsin.language.fold import fold
+from tocsin.language.distances import distance_m
 from tocsin.language.keywords import text_in, text_truth
 from tocsin.language.spatial import spatial_truth
 from tocsin.language.strings import fold_case, like_matches, regex_matches, strip_accents
@@ -31,6 +30,7 @@ from tocsin.language.truths import (
 )
 from tocsin.model.elements import Elements
 from tocsin.model.expression import (
+    DISTANCE,
     MIRRORED,
     SPATIAL_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
@@ -52,6 +52,7 @@ from tocsin.model.expression import (
     Like,
     Not,
     Or,
+    fold,
 )
 from tocsin.model.readings import as_elements, attribute_of, is_reading, read_instant
 from tocsin.model.values import Instant, Range, Value, type_name

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import geometry_rules, rules
 from tocsin.language.canonical import instant_text
-from tocsin.language.fold import fold, too_deep
 from tocsin.language.functions import SHAPES, unknown_function
+from tocsin.language.limits import too_deep
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.expression import (
@@ -45,6 +45,7 @@ from tocsin.model.expression import (
     Like,
     Not,
     Or,
+    fold,
 )
 from tocsin.model.shapes import geojson_of
 from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Shape

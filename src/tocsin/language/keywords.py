@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
 from tocsin.language.segmenting import is_alone, words_of
-from tocsin.model.expression import TEXT, Array, Attribute, Call, Constant, Expression, Like, conjunction
+from tocsin.model.expression import Array, Attribute, Call, Constant, Expression, Like, conjunction
 from tocsin.model.readings import as_line, as_text, as_words
 from tocsin.model.texts import PLAIN, Text
 from tocsin.model.values import Value
@@ -120,11 +120,6 @@ def has_phrase(line: Sequence[str], phrase: Sequence[str]) -> bool:
 
 
 # ---- what it is short for
-
-
-def is_text(node: Expression) -> bool:
-    """Whether a node is TEXT."""
-    return isinstance(node, Call) and node.name == TEXT
 
 
 def settings_of(node: Call) -> Text:

@@ -9,10 +9,9 @@ import math
 from collections.abc import Sequence
 
 from tocsin.errors import ExpressionError, InvalidInput
-from tocsin.language.distances import is_distance
-from tocsin.language.fold import measure, too_deep
 from tocsin.language.functions import unknown_function
 from tocsin.language.geometry_rules import AS_IN, require_geometry, require_metres, require_point, require_relation
+from tocsin.language.limits import measure, too_deep
 from tocsin.language.misplaced import Misplaced, describe
 from tocsin.language.strings import ends_in_escape, regex_problem
 from tocsin.language.text_rules import require_text
@@ -50,6 +49,7 @@ from tocsin.model.expression import (
     conjunction,
     disjunction,
     is_condition,
+    is_distance,
     walk,
 )
 from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Shape

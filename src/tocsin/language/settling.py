@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from tocsin.language.fold import fold
 from tocsin.language.templates import rebuilt
-from tocsin.model.expression import TEXT, AnyElement, Attribute, Call, Constant, Expression
+from tocsin.model.expression import TEXT, AnyElement, Attribute, Call, Constant, Expression, fold
 from tocsin.model.texts import Text
 
 

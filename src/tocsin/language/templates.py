@@ -18,9 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from tocsin.errors import InvalidInput
 from tocsin.language import rules
-from tocsin.language.canonical import constant_text, name_text
-from tocsin.language.fold import fold
-from tocsin.language.keywords import is_text, text_problem
+from tocsin.language.keywords import text_problem
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.strings import ends_in_escape, regex_problem
 from tocsin.language.text import parse
@@ -51,6 +49,8 @@ from tocsin.model.expression import (
     Like,
     Not,
     Or,
+    fold,
+    is_text,
     walk,
 )
 from tocsin.model.texts import Text
@@ -264,7 +264,7 @@ def _with_placeholders(text: str, words: list[str]) -> str | None:
 
 def _placeholder_text(kind: str, slot: int) -> str:
     value = placeholder(kind, slot)
-    return name_text(cast(str, value)) if kind == "a" else constant_text(value)
+    return f'"{value}"' if kind == "a" else f"'{value}'" if kind == "s" else f"{value:.0f}"
 
 
 def _slots_in(tree: Expression) -> list[int]:

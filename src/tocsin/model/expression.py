@@ -6,12 +6,13 @@ and flat: a child of an `And` is never an `And` (build them with `conjunction` a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from tocsin.model.values import Geometry, Instant
 
+Result = TypeVar("Result")
 ComparisonOperator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 ArithmeticOperator: TypeAlias = Literal["+", "-", "*", "/", "%", "DIV", "^"]
 
@@ -34,7 +35,8 @@ SPATIAL_FUNCTIONS: Final = (
     *("S_INTERSECTS", "S_DISJOINT", "S_CONTAINS", "S_WITHIN"),
     *("S_EQUALS", "S_TOUCHES", "S_OVERLAPS", "S_CROSSES"),
 )
-MEASURES: Final = ("DISTANCE_M",)
+DISTANCE: Final = "DISTANCE_M"
+MEASURES: Final = (DISTANCE,)
 """Functions whose value is a number that is compared with a constant, and nothing else."""
 TEXT_FUNCTIONS: Final = ("MATCHES",)
 TEXT: Final = "TEXT"
@@ -281,6 +283,41 @@ def is_condition(node: Expression) -> bool:
     return not isinstance(node, Array | Interval | Arithmetic)
 
 
+def is_text(node: Expression) -> bool:
+    """Whether it asks for words of a text."""
+    return isinstance(node, Call) and node.name == TEXT
+
+
+def is_distance(node: Expression) -> bool:
+    return isinstance(node, Call) and node.name == DISTANCE
+
+
+def asks_distance(node: Expression) -> bool:
+    """Whether a node compares a distance."""
+    return isinstance(node, Comparison) and (is_distance(node.left) or is_distance(node.right))
+
+
+def is_circle(node: Expression) -> bool:
+    """Whether it does so as `DISTANCE_M(attribute, point) <= metres`, or `<`."""
+    return (
+        isinstance(node, Comparison)
+        and isinstance(node.left, Call)
+        and node.left.name == DISTANCE
+        and isinstance(node.left.arguments[0], Attribute)
+        and node.op in ("<", "<=")
+    )
+
+
+def is_of_place(node: Expression) -> bool:
+    """Whether a node is a predicate about a place: a spatial function, or a circle."""
+    return is_circle(node) or (isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS)
+
+
+def may_be_short(node: Expression) -> bool:
+    """Whether a node may be short for others, as temporal functions, TEXT and distances are."""
+    return isinstance(node, Call) or asks_distance(node)
+
+
 def walk(root: Expression) -> Iterator[Expression]:
     """Every node, parents before children, left to right; no recursion. What `ANY` asks of elements is not walked."""
     stack = [root]
@@ -293,3 +330,22 @@ def walk(root: Expression) -> Iterator[Expression]:
 def attributes(root: Expression) -> list[str]:
     """The names of the attributes that an expression looks at, each once, in order of appearance."""
     return list(dict.fromkeys(n.name for n in walk(root) if isinstance(n, Attribute)))
+
+
+def fold(root: Expression, combine: Callable[[Expression, Sequence[Result]], Result]) -> Result:
+    """`combine(node, results of its children)` for every node, children first; the root's result.
+
+    Parents come before children in `walk`, so that backwards every node finds its children's results on top
+    of a stack, the first child uppermost.
+    """
+    results: list[Result] = []
+    for node in reversed(list(walk(root))):
+        count = len(node.children())
+        if count:
+            mine = results[-count:]
+            mine.reverse()
+            del results[-count:]
+            results.append(combine(node, mine))
+        else:
+            results.append(combine(node, ()))
+    return results[0]

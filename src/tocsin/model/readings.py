@@ -21,7 +21,9 @@ from typing import Final, NamedTuple
 from tocsin.errors import InvalidInput
 from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT, Instant
 
-_PART: Final = "\x00"
+PART: Final = "\x00"
+"""What parts a name's pieces; an attribute's own name has none behind its first character."""
+
 _INSTANT_KIND: Final = "instant"
 _ELEMENTS_KIND: Final = "elements"
 _OF_KIND: Final = "of"
@@ -92,57 +94,57 @@ def reading_of(name: str) -> Reading:
     >>> reading_of(as_instant("ts")), reading_of(as_condition("items", "price > 3", SOME)).rest
     (Reading(attribute='ts', kind='instant', rest=''), 'price > 3')
     """
-    at = name.find(_PART, 1)
+    at = name.find(PART, 1)
     if at < 0:
         return Reading(name, "", "")
-    kind, _, rest = name[at + 1 :].partition(_PART)
+    kind, _, rest = name[at + 1 :].partition(PART)
     return Reading(name[:at], kind, rest)
 
 
 def as_instant(name: str) -> str:
     """The name of an attribute's reading as an instant."""
-    return name + _PART + _INSTANT_KIND
+    return name + PART + _INSTANT_KIND
 
 
 def as_words(name: str, settings: str) -> str:
     """The name of the list of an attribute's words, as `model.texts.Text` makes them by its settings."""
-    return name + _PART + _WORDS_KIND + _PART + settings
+    return name + PART + _WORDS_KIND + PART + settings
 
 
 def as_line(name: str, settings: str) -> str:
     """The name of the string of an attribute's words in their order, in which phrases are looked for."""
-    return name + _PART + _LINE_KIND + _PART + settings
+    return name + PART + _LINE_KIND + PART + settings
 
 
 def as_text(name: str) -> str:
     """The name under which a text itself is, for `language.evaluate`, where an attribute's value is its words."""
-    return name + _PART + _TEXT_KIND
+    return name + PART + _TEXT_KIND
 
 
 def as_elements(name: str) -> str:
     """The name under which the elements of an attribute's list are, each as an event, for `language.evaluate`."""
-    return name + _PART + _ELEMENTS_KIND
+    return name + PART + _ELEMENTS_KIND
 
 
 def as_condition(name: str, text: str, kind: str) -> str:
     """The name of the truth of a condition about a list's elements, or a place; `kind` is SOME .. PLACED_OR_NOT."""
-    return name + _PART + kind + _PART + text
+    return name + PART + kind + PART + text
 
 
 def of_elements(name: str, inner: str) -> str:
     """The name that says that `inner` is to be read of the elements of an attribute's list."""
-    return name + _PART + _OF_KIND + _PART + inner
+    return name + PART + _OF_KIND + PART + inner
 
 
 def attribute_of(name: str) -> str:
     """The attribute that a compiled name is a reading of, itself for its own."""
-    at = name.find(_PART, 1)
+    at = name.find(PART, 1)
     return name if at < 0 else name[:at]
 
 
 def is_reading(name: str) -> bool:
     """Whether a compiled name is that of another reading than an attribute's own value."""
-    return name.find(_PART, 1) >= 0
+    return name.find(PART, 1) >= 0
 
 
 def read_instant(text: str) -> Instant | None:

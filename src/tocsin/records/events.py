@@ -36,7 +36,8 @@ def read_events(
     None); `what` is the word for messages.
     Raises `InvalidInput` when the source as a whole cannot be read.
     """
-    files = files_of(source)
+    first = next(iter(source), None) if isinstance(source, list | tuple) else source
+    files = files_of(source) if isinstance(first, str | Path) else None
     if files is not None:
         return _read_files(source, files, choose, schema or {}, delimiter)
     if isinstance(source, str | Path):
@@ -52,7 +53,7 @@ def read_events(
         return iter([ObjectChunk([(0, source)], done=1.0)])
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return read_table(source)
-    if isinstance(source, list | tuple) and source and isinstance(source[0], pa.Table | pa.RecordBatch):
+    if isinstance(source, list | tuple) and isinstance(first, pa.Table | pa.RecordBatch):
         return read_table(_one_table(source, what))
     if type(source).__module__.startswith("pandas"):
         return _read_pandas(source, choose, what)

@@ -65,6 +65,6 @@ class SubscriptionChunk:
         )
 
 
-def payload_text(payload: Any) -> str | None:
-    """A payload as it is kept: JSON text, None for none; raises `TypeError` or `ValueError` for what is no JSON."""
-    return None if payload is None else json.dumps(payload, ensure_ascii=False, allow_nan=False)
+def payload_text(payload: Any) -> str:
+    """A payload as it is kept: JSON text; raises `TypeError` or `ValueError` for what is no JSON."""
+    return json.dumps(payload, ensure_ascii=False, allow_nan=False)

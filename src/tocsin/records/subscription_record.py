@@ -67,6 +67,8 @@ def parsed_record(record: Mapping[str, Any] | Subscription, templates: Templates
 
 
 def _payload(payload: Any) -> str | None:
+    if payload is None:
+        return None
     try:
         return payload_text(payload)
     except (TypeError, ValueError, RecursionError) as error:

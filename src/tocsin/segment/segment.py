@@ -55,7 +55,9 @@ class Segment:
 
     def match(self, batch: EventBatch, alive: NDArray[np.uint64] | None, best: Best | None = None) -> Found:
         """All matches of a batch among those that are alive, as `Matcher.match`; events may have ranges or shapes."""
-        return self._extents.match(self.matcher, batch, alive, best)
+        if batch.may_have_extents:
+            return self._extents.match(self.matcher, batch, alive, best)
+        return self.matcher.match(batch, alive, best)
 
     def structure(self, question: Question) -> Structure:
         """What answers a question other than all matches; made when it is first asked for, and kept."""

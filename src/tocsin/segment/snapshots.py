@@ -78,6 +78,8 @@ class Snapshots:
         if self._routing is not None:
             return self._routing.matches(self._snapshots, batch, k)
         found = [one.match(batch, k) for one in self._snapshots]
+        if len(found) == 1 and self._snapshots[0].ranks is not None:
+            return found[0]  # its numbers are in the order of the ids
         nothing = np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int64)
         starts, places = in_order(self._snapshots, found) if found else nothing
         return Found(starts, places, sum(one.candidates_examined for one in found), sum(one.verified for one in found))
@@ -104,7 +106,7 @@ class Snapshots:
     def scores_of(self, places: NDArray[Any]) -> NDArray[np.float64]:
         """The subscriptions' scores, as they were at this moment."""
         scores = np.empty(len(places))
-        for source, own, numbers in by_source(places):
+        for source, own, numbers in self._by_source(places):
             scores[own] = self._snapshots[source].version.scores[numbers]
         return scores
 
@@ -120,7 +122,7 @@ class Snapshots:
         """
         if pa.types.is_integer(self.id_type):
             return self.ids_of(places)
-        chosen = by_source(places)
+        chosen = self._by_source(places)
         if not chosen:
             return _dictionary(places, pa.array([], self.id_type))
         if len(chosen) == 1:
@@ -137,7 +139,7 @@ class Snapshots:
 
     def ids_of(self, places: NDArray[Any]) -> pa.Array:
         """The subscriptions' ids."""
-        chosen = by_source(places)
+        chosen = self._by_source(places)
         ids = [self._snapshots[source].ids_of(numbers) for source, _, numbers in chosen]
         if len(ids) == 1:
             return ids[0]
@@ -148,7 +150,7 @@ class Snapshots:
     def payloads_of(self, places: NDArray[Any]) -> pa.Array:
         """The subscriptions' payloads, JSON texts; null for none."""
         texts = pa.nulls(len(places), pa.large_string())
-        for source, own, numbers in by_source(places):
+        for source, own, numbers in self._by_source(places):
             held = self._snapshots[source].payloads()
             if held is not None:
                 some = held.take(pa.array(numbers))
@@ -156,6 +158,12 @@ class Snapshots:
                 where[own] = True
                 texts = pc.replace_with_mask(texts, pa.array(where), pc.if_else(pc.equal(some, ""), None, some))
         return texts
+
+    def _by_source(self, places: NDArray[Any]) -> list[tuple[int, Any, NDArray[Any]]]:
+        """The sources that places are in: each with which of the places are its own, and their numbers."""
+        if len(self._snapshots) == 1:
+            return [(0, slice(None), places)] if len(places) else []
+        return by_source(places)
 
     def hold(self, users: int) -> None:
         """So many more users of these versions of the scores; -1 for one less."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.columns.events.batch import EventBatch, Wanted
-from tocsin.columns.numbers import numbers_of
+from tocsin.columns.payloads import numbers_of
 from tocsin.kernels import codes
 
 EVERYTHING = Wanted(None)

@@ -101,4 +101,4 @@ def test_most_templates_have_a_recipe() -> None:
     one = templates.instance("a = 1 AND b IN ('x', 'y') AND NOT (c < 5 OR S_INTERSECTS(p, BBOX(0, 0, 1, 1)))")
 
     assert one is not None
-    assert book.recipe(one.template) is not None
+    assert book.read(one)[1] is not None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.columns.numbers import key_of
+from tocsin.columns.payloads import key_of
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.reading import json_tokens
 from tocsin.kernels.reading.json_tokens import SLOW

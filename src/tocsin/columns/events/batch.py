@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tocsin.columns.arrays import empty_runs, frozen, gathered, starts_of
-from tocsin.columns.numbers import key_of
+from tocsin.columns.payloads import key_of
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
-from tocsin.model.readings import Reading, attribute_of, reading_of
+from tocsin.model.readings import PART, Reading, attribute_of, reading_of
 from tocsin.model.shapes import geometry_of
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text
@@ -53,10 +53,15 @@ class EventBatch:
         """Whether words, places or elements are to be worked out of it: `index.elements.with_conditions` does."""
         return bool(wanted.texts or wanted.places or self.elements or self.texts)
 
+    @property
+    def may_have_extents(self) -> bool:
+        """Whether any of the events may have a range or a shape."""
+        return bool(len(self.arrays.ranges) or self.shapes)
+
     def with_extents(self) -> NDArray[np.bool_]:
         """(E,) which events have a range or a shape in any attribute: more than one value, to what looks values up."""
         arrays = self.arrays
-        if not len(arrays.ranges) and not self.shapes:
+        if not self.may_have_extents:
             return np.zeros(len(self), bool)
         before = np.concatenate([[0], np.cumsum(arrays.types >= codes.SHAPE)])
         return before[arrays.starts[1:]] > before[arrays.starts[:-1]]
@@ -108,23 +113,32 @@ class Wanted:
         if self.names is None:
             return
         for name in names:
-            reading = reading_of(name)
-            if reading.is_condition or reading.is_of_elements:
-                self._add_asked(name, reading)
-                continue
-            if (reading.is_of_place or reading.is_of_text) and name not in self.asked:
-                self._number(name)
-                asked = self.places if reading.is_of_place else self.texts
-                asked.setdefault(reading.attribute, []).append(name)
-            attribute = reading.attribute
-            if attribute not in self.names:
-                self._prefixes.update(_prefixes(attribute))
-                self.ordered.append(attribute)
-                self.numbers[attribute] = len(self.ordered) - 1
-                self.names.add(attribute)
-            if reading.is_instant and attribute not in self.readings:
-                self.ordered.append(name)
-                self.readings[attribute] = len(self.ordered) - 1
+            if PART in name:
+                self._add_reading(name, reading_of(name))
+            elif name not in self.names:
+                self._add_attribute(name)
+
+    def _add_attribute(self, name: str) -> None:
+        assert self.names is not None
+        self._prefixes.update(_prefixes(name))
+        self.ordered.append(name)
+        self.numbers[name] = len(self.ordered) - 1
+        self.names.add(name)
+
+    def _add_reading(self, name: str, reading: Reading) -> None:
+        if reading.is_condition or reading.is_of_elements:
+            self._add_asked(name, reading)
+            return
+        if (reading.is_of_place or reading.is_of_text) and name not in self.asked:
+            self._number(name)
+            asked = self.places if reading.is_of_place else self.texts
+            asked.setdefault(reading.attribute, []).append(name)
+        attribute = reading.attribute
+        if self.names is not None and attribute not in self.names:
+            self._add_attribute(attribute)
+        if reading.is_instant and attribute not in self.readings:
+            self.ordered.append(name)
+            self.readings[attribute] = len(self.ordered) - 1
 
     def _add_asked(self, name: str, reading: Reading) -> None:
         if name in self.asked:
@@ -147,10 +161,10 @@ class Wanted:
 
     def number(self, name: str) -> int:
         """The number of a name that is wanted, of an attribute's or of a reading's."""
-        reading = reading_of(name)
-        if not reading.kind:
-            return self.numbers[name]
-        return self.asked[name] if name in self.asked else self.readings[reading.attribute]
+        for known in (self.numbers, self.asked):
+            if name in known:
+                return known[name]
+        return self.readings[attribute_of(name)]
 
     def __contains__(self, name: str) -> bool:
         return self.names is None or name in self.names

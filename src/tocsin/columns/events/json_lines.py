@@ -13,7 +13,7 @@ from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.events.batch import EventBatch, ValueStore, Wanted, build_events
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.vectors import add_lists
-from tocsin.columns.numbers import key_of
+from tocsin.columns.payloads import key_of
 from tocsin.kernels.reading.json_lines import (
     ELEMENTS,
     LISTS,

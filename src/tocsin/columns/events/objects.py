@@ -14,7 +14,7 @@ from tocsin.columns.events.batch import EventBatch, ListElements, ValueStore, Wa
 from tocsin.columns.events.elements import GatheredLists
 from tocsin.columns.events.plain import NONE, PlainEvents, plain_events
 from tocsin.columns.events.readings import with_readings
-from tocsin.columns.numbers import keys_of
+from tocsin.columns.payloads import keys_of
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
 from tocsin.model.elements import elements_in

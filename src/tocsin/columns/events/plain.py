@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import ValueStore, Wanted
-from tocsin.columns.numbers import keys_of
+from tocsin.columns.payloads import keys_of
 from tocsin.kernels import codes
 from tocsin.model.values import LARGEST_INTEGER
 

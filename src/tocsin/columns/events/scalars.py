@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import Dictionary
-from tocsin.columns.numbers import keys_of
+from tocsin.columns.payloads import keys_of
 from tocsin.kernels import codes
 from tocsin.model.values import LARGEST_INTEGER
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import ValueStore
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars
-from tocsin.columns.numbers import numbers_of
+from tocsin.columns.payloads import numbers_of
 from tocsin.kernels import codes
 from tocsin.kernels.distinct import order_runs
 

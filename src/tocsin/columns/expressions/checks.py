@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tocsin.columns.arrays import Texts
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.payloads import HIGHEST, LOWEST, first_and_last
+from tocsin.columns.payloads import HIGHEST, LOWEST, first_and_last
 from tocsin.kernels import codes
 from tocsin.kernels.programs.checking import valid_programs
 from tocsin.kernels.programs.layouts import Expressions

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, leaf_arrays
-from tocsin.columns.expressions.payloads import HIGHEST, LOWEST
-from tocsin.columns.numbers import keys_of
+from tocsin.columns.payloads import HIGHEST, LOWEST, keys_of
 from tocsin.kernels import codes
 
 

@@ -9,7 +9,7 @@ from tocsin.columns.expressions.asking import Literals
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.like_tokens import like_text
 from tocsin.columns.expressions.operands import transformed
-from tocsin.columns.expressions.payloads import HIGHEST, LOWEST
+from tocsin.columns.payloads import HIGHEST, LOWEST
 from tocsin.kernels import codes
 
 

@@ -19,11 +19,10 @@ from tocsin.columns.expressions import recipes
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, leaf_arrays
 from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.like_tokens import like_tokens
-from tocsin.columns.expressions.payloads import string_payload
 from tocsin.columns.expressions.pools import Pool
 from tocsin.columns.expressions.recipes import Operand, Recipe, RecipeBook, Row
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.columns.numbers import keys_of
+from tocsin.columns.payloads import keys_of, string_payload
 from tocsin.kernels import codes
 from tocsin.language import Instance
 from tocsin.model.expression import Expression
@@ -38,13 +37,15 @@ def compile_instances(given: Sequence[Expression | Instance], book: RecipeBook) 
     trees: list[Expression] = []
     has_recipe = np.zeros(len(given), bool)
     for number, where in enumerate(given):
-        one = book.spelled(where) if isinstance(where, Instance) else where
-        recipe = book.recipe(one.template) if isinstance(one, Instance) else None
-        if isinstance(one, Instance) and recipe is not None:
+        if not isinstance(where, Instance):
+            trees.append(where)
+            continue
+        one, recipe = book.read(where)
+        if recipe is None:
+            trees.append(one.tree())
+        else:
             by_recipe.append((recipe, one))
             has_recipe[number] = True
-        else:
-            trees.append(one.tree() if isinstance(one, Instance) else one)
     if not by_recipe:
         return compile_expressions(trees)
     if not trees:

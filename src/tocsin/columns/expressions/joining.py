@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen, gathered, starts_of
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
-from tocsin.columns.expressions.payloads import with_strings_numbered
 from tocsin.columns.expressions.pools import Pools
+from tocsin.columns.expressions.renumbering import with_strings_numbered
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.programs import leaf_places
 from tocsin.columns.expressions.shared_operands import with_shared_operands
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
@@ -49,10 +50,3 @@ def with_leaves(arrays: Expressions, chosen: NDArray[Any], places: NDArray[np.in
         truth_arguments=frozen(arguments, np.int32),
         **{name: frozen(column[chosen], column.dtype) for name, column in leaves.items()},
     )
-
-
-def leaf_places(program: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Where a program names leaves. What stands behind an opening mark is a length."""
-    is_leaf = program >= 0
-    is_leaf[1:] &= program[:-1] >= 0
-    return is_leaf

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import cast
 
 from tocsin.language import to_text
-from tocsin.language.distances import as_circle, asks_distance, is_circle
-from tocsin.language.keywords import is_text, text_meant
+from tocsin.language.distances import as_circle
+from tocsin.language.keywords import text_meant
 from tocsin.language.spatial import MIRRORED_SPATIAL, PLACE, is_plain_box, without_disjoint
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
-    SPATIAL_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
@@ -24,7 +23,11 @@ from tocsin.model.expression import (
     In,
     Not,
     Or,
+    asks_distance,
     attributes,
+    is_circle,
+    is_of_place,
+    is_text,
     walk,
 )
 from tocsin.model.readings import PLACED, PLACED_OR_NOT, SOME, WHETHER, as_condition, as_instant, of_elements
@@ -50,11 +53,6 @@ def meant(node: Expression) -> Expression | None:
     if is_text(node):
         return text_meant(cast(Call, node))
     return place_meant(node)
-
-
-def is_of_place(node: Expression) -> bool:
-    """Whether a node is a predicate about a place: a spatial function, or a circle."""
-    return is_circle(node) or (isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS)
 
 
 def place_meant(node: Expression) -> Expression | None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.leaf_order import leaf_places
+from tocsin.columns.expressions.programs import leaf_places
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from tocsin.columns.expressions.payloads import AT, string_payload
-from tocsin.columns.numbers import key_of
+from tocsin.columns.payloads import AT, key_of, string_payload
 from tocsin.kernels import codes
 from tocsin.model.values import Instant, Scalar
 

@@ -11,11 +11,10 @@ from typing import cast
 from tocsin.columns.expressions.like_tokens import like_tokens
 from tocsin.columns.expressions.naming import meant, names_asked, others_asked, place_asked
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
-from tocsin.columns.expressions.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
 from tocsin.columns.expressions.pools import Leaf, Pools
+from tocsin.columns.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
 from tocsin.kernels import codes
 from tocsin.language import evaluate
-from tocsin.language.distances import is_circle
 from tocsin.model.expression import (
     MIRRORED,
     MIRRORED_FUNCTIONS,
@@ -35,6 +34,7 @@ from tocsin.model.expression import (
     Or,
     conjunction,
     disjunction,
+    is_circle,
 )
 from tocsin.model.readings import PLACED, PLACED_OR_NOT, SOME, WHETHER, as_instant
 from tocsin.model.values import Box, Point, Scalar, Shape

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from tocsin.columns.expressions.naming import is_of_place, meant
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.expressions.naming import meant
 from tocsin.columns.expressions.pools import Pools
 from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between
 from tocsin.kernels import codes
@@ -19,6 +22,8 @@ from tocsin.model.expression import (
     Not,
     Or,
     disjunction,
+    is_of_place,
+    may_be_short,
 )
 
 # Cheap leaves first: AND and OR stop early, and their order never changes an answer.
@@ -54,7 +59,7 @@ class ProgramCompiler:
         if isinstance(node, And | Or):
             parts = [self._level(operand, negated=negated) for operand in node.operands]
             return self._group(isinstance(node, And) != negated, parts)
-        other = meant(node)
+        other = meant(node) if may_be_short(node) else None
         if other is not None:
             return self._level(other, negated=negated)
         if isinstance(node, In):
@@ -95,3 +100,10 @@ class ProgramCompiler:
         if isinstance(part, list):
             return _GROUP_COST
         return _COSTS.get(self.pools.leaves.items[part >> 1].kind, 1)
+
+
+def leaf_places(program: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Where a program names leaves. What stands behind an opening mark is a length."""
+    is_leaf = program >= 0
+    is_leaf[1:] &= program[:-1] >= 0
+    return is_leaf

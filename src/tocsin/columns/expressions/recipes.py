@@ -13,20 +13,28 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.expressions import payloads
-from tocsin.columns.expressions.leaf_order import leaf_places
+from tocsin.columns import payloads
 from tocsin.columns.expressions.like_tokens import like_text, like_tokens
-from tocsin.columns.expressions.naming import is_of_place, meant, place_asked
-from tocsin.columns.expressions.payloads import string_of, string_payload
+from tocsin.columns.expressions.naming import meant, place_asked
 from tocsin.columns.expressions.pools import Leaf, Pools
-from tocsin.columns.expressions.programs import ProgramCompiler
+from tocsin.columns.expressions.programs import ProgramCompiler, leaf_places
 from tocsin.columns.expressions.spelling import Spelling
-from tocsin.columns.numbers import key_of, numbers_of
+from tocsin.columns.payloads import key_of, numbers_of, string_of, string_payload
 from tocsin.kernels import codes
-from tocsin.language import Template
-from tocsin.language.keywords import is_text
+from tocsin.language import Instance, Template
 from tocsin.language.templates import Values, slot_of
-from tocsin.model.expression import STRING_FUNCTIONS, AnyElement, Call, Comparison, Constant, Expression, walk
+from tocsin.model.expression import (
+    STRING_FUNCTIONS,
+    AnyElement,
+    Call,
+    Comparison,
+    Constant,
+    Expression,
+    is_of_place,
+    is_text,
+    may_be_short,
+    walk,
+)
 from tocsin.model.readings import PLACED
 
 # What the operand of a recipe is made of.
@@ -101,7 +109,7 @@ def recipe_of(template: Template) -> Recipe | None:
 
 def _is_named_by_text(node: Expression) -> bool:
     """Whether a node is compiled under a name that is made of more than an attribute's."""
-    if isinstance(node, AnyElement) or is_text(node) or meant(node) is not None:
+    if isinstance(node, AnyElement) or is_text(node) or (may_be_short(node) and meant(node) is not None):
         return True
     return is_of_place(node) and place_asked(cast(Call | Comparison, node), PLACED) is not None
 
@@ -198,17 +206,24 @@ def _number(number: float) -> Operand:
 class RecipeBook:
     """The recipes of the templates seen so far, each compiled once; it forgets them when there are many.
 
-    Those with TEXT have none, but what their instances are when they are `spelled`.
+    Those with TEXT have none, but what their instances are when they are spelled out.
     """
 
     _MOST = 100_000
 
     def __init__(self) -> None:
         self._recipes: dict[Template, Recipe | None] = {}
-        self.spelled = Spelling().spelled
+        self._spelling = Spelling()
 
-    def recipe(self, template: Template) -> Recipe | None:
-        """The recipe of a template, or None for those that have none."""
+    def read(self, given: Instance) -> tuple[Instance, Recipe | None]:
+        """An instance, without TEXT where it can be, and the recipe of its template; None where it has none."""
+        recipe = self._recipe(given.template)
+        if recipe is not None:
+            return given, recipe
+        spelled = self._spelling.spelled(given)
+        return spelled, None if spelled is given else self._recipe(spelled.template)
+
+    def _recipe(self, template: Template) -> Recipe | None:
         if template not in self._recipes:
             if len(self._recipes) >= self._MOST:
                 self._recipes.clear()

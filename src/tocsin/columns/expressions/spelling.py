@@ -11,10 +11,9 @@ from itertools import count
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from tocsin.language import Instance, Template
-from tocsin.language.fold import fold
-from tocsin.language.keywords import Keywords, is_text, keywords_of, pattern_of, spelled_out
+from tocsin.language.keywords import Keywords, keywords_of, pattern_of, spelled_out
 from tocsin.language.templates import Values, placeholder, rebuilt, slot_of
-from tocsin.model.expression import Attribute, Call, Constant, Expression, walk
+from tocsin.model.expression import Attribute, Call, Constant, Expression, fold, is_text, walk
 from tocsin.model.readings import as_line, as_words
 from tocsin.model.texts import PLAIN, Text
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import reordered
-from tocsin.columns.expressions.leaf_order import leaf_places, with_leaves
+from tocsin.columns.expressions.leaf_order import with_leaves
+from tocsin.columns.expressions.programs import leaf_places
 from tocsin.kernels import codes
 
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts, frozen, inverse
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
 from tocsin.columns.expressions.growing import Growing
-from tocsin.columns.expressions.payloads import with_strings_numbered
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.columns.expressions.programs import ProgramCompiler
 from tocsin.columns.expressions.recipes import RecipeBook, program_of
+from tocsin.columns.expressions.renumbering import with_strings_numbered
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
 from tocsin.language import Instance
@@ -65,13 +65,14 @@ class ExpressionWriter:
 
     def add(self, where: Expression | Instance) -> list[int]:
         """Compile one more expression; returns its program. Cost: some microseconds a predicate."""
-        where = self._book.spelled(where) if isinstance(where, Instance) else where
-        recipe = self._book.recipe(where.template) if isinstance(where, Instance) else None
-        if isinstance(where, Instance) and recipe is not None:
-            program = program_of(recipe, where.values, self.pools)
+        if isinstance(where, Instance):
+            instance, recipe = self._book.read(where)
+            if recipe is None:
+                program = self._compiler.program(instance.tree())
+            else:
+                program = program_of(recipe, instance.values, self.pools)
         else:
-            tree = where.tree() if isinstance(where, Instance) else where
-            program = self._compiler.program(tree)
+            program = self._compiler.program(where)
         self._programs.append(program)
         self._compiled = None
         return program

@@ -16,7 +16,7 @@ from tocsin.columns.arrays import frozen, frozen_table, numbered, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.narrowing import narrowed
 from tocsin.columns.expressions.subsets import subset
-from tocsin.columns.numbers import keys_of
+from tocsin.columns.payloads import keys_of
 from tocsin.errors import UnsuitableIndex
 from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.rectangles.kernels.choosing import NEVER, NO_RECTANGLE, Rectangles, Sides, choose_rectangles

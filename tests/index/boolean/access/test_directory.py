@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.index.asking import assert_access_is_scan, batch, compiled
-from tocsin.columns.numbers import keys_of
+from tocsin.columns.payloads import keys_of
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.compounds import new_hashing
 from tocsin.index.boolean.access.directory import make_directory

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests.index.asking import Event, assert_alike, batch, compiled, pairs
-from tocsin.columns.numbers import numbers_of
+from tocsin.columns.payloads import numbers_of
 from tocsin.index import Found
 from tocsin.index.boolean.k_index import MOST_VALUES, KIndex, KIndexBuilder
 from tocsin.index.boolean.k_index.kernels.values import ODD, PAIRS_BESIDE, PRESENT

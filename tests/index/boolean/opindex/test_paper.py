@@ -13,7 +13,7 @@ import pytest
 
 import tocsin
 from tests.index.asking import batch, compiled, pairs
-from tocsin.columns.numbers import numbers_of
+from tocsin.columns.payloads import numbers_of
 from tocsin.index.boolean.opindex import OpIndex, OpIndexBuilder
 from tocsin.index.boolean.opindex.kernels.layouts import (
     AT_LEAST,

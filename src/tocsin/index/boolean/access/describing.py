@@ -10,7 +10,7 @@ import numpy as np
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.like_tokens import like_text
 from tocsin.columns.expressions.operands import FOLD_CASE
-from tocsin.columns.numbers import numbers_of
+from tocsin.columns.payloads import numbers_of
 from tocsin.index.boolean.access.kernels.layouts import Compounds, Runs
 from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
 from tocsin.index.fields.kernels.cells import cell_edges

@@ -21,12 +21,12 @@ from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.growing import Growing
-from tocsin.columns.expressions.leaf_order import leaf_places
 from tocsin.columns.expressions.patterns import PatternFinder
-from tocsin.columns.expressions.payloads import HIGHEST, LOWEST
 from tocsin.columns.expressions.pools import Leaf
+from tocsin.columns.expressions.programs import leaf_places
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.columns.expressions.writer import ExpressionWriter
+from tocsin.columns.payloads import HIGHEST, LOWEST
 from tocsin.index.boolean.chains.kernels import Chains, cover_of, match_chains
 from tocsin.index.found import Found, collect
 from tocsin.kernels import codes

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import reordered
-from tocsin.columns.expressions.leaf_order import leaf_places
+from tocsin.columns.expressions.programs import leaf_places
 from tocsin.errors import UnsuitableIndex
 from tocsin.index.boolean.normal_forms.kernels import written_clauses
 from tocsin.kernels import codes
