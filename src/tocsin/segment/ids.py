@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
@@ -23,6 +24,13 @@ def as_ids(ids: pa.Array) -> Ids:
 def as_arrow(ids: Ids) -> pa.Array:
     """The same as an Arrow array over the same memory."""
     return ids.arrow() if isinstance(ids, Texts) else pa.array(ids)
+
+
+def ids_at(ids: Ids, numbers: NDArray[Any]) -> pa.Array:
+    """The ids with some numbers, which are all of theirs. Integers one after another are not looked up in memory."""
+    if isinstance(ids, Texts) or not len(ids) or int(ids[-1]) - int(ids[0]) >= len(ids):
+        return pc.take(as_arrow(ids), pa.array(numbers), boundscheck=False)
+    return pa.array(np.add(numbers, ids[0], dtype=np.int64))
 
 
 def id_of(ids: Ids, number: int) -> SubscriptionId:

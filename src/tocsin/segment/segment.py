@@ -23,7 +23,7 @@ from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.once import OnceEach
 from tocsin.index.protocols import Arrays
 from tocsin.model.subscription import SubscriptionId
-from tocsin.segment.ids import Ids, as_arrow, find_id, find_ids, id_of
+from tocsin.segment.ids import Ids, as_arrow, find_id, find_ids, id_of, ids_at
 from tocsin.segment.scores import Version
 
 Ranks: TypeAlias = NDArray[np.int32]
@@ -191,7 +191,7 @@ class SegmentSnapshot(Snapshot):
         return None if self.segment.payloads is None else self.segment.payloads.arrow()
 
     def ids_of(self, numbers: NDArray[Any]) -> pa.Array:
-        return pc.take(self.arrow_ids, pa.array(numbers), boundscheck=False)
+        return ids_at(self.segment.ids, numbers)
 
     def as_segment(self, plan: Plan) -> Segment:
         """The same one with these scores, under its own plan."""
