@@ -19,7 +19,10 @@ RANGED: Final = 15
 OWN: Final = RANGED + 1
 """The part of an index's own: `access` takes by it what lies under several attributes."""
 
-PARTS: Final[NDArray[np.int64]] = np.zeros(OWN + 1, np.int64)
+BEST: Final = OWN + 1
+"""The part of `access` that keeps the best of an event's matches."""
+
+PARTS: Final[NDArray[np.int64]] = np.zeros(BEST + 1, np.int64)
 """Addresses, 0 for what nothing has asked for yet: the same for all of a process."""
 
 

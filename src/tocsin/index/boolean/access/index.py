@@ -37,12 +37,13 @@ from tocsin.index.boolean.access.decoding import decoded
 from tocsin.index.boolean.access.describing import told
 from tocsin.index.boolean.access.directory import make_directory
 from tocsin.index.boolean.access.kernels.activation import widest_activation
+from tocsin.index.boolean.access.kernels.best import PUTTING, put_the_best
 from tocsin.index.boolean.access.kernels.compounds import TAKING, take_compounds
 from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.events import match_access
 from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.layout import AccessLayout
-from tocsin.index.fields.kernels.layouts import ABSENT
+from tocsin.index.fields.kernels.layouts import ABSENT, CELL
 from tocsin.index.found import Found, collect
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics
@@ -54,7 +55,7 @@ from tocsin.kernels.programs.blocks import widest_block
 from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Verifier
 from tocsin.kernels.programs.loading import load_part
 from tocsin.kernels.programs.memory import new_block, new_verifier
-from tocsin.kernels.programs.parts import OWN
+from tocsin.kernels.programs.parts import BEST, OWN, PARTS
 
 _NONE = frozen(np.empty(0), np.float64)
 _UNCHOSEN = (frozen(np.zeros(1), np.int64), frozen(np.empty(0), np.int32), _NONE, _NONE)
@@ -100,7 +101,9 @@ class Access:
         self.renew_locks()
         renewed(self)
         self._nulls = len(self._directory.nulls) // 2
-        self._most_fields = int(np.diff(layout.lists.fields.starts).max(initial=0))
+        fields = layout.lists.fields
+        self._most_fields = int(np.diff(fields.starts).max(initial=0))
+        self._cells = int(np.diff(fields.operand_starts)[fields.kinds == CELL].sum())
 
     def renew_locks(self) -> None:
         self._ordering = threading.Lock()
@@ -170,6 +173,8 @@ class Access:
         bound = self._binder.bind_to_walk(batch)
         if self._has_compounds:
             load_part(OWN, take_compounds, TAKING)
+        if best is not None:
+            load_part(BEST, put_the_best, PUTTING)
         scratch, verifier = self._memory(batch, bound)
         expressions = walking = None
         if self._expressions is not None:
@@ -189,15 +194,15 @@ class Access:
         """What is wanted of a batch's matches, and how many intervals were looked at to know."""
         living = self._everyone if alive is None else frozen(alive, np.uint64)
         if best is None:
-            return Wants(living, *_ALL), 0
+            return Wants(living, *_ALL, PARTS), 0
         ranked = best.k, frozen(best.scores, np.float64), frozen(best.maxima, np.float64)
         ordered = self._in_order(best)
         if ordered is None:
-            return Wants(living, *ranked, *_UNCHOSEN), 0
+            return Wants(living, *ranked, *_UNCHOSEN, PARTS), 0
         chosen = ordered.choose(batch, bound, living, best)
         floors = frozen(chosen.floors, np.float64), frozen(chosen.list_maxima, np.float64)
         found = frozen(chosen.starts, np.int64), frozen(chosen.subscriptions, np.int32)
-        return Wants(living, *ranked, *found, *floors), chosen.examined
+        return Wants(living, *ranked, *found, *floors, PARTS), chosen.examined
 
     def _in_order(self, best: Best) -> BestFirst | None:
         """The singles in the order of the base of the scores, where that pays; made anew when there is another base."""
@@ -211,15 +216,28 @@ class Access:
     def _memory(self, batch: EventBatch, bound: Bound) -> tuple[Packed[Scratch], Packed[Verifier]]:
         """This thread's memory, with room for what the events of a block activate."""
         kept = getattr(self._threads, "kept", None)
-        if kept is not None and self._surely_fits(batch, bound, kept[0].table, kept[1].table):
-            return kept  # type: ignore[no-any-return]
-        # Twice, because a block begins where the output of the one before was full, and lies across two of these.
-        pairs = 2 * widest_activation(self._layout.lists.fields, batch.arrays, bound, LANES)
-        entries = 2 * widest_block(batch.arrays.starts, LANES) if self._layout.has_programs else 0
         if kept is None:
-            scratch, verifier = self._new_scratch(max(pairs, _FEW)), self._new_verifier(max(entries, _FEW))
+            scratch, verifier = self._new_scratch(_FEW), self._new_verifier(_FEW)
         else:
             scratch, verifier = kept[0].table, kept[1].table
+        if not self._surely_fits(batch, bound, scratch, verifier):
+            # Twice, because a block begins where the output of the one before was full, and lies across two of these.
+            pairs = 2 * widest_activation(self._layout.lists.fields, batch.arrays, bound, LANES)
+            entries = 2 * widest_block(batch.arrays.starts, LANES) if self._layout.has_programs else 0
+            scratch, verifier = self._with_room(scratch, verifier, pairs, entries)
+        if kept is None or scratch is not kept[0].table or verifier is not kept[1].table:
+            kept = self._threads.kept = (Packed(scratch, SCRATCH), Packed(verifier, VERIFIER))
+        return kept
+
+    def _surely_fits(self, batch: EventBatch, bound: Bound, scratch: Scratch, verifier: Verifier) -> bool:
+        """Whether a batch without fitting patterns is so small that nothing needs to be counted."""
+        arrays = batch.arrays
+        entries, values = len(arrays.attributes), len(arrays.attributes) + len(arrays.list_types)
+        pairs = values * self._most_fields + len(arrays.boxes) * self._cells + len(batch) * self._nulls
+        return not len(bound.fits) and entries < len(verifier.block.lanes) and pairs <= len(scratch.fields)
+
+    def _with_room(self, scratch: Scratch, verifier: Verifier, pairs: int, entries: int) -> tuple[Scratch, Verifier]:
+        """The same memory, or larger one: for so many pairs, and entries of a block."""
         if len(scratch.fields) < pairs:
             lists = self._layout.lists
             scratch = scratch._replace(
@@ -230,20 +248,7 @@ class Access:
             )
         if len(verifier.block.lanes) <= entries:
             verifier = verifier._replace(block=new_block(len(self.attributes), entries))
-        if kept is None or scratch is not kept[0].table or verifier is not kept[1].table:
-            kept = self._threads.kept = (Packed(scratch, SCRATCH), Packed(verifier, VERIFIER))
-        return kept
-
-    def _surely_fits(self, batch: EventBatch, bound: Bound, scratch: Scratch, verifier: Verifier) -> bool:
-        """Whether a batch without lists and fitting patterns is so small that nothing needs to be counted."""
-        entries = len(batch.arrays.attributes)
-        return (
-            not len(batch.arrays.list_types)
-            and not len(batch.arrays.boxes)
-            and not len(bound.fits)
-            and entries < len(verifier.block.lanes)
-            and entries * self._most_fields + len(batch) * self._nulls <= len(scratch.fields)
-        )
+        return scratch, verifier
 
     def _new_scratch(self, pairs: int) -> Scratch:
         lists = self._layout.lists

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.activation import activate
+from tocsin.index.boolean.access.kernels.best import the_best
 from tocsin.index.boolean.access.kernels.compounds import SURE, Place, add_compounds
 from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.kernels.lists import NO_FLOOR, prefetch_lists, take_conjunctions, take_postings
 from tocsin.index.boolean.access.kernels.programs import match_programs
 from tocsin.kernels import codes
-from tocsin.kernels.answers.ordering import SPARE, put_best, put_in_order
+from tocsin.kernels.answers.ordering import SPARE, put_in_order
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import view, viewed
 from tocsin.kernels.programs.blocks import clear_block, fill_block
@@ -126,7 +127,7 @@ def _put(
     hits, words = memory.hits, memory.words
     if wants.k == 0 or found <= wants.k:
         return put_in_order(hits, found, wants.alive, words, memory.summary, memory.buckets, out, written)
-    return put_best(hits, found, wants.alive, words, wants.scores, wants.maxima, heap, out, written)
+    return the_best(memory, wants, heap, found, out, written)
 
 
 @inlined

@@ -118,6 +118,7 @@ class Wants(NamedTuple):
     chosen: NDArray[np.int32]  # (M,) where there are no starts, lists of singles are looked up
     floors: NDArray[np.float64]  # (E,) what has a lower score may be left out, as far as
     list_maxima: NDArray[np.float64]  # the best score of each block of the lists of conjunctions tells
+    parts: NDArray[np.int64]  # where code lies that is compiled when the best are wanted: `kernels.programs.parts`
 
 
 class Scratch(NamedTuple):

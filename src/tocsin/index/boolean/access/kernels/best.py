@@ -1,0 +1,37 @@
+"""Which are the best of an event's matches? Asked by address, so that it is compiled when somebody wants them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import int32, int64
+from numpy.typing import NDArray
+
+from tocsin.index.boolean.access.kernels.layouts import Scratch, Wants
+from tocsin.kernels.answers.ordering import put_best
+from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.packing import view_of
+from tocsin.kernels.programs.parts import BEST, call_address
+
+
+@inner
+def put_the_best(
+    memory: Scratch, wants: Wants, heap: NDArray[np.int32], found: int, out: NDArray[np.int32], written: int
+) -> None:
+    """Write the best of the hits that are alive to out[written:]; `memory.taken` says how many."""
+    hits, words = memory.hits, memory.words
+    memory.taken[0] = put_best(hits, found, wants.alive, words, wants.scores, wants.maxima, heap, out, written)
+
+
+PUTTING: Final = (view_of(Scratch), view_of(Wants), int32[::1], int64, int32[::1], int64)
+"""The types that `put_the_best` takes."""
+
+
+@inlined
+def the_best(
+    memory: Scratch, wants: Wants, heap: NDArray[np.int32], found: int, out: NDArray[np.int32], written: int
+) -> int:
+    """Let `put_the_best` do so; how many."""
+    call_address(wants.parts[BEST], (memory, wants, heap, np.int64(found), out, np.int64(written)))
+    return memory.taken[0]
