@@ -90,7 +90,8 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
         case Attribute(name):
             return values.get(name)
         case Array(items):
-            return tuple(item.value for item in items)  # type: ignore[misc]
+            elements = [values.get(item.name) if isinstance(item, Attribute) else item.value for item in items]
+            return tuple(elements) if all(type(one) in (float, str, bool, Instant) for one in elements) else None
         case Arithmetic(op):
             return compute(op, *operands)
         case Interval():

@@ -281,7 +281,8 @@ def _nulls(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
 
 def _arrays() -> SearchStrategy[Expression]:
     usual = chosen((5, KEYWORDS), (1, SCALARS["number"]), (1, scalars()))
-    array = st.lists(usual.map(Constant), max_size=3).map(lambda items: Array(tuple(items)))
+    element = often(usual.map(Constant), attribute_names().map(Attribute), odds=6)
+    array = st.lists(element, max_size=3).map(lambda items: Array(tuple(items)))
     pair = st.tuples(_attributes("list"), often(array, _attributes("list"), odds=4))
     either = st.one_of(pair, pair.map(lambda two: (two[1], two[0])))
     return st.builds(Call, st.sampled_from(ARRAY_FUNCTIONS), either)

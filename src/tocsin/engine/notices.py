@@ -198,10 +198,13 @@ def _types_seen(name: str, seen: Seen) -> int:
         return ANY if seen.types.get(reading.attribute, 0) & _TEXTS else 0
     if reading.is_of_place:
         return ANY if seen.types.get(reading.attribute, 0) & _PLACES else 0
+    if reading.is_array:
+        return ANY if seen.types.get(reading.attribute, 0) & _SCALARS else 0
     return seen.types.get(name, 0)
 
 
 _TEXTS: Final = 1 << codes.STRING | 1 << codes.LIST
+_SCALARS: Final = 1 << codes.NUMBER | 1 << codes.STRING | 1 << codes.BOOLEAN | 1 << codes.INSTANT
 _PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE | 1 << codes.LIST
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, ListElements, Wanted
 from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.index.arrays import with_arrays
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.conditions import blocks_of, with_truths
 from tocsin.index.places import with_places
@@ -27,11 +28,11 @@ from tocsin.model.readings import WHETHER, reading_of
 
 
 def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch, with the words of its texts, and the truth of what is asked of its places and its lists' elements.
+    """The batch, with words of its texts, arrays of its values, and the truth of what is asked of places and elements.
 
     Cost: nothing where nothing is asked.
     """
-    batch = with_places(with_texts(batch, wanted), wanted)
+    batch = with_places(with_arrays(with_texts(batch, wanted), wanted), wanted)
     for name, lists in batch.elements.items():
         batch = _answered(batch, lists, wanted, name)
     return replace(batch, elements={}) if batch.elements else batch

@@ -55,7 +55,7 @@ from tocsin.model.expression import (
     fold,
 )
 from tocsin.model.readings import as_elements, attribute_of, is_reading, read_instant
-from tocsin.model.values import Instant, Range, Value, type_name
+from tocsin.model.values import SCALARS, Instant, Range, Value, type_name
 
 Values = Mapping[str, Value | Elements]
 """The values of a flattened event; under `as_elements(name)` the elements of a list: `model.elements.values_for`."""
@@ -225,6 +225,11 @@ def _on_sets(law: Callable[[set[Any], set[Any]], bool]) -> Callable[..., bool | 
     return answer
 
 
+def array_of(parts: Sequence[Value | Truth]) -> tuple[Any, ...] | None:
+    """An array of some values; None where one of them is absent, or no scalar."""
+    return tuple(parts) if all(isinstance(part, SCALARS) for part in parts) else None
+
+
 def _members(items: tuple[Any, ...]) -> set[Any]:
     # Beside its type, since Python takes 1.0 for True.
     return {(type(item), item) for item in items}
@@ -259,7 +264,7 @@ _RULES: Final[dict[type, _Rule]] = {
     Between: _between,
     Like: _like,
     IsNull: lambda _node, parts: parts[0] is None,
-    Array: lambda _node, parts: tuple(parts),
+    Array: lambda _node, parts: array_of(parts),
     Interval: lambda _node, _parts: None,  # it is no value: `expanded` looks at its ends
     Arithmetic: _arithmetic,
     Call: _call,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
-from tocsin.language.evaluate import Values, evaluate
+from tocsin.language.evaluate import Values, array_of, evaluate, value_of
 from tocsin.language.keywords import asked_by, has_phrase, lines_of, settings_of, text_in
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
@@ -141,7 +141,10 @@ def _on_array(node: Call, wanted: bool, values: Values) -> str:
         left, right, name = right, left, MIRRORED_FUNCTIONS.get(name, name)
     if not (isinstance(left, Attribute) and isinstance(right, Array)):
         return ""
-    listed = [item.value for item in right.items]
+    elements = array_of([value_of(item, values) for item in right.items])
+    if elements is None:
+        return ""
+    listed = list(elements)
     came = values.get(left.name)
     subject = _subject(left, "list", values)
     if wanted and isinstance(came, tuple):

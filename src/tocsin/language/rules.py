@@ -218,15 +218,15 @@ def _lists_in(condition: Expression) -> int:
 
 
 def array(items: Sequence[Expression], *, span: Span | None = None) -> Array:
-    constants = []
+    taken = []
     for item in items:
-        if not isinstance(item, Constant):
-            reason = f"{describe(item)} inside an array is not supported yet; write constants"
+        if not isinstance(item, Constant | Attribute):
+            reason = f"{describe(item)} inside an array is not supported yet; write constants and attributes"
             raise Misplaced(reason, item, unsupported=True)
-        if isinstance(item.value, Point | Box | Shape):
+        if isinstance(item, Constant) and isinstance(item.value, Point | Box | Shape):
             raise Misplaced("an array holds numbers, strings, booleans, dates and timestamps", item)
-        constants.append(item)
-    return Array(tuple(constants), span=span)
+        taken.append(item)
+    return Array(tuple(taken), span=span)
 
 
 def _require_count(name: str, arguments: Sequence[Expression], count: int, what: str) -> None:

@@ -95,9 +95,9 @@ class Attribute(Node):
 
 @dataclass(frozen=True, slots=True)
 class Array(Node):
-    """An array literal, `('ipad2', '64gb')`: a set. Only the argument of an array function."""
+    """An array literal, `('ipad2', '64gb', model)`: a set. Only the argument of an array function."""
 
-    items: tuple[Constant, ...]
+    items: tuple[Constant | Attribute, ...]
 
     def children(self) -> tuple[Expression, ...]:
         return self.items
@@ -311,6 +311,11 @@ def is_circle(node: Expression) -> bool:
 def is_of_place(node: Expression) -> bool:
     """Whether a node is a predicate about a place: a spatial function, or a circle."""
     return is_circle(node) or (isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS)
+
+
+def has_attributes(node: Expression) -> bool:
+    """Whether it is an array whose elements are not all constants: what it holds is an event's own."""
+    return isinstance(node, Array) and any(isinstance(item, Attribute) for item in node.items)
 
 
 def may_be_short(node: Expression) -> bool:

@@ -30,6 +30,7 @@ _OF_KIND: Final = "of"
 _WORDS_KIND: Final = "words"
 _LINE_KIND: Final = "line"
 _TEXT_KIND: Final = "text"
+_ARRAY_KIND: Final = "array"
 
 SOME: Final = "some"
 """The kind of a reading that is TRUE where some element fulfils a condition, and absent elsewhere."""
@@ -83,6 +84,11 @@ class Reading(NamedTuple):
         return self.kind == _WORDS_KIND
 
     @property
+    def is_array(self) -> bool:
+        """Whether it is an array, `rest`, of the event's own values."""
+        return self.kind == _ARRAY_KIND
+
+    @property
     def is_of_elements(self) -> bool:
         """Whether it says that `rest` is to be read of a list's elements."""
         return self.kind == _OF_KIND
@@ -119,6 +125,11 @@ def as_line(name: str, settings: str) -> str:
 def as_text(name: str) -> str:
     """The name under which a text itself is, for `language.evaluate`, where an attribute's value is its words."""
     return name + PART + _TEXT_KIND
+
+
+def as_array(name: str, text: str) -> str:
+    """The name of the list that an array is of whose first attribute this is."""
+    return name + PART + _ARRAY_KIND + PART + text
 
 
 def as_elements(name: str) -> str:

@@ -181,6 +181,7 @@ class Shape:
 
 Geometry: TypeAlias = Point | Box | Shape
 Scalar: TypeAlias = float | str | bool | Instant
+SCALARS: Final = (float, str, bool, Instant)
 Value: TypeAlias = Scalar | tuple[Scalar, ...] | Geometry | Range | Untyped
 
 

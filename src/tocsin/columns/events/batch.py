@@ -50,8 +50,8 @@ class EventBatch:
         return len(self.rows)
 
     def asks(self, wanted: Wanted) -> bool:
-        """Whether words, places or elements are to be worked out of it: `index.elements.with_conditions` does."""
-        return bool(wanted.texts or wanted.places or self.elements or self.texts)
+        """Whether words, arrays, places or elements are worked out of it: `index.elements.with_conditions` does."""
+        return bool(wanted.texts or wanted.places or wanted.arrays or self.elements or self.texts)
 
     @property
     def may_have_extents(self) -> bool:
@@ -104,6 +104,7 @@ class Wanted:
         self.elements: dict[str, Wanted] = {}  # what is wanted of the elements, by the list's attribute
         self.places: dict[str, list[str]] = {}  # the spatial predicates among what is asked, by the place's attribute
         self.texts: dict[str, list[str]] = {}  # the readings of texts among what is asked, by the text's attribute
+        self.arrays: list[str] = []  # the arrays of attributes among what is asked
         self._prefixes: set[str] = set()
         self._lists: set[str] = set()  # the attributes of these lists, and their prefixes
         self.add(names or ())
@@ -133,6 +134,9 @@ class Wanted:
             self._number(name)
             asked = self.places if reading.is_of_place else self.texts
             asked.setdefault(reading.attribute, []).append(name)
+        if reading.is_array and name not in self.asked:
+            self._number(name)
+            self.arrays.append(name)
         attribute = reading.attribute
         if self.names is not None and attribute not in self.names:
             self._add_attribute(attribute)

@@ -68,6 +68,7 @@ class Additions:
         self._batch = batch
         self._numbers = {text: number for number, text in enumerate(batch.strings)}
         self._lengths: list[NDArray[Any]] = []
+        self._types: list[NDArray[np.uint8]] = []
         self._members: list[NDArray[Any]] = []
         self._count = len(batch.arrays.list_starts) - 1
 
@@ -85,18 +86,25 @@ class Additions:
         width = max(len(self._numbers), 1)
         pairs = np.sort(owners * width + members)
         pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # np.unique takes four times as long
-        self._lengths.append(np.bincount(pairs // width, minlength=count))
-        self._members.append(pairs % width)
-        self._count += count
-        return np.arange(self._count - count, self._count)
+        types = np.full(len(pairs), codes.STRING, np.uint8)
+        return self.lists(np.bincount(pairs // width, minlength=count), types, pairs % width)
+
+    def lists(
+        self, lengths: NDArray[np.int64], types: NDArray[np.uint8], members: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The numbers of lists of such lengths, whose members are there by type and payload, each once and in order."""
+        self._lengths.append(lengths)
+        self._types.append(types)
+        self._members.append(members)
+        self._count += len(lengths)
+        return np.arange(self._count - len(lengths), self._count)
 
     def batch(self) -> EventBatch:
         """The batch with all that was added."""
         arrays = self._batch.arrays
         lengths = np.concatenate([np.diff(arrays.list_starts), *self._lengths])
         members = np.concatenate([arrays.list_payloads, *self._members])
-        types = np.full(len(members), codes.STRING, np.uint8)
-        types[: len(arrays.list_types)] = arrays.list_types
+        types = np.concatenate([arrays.list_types, *self._types])
         boxes = np.full(self._count, -1, np.int32)
         boxes[: len(arrays.list_boxes)] = arrays.list_boxes
         grown = arrays._replace(

@@ -14,6 +14,7 @@ from tocsin.model.expression import (
     TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
+    Array,
     Attribute,
     Between,
     Call,
@@ -25,12 +26,13 @@ from tocsin.model.expression import (
     Or,
     asks_distance,
     attributes,
+    has_attributes,
     is_circle,
     is_of_place,
     is_text,
     walk,
 )
-from tocsin.model.readings import PLACED, PLACED_OR_NOT, SOME, WHETHER, as_condition, as_instant, of_elements
+from tocsin.model.readings import PLACED, PLACED_OR_NOT, SOME, WHETHER, as_array, as_condition, as_instant, of_elements
 from tocsin.model.values import Instant
 
 
@@ -79,6 +81,12 @@ def place_asked(node: Call | Comparison, kind: str) -> str | None:
     return as_condition(first.name, to_text(Call(name, (Attribute(PLACE), second))), kind)
 
 
+def array_asked(node: Array) -> str:
+    """The name of the list that an array is which has attributes."""
+    first = next(item.name for item in node.items if isinstance(item, Attribute))
+    return as_array(first, to_text(node))
+
+
 def others_asked(node: Call | Comparison) -> list[str]:
     """The attributes that a predicate about a place is about beside the first, whose name it has."""
     arguments = cast(Call, node.left).arguments if isinstance(node, Comparison) else node.arguments
@@ -111,6 +119,8 @@ def _of_predicate(predicate: Expression) -> Iterator[str]:
     for node in walk(predicate):
         if isinstance(node, Attribute):
             yield node.name
+        elif has_attributes(node):
+            yield array_asked(cast(Array, node))
         elif is_text(node):
             yield from attributes(text_meant(cast(Call, node)))
         elif isinstance(node, AnyElement):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from tocsin.columns.expressions.like_tokens import like_tokens
-from tocsin.columns.expressions.naming import meant, names_asked, others_asked, place_asked
+from tocsin.columns.expressions.naming import array_asked, meant, names_asked, others_asked, place_asked
 from tocsin.columns.expressions.operands import Const, Null, Number, Operand, Path, Truth, classify
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.columns.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
@@ -22,6 +22,7 @@ from tocsin.model.expression import (
     And,
     AnyElement,
     Array,
+    Attribute,
     Between,
     Call,
     Comparison,
@@ -34,6 +35,7 @@ from tocsin.model.expression import (
     Or,
     conjunction,
     disjunction,
+    has_attributes,
     is_circle,
 )
 from tocsin.model.readings import PLACED, PLACED_OR_NOT, SOME, WHETHER, as_instant
@@ -365,27 +367,34 @@ class PredicateCompiler:
     def _array(self, node: Call) -> int:
         left, right = node.arguments
         name = node.name
-        if isinstance(left, Array):
+        if isinstance(left, Array) and not has_attributes(left):
             left, right, name = right, left, MIRRORED_FUNCTIONS.get(name, name)
-        if isinstance(left, Array):
+        if isinstance(left, Array) and not has_attributes(left):
             return self._folded(node)
-        path = classify(left)
-        if not isinstance(path, Path) or path.transform:
+        first = self._list_number(left)
+        if first is None:
             return self._unknown()
-        on = {"attribute": self.pools.attributes.number(path.attribute), "operation": _ARRAY[name]}
-        if isinstance(right, Array):
-            scalars: list[Scalar] = [
-                item.value for item in right.items if not isinstance(item.value, Point | Box | Shape)
-            ]
+        on = {"attribute": first, "operation": _ARRAY[name]}
+        if isinstance(right, Array) and not has_attributes(right):
+            constants = [item.value for item in right.items if isinstance(item, Constant)]
+            scalars: list[Scalar] = [value for value in constants if not isinstance(value, Point | Box | Shape)]
             if len(scalars) < len(right.items):
                 return self._unknown()
             number = self.pools.sets.number(tuple(sorted({self.pools.payload(s) for s in scalars})))
             return self._leaf(codes.ARRAY_SET, **on, type=codes.LIST, other=number)
-        second = classify(right)
-        if not isinstance(second, Path) or second.transform:
-            return self._unknown()
-        other = self.pools.attributes.number(second.attribute)
-        return self._leaf(codes.ARRAY_PAIR, **on, type=codes.LIST, other=other)
+        other = self._list_number(right)
+        return self._unknown() if other is None else self._leaf(codes.ARRAY_PAIR, **on, type=codes.LIST, other=other)
+
+    def _list_number(self, node: Expression) -> int | None:
+        """The number of an attribute, or of the list that an array of attributes is; None of anything else."""
+        if isinstance(node, Array):
+            for item in node.items:
+                if isinstance(item, Attribute):
+                    self.pools.attributes.number(item.name)
+            return self.pools.attributes.number(array_asked(node))
+        path = classify(node)
+        is_plain = isinstance(path, Path) and not path.transform
+        return self.pools.attributes.number(cast(Path, path).attribute) if is_plain else None
 
 
 def expanded_between(node: Between) -> Expression:

@@ -30,6 +30,7 @@ from tocsin.model.expression import (
     Comparison,
     Constant,
     Expression,
+    has_attributes,
     is_of_place,
     is_text,
     may_be_short,
@@ -109,7 +110,9 @@ def recipe_of(template: Template) -> Recipe | None:
 
 def _is_named_by_text(node: Expression) -> bool:
     """Whether a node is compiled under a name that is made of more than an attribute's."""
-    if isinstance(node, AnyElement) or is_text(node) or (may_be_short(node) and meant(node) is not None):
+    if isinstance(node, AnyElement) or is_text(node) or has_attributes(node):
+        return True
+    if may_be_short(node) and meant(node) is not None:
         return True
     return is_of_place(node) and place_asked(cast(Call | Comparison, node), PLACED) is not None
 
