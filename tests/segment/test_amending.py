@@ -19,7 +19,7 @@ from tocsin.planner import choose
 from tocsin.records.changes import read_changes
 from tocsin.segment import IndexFolder, amending, compacting, open_index, publishing, write_index
 from tocsin.segment.amending import Amendment, amend
-from tocsin.segment.compacting import compact
+from tocsin.segment.compacting import RULE, Rule, compact
 from tocsin.segment.pins import pinned
 
 SCHEMA = pa.schema(
@@ -107,11 +107,7 @@ def test_an_index_that_changes_answers_like_a_dictionary(
 
 def compact_all(folder: Path) -> None:
     """Merge until one part is left, or none."""
-    patched = pytest.MonkeyPatch()
-    with patched.context() as patch:
-        patch.setattr(compacting, "FANOUT", 2)
-        patch.setattr(compacting, "GONE_SHARE", 0.0)
-        compact(folder, choose())
+    compact(folder, choose(), rule=Rule(fanout=2, gone_share=0.0))
     assert len(IndexFolder.read(folder).parts) <= 1
 
 
@@ -336,4 +332,4 @@ def test_a_damaged_note_of_changes_is_refused(tmp_path: Path) -> None:
 
 def test_the_constants_are_what_the_documents_say() -> None:
     """docs/spark.md names them."""
-    assert (amending.KEEP_S, compacting.FANOUT, compacting.SMALLEST) == (600.0, 4, 4096)
+    assert (amending.KEEP_S, *RULE) == (600.0, 4096, 4, 0.25)

@@ -145,9 +145,8 @@ def test_every_index_takes_changes(tmp_path: Path, index: str) -> None:
 
 @pytest.mark.parametrize("exploded", [False, True])
 @pytest.mark.parametrize("most", [1, 7, 10**6])
-def test_an_answer_goes_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exploded: bool, most: int) -> None:
+def test_an_answer_goes_in_slices(tmp_path: Path, exploded: bool, most: int) -> None:
     """Together they are the answer, and of lists of a few none is much larger than it may be; nothing is one slice."""
-    monkeypatch.setattr(answering, "_MATCHES", most)
     compiled(tmp_path, subscriptions_for("scan"), "scan", 2)
     snapshots = IndexFolder.read(tmp_path).open()
     (batch,) = EVENTS.append_column("key", pa.array(range(50))).combine_chunks().to_batches()
@@ -156,7 +155,7 @@ def test_an_answer_goes_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for rows in (batch, batch.slice(0, 0)):
         whole, parts = (
             answering.answer(rows, asked, snapshots, "v"),
-            list(answering.slices(rows, asked, snapshots, "v")),
+            list(answering.slices(rows, asked, snapshots, "v", most)),
         )
 
         assert pa.Table.from_batches(parts).to_pylist() == pa.Table.from_batches([whole]).to_pylist()

@@ -16,7 +16,7 @@ from tocsin.engine.store import Store
 from tocsin.forking import renewed
 from tocsin.index import Plan
 from tocsin.segment import merged
-from tocsin.segment.compacting import Size, next_to_merge
+from tocsin.segment.compacting import Rule, Size, next_to_merge
 
 _FANOUT: Final = 2
 
@@ -91,7 +91,7 @@ class Merger:
             return self._store.sealed[:1]
         segments = self._store.segments
         sizes = [Size(source.numbered, source.gone) for source in segments]
-        return [segments[place] for place in next_to_merge(sizes, self._limit, _FANOUT)]
+        return [segments[place] for place in next_to_merge(sizes, Rule(self._limit, _FANOUT))]
 
     def _merge(self, chosen: Sequence[Source]) -> None:
         snapshots = self._store.begin_merge(chosen)

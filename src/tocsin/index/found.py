@@ -33,16 +33,28 @@ class Found(NamedTuple):
 Step = Callable[[int, "NDArray[np.int64]", "NDArray[np.int32]"], tuple[int, int]]
 """From an event on: writes ends and subscriptions, returns the next event (or -1 - room) and how many it wrote."""
 
-_FIRST_ROOM: Final = 1 << 14
+
+class Room(NamedTuple):
+    """How many subscriptions a kernel has room for: at first, and whether it then gets more than it asks for."""
+
+    first: int = 1 << 14
+    is_ample: bool = True
+
+    def next(self, wanted: int, expected: int, had: int) -> int:
+        """Where an event wants so much, and so much is expected of all that are left."""
+        return max(wanted, expected + expected // 2, had) if self.is_ample else max(wanted, self.first)
 
 
-def collect(events: int, step: Step) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+ROOM: Final = Room()
+
+
+def collect(events: int, step: Step, room: Room = ROOM) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Run a kernel over all events with as much room as it asks for; the matches in CSR form.
 
     The room is one array, larger than what is expected: the system gives no memory before it is written to.
     """
     starts = np.zeros(events + 1, np.int64)
-    out = np.empty(_FIRST_ROOM, np.int32)
+    out = np.empty(room.first, np.int32)
     first, total = 0, 0
     while first < events:
         next_event, count = step(first, starts[1:], out[total:])
@@ -52,15 +64,10 @@ def collect(events: int, step: Step) -> tuple[NDArray[np.int64], NDArray[np.int3
         first, total = next_event, total + count
         if first < events:
             expected = total * (events - first) // max(first, 1)
-            larger = np.empty(total + _room(wanted, expected, len(out)), np.int32)
+            larger = np.empty(total + room.next(wanted, expected, len(out)), np.int32)
             larger[:total] = out[:total]
             out = larger
     return starts, out[:total]
-
-
-def _room(wanted: int, expected: int, had: int) -> int:
-    """How much room to ask for, where an event wants so much and so much is expected of all that are left."""
-    return max(wanted, expected + expected // 2, had)
 
 
 def only_alive(found: Found, alive: Alive) -> Found:

@@ -26,9 +26,19 @@ from tocsin.segment.publishing import Overtaken, Publication
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import snapshot_of
 
-GONE_SHARE: Final = 0.25
-FANOUT: Final = 4
-SMALLEST: Final = 4096
+
+class Rule(NamedTuple):
+    """When parts become one: `fanout` of one size, or one that has lost more than `gone_share`.
+
+    Parts of up to `smallest` subscriptions are of one size, as are those of up to `fanout` times as many, and so on.
+    """
+
+    smallest: int = 4096
+    fanout: int = 4
+    gone_share: float = 0.25
+
+
+RULE: Final = Rule()
 
 
 class Size(NamedTuple):
@@ -38,24 +48,21 @@ class Size(NamedTuple):
     gone: int
 
 
-def next_to_merge(sizes: Sequence[Size], smallest: int, fanout: int) -> list[int]:
-    """The places of the parts to merge next: those of one size, the smallest first; else a thin one; else none.
-
-    Parts of up to `smallest` subscriptions are of one size, as are those of up to `fanout` times as many, and so on.
-    """
+def next_to_merge(sizes: Sequence[Size], rule: Rule) -> list[int]:
+    """The places of the parts to merge next: those of one size, the smallest first; else a thin one; else none."""
     tiers: dict[int, list[int]] = {}
     for place, size in enumerate(sizes):
         living = size.numbered - size.gone
-        tier = int(math.log(max(living / smallest, 1.0)) / math.log(fanout))
+        tier = int(math.log(max(living / rule.smallest, 1.0)) / math.log(rule.fanout))
         tiers.setdefault(tier, []).append(place)
     for tier in sorted(tiers):
-        if len(tiers[tier]) >= fanout:
+        if len(tiers[tier]) >= rule.fanout:
             return tiers[tier]
-    thin = [place for place, size in enumerate(sizes) if size.gone > GONE_SHARE * size.numbered]
+    thin = [place for place, size in enumerate(sizes) if size.gone > rule.gone_share * size.numbered]
     return thin[:1]
 
 
-def due(folder: IndexFolder, parts: Sequence[MappedPart]) -> list[PartPlace]:
+def due(folder: IndexFolder, parts: Sequence[MappedPart], rule: Rule = RULE) -> list[PartPlace]:
     """The parts of a version to merge next: of one home, or of none and visited by every event."""
     together: dict[int | str | None, list[int]] = {}
     for place, (held, part) in enumerate(zip(folder.parts, parts, strict=True)):
@@ -63,7 +70,7 @@ def due(folder: IndexFolder, parts: Sequence[MappedPart]) -> list[PartPlace]:
         together.setdefault(held.home if alone is None else alone, []).append(place)
     for chosen in together.values():
         sizes = [Size(len(parts[place].segment), len(parts[place].changes.gone)) for place in chosen]
-        merging = [folder.parts[chosen[place]] for place in next_to_merge(sizes, SMALLEST, FANOUT)]
+        merging = [folder.parts[chosen[place]] for place in next_to_merge(sizes, rule)]
         if merging:
             return merging
     return []
@@ -75,7 +82,9 @@ def is_due(path: str | Path) -> bool:
     return bool(due(folder, mapped(folder)))
 
 
-def compact(path: str | Path, plan: Plan, *, keep_s: float = KEEP_S, steps: int | None = None) -> int:
+def compact(
+    path: str | Path, plan: Plan, *, keep_s: float = KEEP_S, steps: int | None = None, rule: Rule = RULE
+) -> int:
     """Merge parts of an index until there are none to merge, or so many times; how often it was.
 
     Others may change the index meanwhile: what they change is in the merged part, too. Raises `SegmentError` for an
@@ -85,7 +94,7 @@ def compact(path: str | Path, plan: Plan, *, keep_s: float = KEEP_S, steps: int 
     while steps is None or done < steps:
         folder = IndexFolder.read(path)
         parts = mapped(folder)
-        chosen = due(folder, parts)
+        chosen = due(folder, parts, rule)
         if not chosen or not _merge(path, [part for part in parts if part.place in chosen], plan, keep_s):
             break
         done += 1

@@ -23,7 +23,7 @@ from tocsin.segment import Snapshots
 from tocsin.spark.observing import Counts, work_column
 from tocsin.spark.schemas import ERROR, MATCHES, WORK
 
-_MATCHES: Final = 200_000
+AT_ONCE: Final = 200_000
 """Matches of a batch that goes to Spark: enough that the cost of a batch vanishes, few enough for a heap of 1 GB."""
 
 
@@ -52,15 +52,17 @@ class RowMatches(NamedTuple):
     verified: int
 
 
-def slices(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> Iterator[pa.RecordBatch]:
+def slices(
+    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "", most: int = AT_ONCE
+) -> Iterator[pa.RecordBatch]:
     """What `answer` says, in batches of so many matches as Spark's Java process can hold beside others."""
-    yield from in_slices(answer(batch, asked, snapshots, version), asked)
+    yield from in_slices(answer(batch, asked, snapshots, version), asked, most)
 
 
-def in_slices(whole: pa.RecordBatch, asked: Asked) -> Iterator[pa.RecordBatch]:
-    """An answer in such batches."""
+def in_slices(whole: pa.RecordBatch, asked: Asked, most: int = AT_ONCE) -> Iterator[pa.RecordBatch]:
+    """An answer in batches of so many matches at most, but for a row that has more."""
     matches = whole.num_rows if asked.event_id is not None else len(whole.column(MATCHES).values)
-    rows = max(whole.num_rows * _MATCHES // max(matches, _MATCHES), 1)
+    rows = max(whole.num_rows * most // max(matches, most), 1)
     yield from (whole.slice(at, rows) for at in range(0, max(whole.num_rows, 1), rows))
 
 

@@ -13,7 +13,7 @@ import tocsin
 from tests.index.window.test_structures import SIZE, stream
 from tests.naive.window import NaiveWindow
 from tests.window.test_against_oracle import BOUNDS, WEIGHTS, WORDS, places, words
-from tocsin.index.window.foraging import index as foraging
+from tocsin.index.window.foraging import Foraging
 
 alphas = st.sampled_from([0.0, 0.3, 0.5, 0.999]) | st.floats(0, 1, exclude_max=True)
 wanteds = st.lists(st.tuples(words, places, st.integers(1, 4), alphas), min_size=1, max_size=12)
@@ -21,13 +21,6 @@ messages = st.lists(st.tuples(st.lists(st.sampled_from(WORDS), max_size=8), plac
 windows = st.sampled_from([{"size": 1}, {"size": 7}, {"size": 50}, {"time": 9.0}])
 
 
-@pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However few search, they search in blocks."""
-    monkeypatch.setattr(foraging, "_MANY", 1)
-
-
-@pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("far", [0.0, 5e6], ids=["near", "far"])
 def test_a_window_that_was_filled_is_the_oracle(far: float) -> None:
     """Ties, words that nobody has, windows of time, a second filling, and what is pushed afterwards."""
@@ -37,6 +30,7 @@ def test_a_window_that_was_filled_is_the_oracle(far: float) -> None:
         bounds = tuple(side + far for side in BOUNDS)
         naive = NaiveWindow(bounds, kind.get("size"), kind.get("time"), weights)
         window = tocsin.Window(bounds=bounds, weights=weights, **kind)
+        window._sliding.foraging = Foraging(many=1)  # however few search, they search in blocks
         for name, (own, place, k, alpha) in enumerate(wanteds):
             where = (place[0] + far, place[1] + far)
             window.subscribe(name, words=own, location=where, k=k, alpha=alpha)

@@ -80,7 +80,7 @@ class Sliding:
         self._work = _no_work()
         self._out = _no_changes(1024)
         self._packed = Packed(self._state(), STATE)
-        self._foraging = Foraging()
+        self.foraging = Foraging()
         self._fills = False
 
     # Words
@@ -112,7 +112,7 @@ class Sliding:
         self._give_room_to_work(int(np.diff(coming.starts).max(initial=0)))
         np.add.at(self.words.uses, coming.words, 1)
         if self.held:
-            self._foraging.fill(self._state(), slots)
+            self.foraging.fill(self._state(), slots)
         self.disseminator.add(slots, coming.starts, coming.words, self.slots.interests)
         return slots
 
@@ -177,7 +177,7 @@ class Sliding:
 
     def push(self, batch: Batch) -> Changes:
         """Let messages come, one after the other; returns all that changes."""
-        self._foraging.forget()
+        self.foraging.forget()
         rows = len(batch.times)
         self._give_room_to_work(int(np.diff(batch.starts).max(initial=0)))
         parts = [self._push(_rows_of(batch, at, at + _AT_ONCE)) for at in range(0, rows, _AT_ONCE)]
@@ -213,7 +213,7 @@ class Sliding:
     def end_fill(self) -> None:
         """Search for what is best for everybody, if messages were taken in bulk."""
         if self._fills:
-            self._foraging.fill(self._state(), self.slots.alive())
+            self.foraging.fill(self._state(), self.slots.alive())
             self._fills = False
             self.order()
 

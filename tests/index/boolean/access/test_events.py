@@ -16,10 +16,10 @@ from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.index import found as found_module
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.access.kernels.lists import SHORT
 from tocsin.index.boolean.scan import Scan
+from tocsin.index.found import Room
 from tocsin.kernels import codes
 from tocsin.kernels.answers.ordering import DENSE
 
@@ -148,16 +148,14 @@ def test_random_loads(seed: int) -> None:
 
 
 @pytest.mark.parametrize("room", [1, 2, 5, 63, 64, 1_000])
-def test_room_that_runs_out_anywhere_loses_nothing(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_room_that_runs_out_anywhere_loses_nothing(room: int) -> None:
     """However little room the output has, in the middle of a block or of programs, all matches come out once."""
     rng = random.Random(room)
     expressions = compiled(random_texts(rng, 150) + [f"n >= {k % 5}" for k in range(100)] + ["TRUE", "n IS NULL"])
     given = batch(expressions, random_events(rng, 200))
     expected = Scan.build(expressions).match(given)
-    monkeypatch.setattr(found_module, "_FIRST_ROOM", room)
-    monkeypatch.setattr(found_module, "_room", lambda wanted, expected, had: max(wanted, room))
 
-    found = Access.build(expressions).match(given)
+    found = Access.build(expressions, room=Room(room, is_ample=False)).match(given)
 
     assert_alike(found, expected)
     assert len(found.subscriptions) > 15_000

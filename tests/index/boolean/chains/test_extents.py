@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
@@ -17,7 +17,6 @@ from tocsin.columns.expressions.leaf_order import eager_first
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.alive import bitmap
 from tocsin.index.boolean.access import Access
-from tocsin.index.boolean.chains import extents
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.boolean.chains.static import Chained
 from tocsin.index.boolean.scan import Scan
@@ -26,10 +25,7 @@ ALWAYS: Final = {"chains": np.inf, "scan": -1.0}
 """Which way all events with ranges go, by the share of expressions up to which they go along chains."""
 
 
-@pytest.fixture(params=ALWAYS, autouse=True)
-def way(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
-    monkeypatch.setattr(extents, "_MOST", ALWAYS[request.param])
-    return request.param
+always = pytest.mark.parametrize("way", ALWAYS)
 
 
 SHAPES = [
@@ -43,41 +39,42 @@ shaped = st.tuples(own.python_events(), st.sampled_from(["place", "other place"]
 events_of_all_kinds = st.lists(st.one_of(own.interval_events(), own.python_events(), shaped), min_size=1, max_size=8)
 
 
-@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
+@always
 @given(expressions=st.lists(own.expressions(max_depth=5), min_size=1, max_size=8), events=events_of_all_kinds)
-def test_answers_like_the_oracle(expressions: list, events: list) -> None:
+def test_answers_like_the_oracle(way: str, expressions: list, events: list) -> None:
     """Expressions of every kind, with covers and without; events with ranges or shapes, and without."""
     matcher = Access.build(compile_expressions(expressions))
     encoded = batch(matcher, events)
 
-    found = [(int(encoded.rows[e]), s) for e, s in pairs(ExtentMatching().match(matcher, encoded))]
+    found = [(int(encoded.rows[e]), s) for e, s in pairs(ExtentMatching(ALWAYS[way]).match(matcher, encoded))]
 
     assert found == naive.match(list(enumerate(expressions)), events)
 
 
-@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
+@always
 @given(
     expressions=st.lists(own.comparisons_with_constants(), min_size=1, max_size=30),
     events=st.lists(own.interval_grid_events(), min_size=60, max_size=150),
     gone=st.sets(st.integers(0, 29)),
 )
-def test_blocks_of_events_and_those_that_are_gone(expressions: list, events: list, gone: set[int]) -> None:
+def test_blocks_of_events_and_those_that_are_gone(way: str, expressions: list, events: list, gone: set[int]) -> None:
     """More events than a block has, and subscriptions that are no more."""
     matcher = Access.build(compile_expressions(expressions))
     encoded, alive = batch(matcher, events), bitmap(~np.isin(np.arange(len(expressions)), list(gone)))
 
-    found = ExtentMatching().match(matcher, encoded, alive)
+    found = ExtentMatching(ALWAYS[way]).match(matcher, encoded, alive)
 
     assert pairs(found) == pairs(Scan.build(matcher.expressions()).match(encoded, alive))
     assert len(found.starts) == len(events) + 1
 
 
+@always
 def test_few_are_walked_where_attributes_are_rare(way: str) -> None:
     """Of a thousand attributes an event has two."""
     matcher = Access.build(compile_expressions([tocsin.parse(f"a{n % 1000} > {n % 7}") for n in range(5000)]))
     events = batch(matcher, [{"a5": tocsin.Range(3, 4), "a6": 1}])
 
-    found = ExtentMatching().match(matcher, events)
+    found = ExtentMatching(ALWAYS[way]).match(matcher, events)
 
     assert Chained(eager_first(matcher.expressions())).share(events) == 10 / 5000
     assert pairs(found) == [

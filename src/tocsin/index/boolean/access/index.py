@@ -44,7 +44,7 @@ from tocsin.index.boolean.access.kernels.events import match_access
 from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.layout import AccessLayout
 from tocsin.index.fields.kernels.layouts import ABSENT, CELL
-from tocsin.index.found import Found, collect
+from tocsin.index.found import ROOM, Found, Room, collect
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics
 from tocsin.index.tables import bytes_of_table
@@ -84,8 +84,9 @@ class AccessBuilder:
 class Access:
     """The Matcher over access keys."""
 
-    def __init__(self, layout: AccessLayout, cursors_from: int = CURSORS_FROM) -> None:
+    def __init__(self, layout: AccessLayout, cursors_from: int = CURSORS_FROM, room: Room = ROOM) -> None:
         self._layout = layout
+        self._room = room
         self._cursors_from = cursors_from
         self._binder = Binder(layout.programs_of)
         self._everyone = everyone(layout.subscriptions)
@@ -110,9 +111,13 @@ class Access:
 
     @classmethod
     def build(
-        cls, compiled: CompiledExpressions, statistics: Statistics | None = None, cursors_from: int = CURSORS_FROM
+        cls,
+        compiled: CompiledExpressions,
+        statistics: Statistics | None = None,
+        cursors_from: int = CURSORS_FROM,
+        room: Room = ROOM,
     ) -> Access:
-        return cls(build_layout(compiled, statistics), cursors_from)
+        return cls(build_layout(compiled, statistics), cursors_from, room)
 
     @classmethod
     def load(cls, arrays: Arrays, cursors_from: int = CURSORS_FROM) -> Access:
@@ -187,6 +192,7 @@ class Access:
             lambda first, ends, out: match_access(
                 index, memory, expressions, walking, events, bound, wants, first, ends, out, counts
             ),
+            self._room,
         )
         return Found(starts, found, int(counts[0]) + examined, int(counts[1]))
 

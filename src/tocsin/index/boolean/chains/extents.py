@@ -22,14 +22,15 @@ from tocsin.index.found import Found
 from tocsin.index.once import Once
 from tocsin.index.protocols import Best, Matcher
 
-_MOST: Final = 0.25
+MOST: Final = 0.25
 """Where a block of events walks chains with such a share of all expressions, a scan is faster."""
 
 
 class ExtentMatching:
     """A Matcher's expressions on events of any kind. Immutable, safe to share between threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: float = MOST) -> None:
+        self._most = most
         self._scan: Once[Scan] = Once()
         self._chained: Once[Chained] = Once()
 
@@ -55,6 +56,6 @@ class ExtentMatching:
     def _of_extents(self, matcher: Matcher, batch: EventBatch, alive: Alive) -> Found:
         scan = self._scan.get(lambda: Scan.build(matcher.expressions()))
         chained = self._chained.get(lambda: Chained(scan.expressions()))
-        if chained.share(batch) > _MOST:
+        if chained.share(batch) > self._most:
             return scan.match(batch, alive)
         return chained.view.match(batch, everyone(len(matcher)) if alive is None else alive)

@@ -27,14 +27,15 @@ _OWN_BITS: Final = 32
 
 _CELLS: Final = 16
 """Places that lie in the same of so many columns and rows are looked for one after the other."""
-_MANY: Final = 512
+MANY: Final = 512
 """So many subscriptions, and messages, are searched in blocks; fewer in lists."""
 
 
 class Foraging:
     """Searches for many, and keeps the blocks for as long as the window has the same messages."""
 
-    def __init__(self) -> None:
+    def __init__(self, many: int = MANY) -> None:
+        self.many = many  # so many are searched for in blocks
         self.forget()
 
     def forget(self) -> None:
@@ -45,7 +46,7 @@ class Foraging:
     def fill(self, state: State, slots: NDArray[np.int32]) -> None:
         """Fill the buffers of subscriptions, which wait for no message, with their best of the window."""
         first, stop, _ = state.messages.ends.tolist()
-        if min(len(slots), stop - first) < _MANY:
+        if min(len(slots), stop - first) < self.many:
             evaluate_all(state, slots)
             return
         of = (first, stop, len(state.words.squares))
