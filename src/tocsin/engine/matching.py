@@ -55,7 +55,7 @@ class Request:
     also: tuple[
         str, ...
     ] = ()  # further attributes, whose values are to be beside that, in columns `also_0`, `also_1`, ..
-    piece_matches: int = 2_000_000
+    piece_matches: int = 4_000_000
     texts: Mapping[str, Text] = field(default_factory=dict)  # further attributes that are texts
     trail: Trail | None = None  # where objects by `event_key` were; what they pass through is to be beside the matches
 

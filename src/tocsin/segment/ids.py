@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
+from tocsin.kernels.answers.counting_on import count_on
 from tocsin.kernels.text.strings import locate
 from tocsin.model.subscription import SubscriptionId
 
@@ -30,7 +31,9 @@ def ids_at(ids: Ids, numbers: NDArray[Any]) -> pa.Array:
     """The ids with some numbers, which are all of theirs. Integers one after another are not looked up in memory."""
     if isinstance(ids, Texts) or not len(ids) or int(ids[-1]) - int(ids[0]) >= len(ids):
         return pc.take(as_arrow(ids), pa.array(numbers), boundscheck=False)
-    return pa.array(np.add(numbers, ids[0], dtype=np.int64))
+    found = np.empty(len(numbers), np.int64)
+    count_on(numbers, int(ids[0]), found)
+    return pa.array(found)
 
 
 def id_of(ids: Ids, number: int) -> SubscriptionId:
