@@ -160,3 +160,30 @@ def test_many_events() -> None:
 
     assert rows(answer) == [n for n, e in enumerate(events) if set(e["l"]) == {e["a"], e["b"]}]
     assert len(rows(answer)) > 50
+
+
+@pytest.mark.parametrize("name", ["A_CONTAINS", "A_OVERLAPS"])
+def test_constants_beside_an_attribute_are_found_by_an_index(name: str) -> None:
+    """However many there are: of an event one array is made, and few subscriptions are looked at."""
+    engine = tocsin.Engine()
+    engine.subscribe_many({"id": n, "where": f"{name}(tags, ('w{n}', kind))"} for n in range(2000))
+
+    answer = engine.match_batch([{"tags": ["w7", "hat"], "kind": "hat"}, {"tags": ["w7"], "kind": "cap"}])
+
+    assert len(engine._store.wanted.arrays) == 1
+    if name == "A_CONTAINS":
+        assert rows(answer) == [0]
+        assert answer.stats.candidates_examined < 10
+
+
+def test_arrays_that_differ_are_made_a_chunk_at_a_time() -> None:
+    """Of several attributes, with constants of every type, of more events and arrays than are sorted together."""
+    texts = [f"A_CONTAINEDBY(l, (a, {k % 90}, 'w{k}', b))" for k in range(300)]
+    texts += [f"A_EQUALS(l, (b, 'w{k}', TRUE, DATE('2024-01-0{1 + k % 9}')))" for k in range(50)]
+    events = [{"l": [n % 90, f"w{n % 300}", n % 2 == 0], "a": n % 2 == 0, "b": f"x{n % 5}"} for n in range(1500)]
+
+    answer = tocsin.match([{"id": n, "where": text} for n, text in enumerate(texts)], events)
+
+    found = zip(answer.table["event"].to_pylist(), answer.table["subscription"].to_pylist(), strict=True)
+    expected = [(n, k) for n in range(1500) for k in (n % 300,) if n % 90 == k % 90]
+    assert list(found) == expected

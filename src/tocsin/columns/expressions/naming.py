@@ -11,6 +11,7 @@ from tocsin.language.keywords import text_meant
 from tocsin.language.spatial import MIRRORED_SPATIAL, PLACE, is_plain_box, without_disjoint
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
+    MIRRORED_FUNCTIONS,
     TEMPORAL_FUNCTIONS,
     And,
     AnyElement,
@@ -26,6 +27,8 @@ from tocsin.model.expression import (
     Or,
     asks_distance,
     attributes,
+    conjunction,
+    disjunction,
     has_attributes,
     is_circle,
     is_of_place,
@@ -87,6 +90,30 @@ def array_asked(node: Array) -> str:
     return as_array(first, to_text(node))
 
 
+def parted(node: Expression, *, negated: bool) -> Expression | None:
+    """What is TRUE where A_CONTAINS or A_OVERLAPS of several elements is (`negated`: FALSE), by element.
+
+    So an array is made of an event for each attribute, whatever the constants beside it. None of any other node.
+    """
+    if not isinstance(node, Call) or node.name not in ("A_CONTAINS", "A_CONTAINEDBY", "A_OVERLAPS"):
+        return None
+    (left, right), name = node.arguments, node.name
+    if isinstance(left, Array):
+        left, right, name = right, left, MIRRORED_FUNCTIONS.get(name, name)
+    if not isinstance(left, Attribute) or not isinstance(right, Array) or name == "A_CONTAINEDBY":
+        return None
+    singles = [Array((item,)) for item in dict.fromkeys(right.items) if isinstance(item, Attribute)]
+    if not singles or len(right.items) == 1:
+        return None
+    constants = tuple(item for item in right.items if isinstance(item, Constant))
+    parts: list[Expression] = [Call("A_CONTAINS", (left, one)) for one in singles]
+    parts += [Call(name, (left, Array(constants)))] if constants else []
+    if (name == "A_CONTAINS") != negated:  # of all parts, so that an element without a value is in none
+        return conjunction(Not(part) if negated else part for part in parts)
+    are_there = [Call("A_EQUALS", (one, one)) for one in singles]
+    return conjunction([*are_there, disjunction(Not(part) if negated else part for part in parts)])
+
+
 def others_asked(node: Call | Comparison) -> list[str]:
     """The attributes that a predicate about a place is about beside the first, whose name it has."""
     arguments = cast(Call, node.left).arguments if isinstance(node, Comparison) else node.arguments
@@ -108,6 +135,8 @@ def _names(condition: Expression, *, negated: bool) -> Iterator[str]:
             stack.append((text_meant(cast(Call, node)), is_negated))
         elif (other := place_meant(node)) is not None:
             stack.append((other, is_negated))
+        elif (other := parted(node, negated=is_negated)) is not None:
+            stack.append((other, False))
         elif is_of_place(node) and not is_negated:
             yield from (part.name for part in walk(node) if isinstance(part, Attribute))
             yield from filter(None, [place_asked(cast(Call | Comparison, node), PLACED)])

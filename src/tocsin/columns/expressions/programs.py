@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.expressions.naming import meant
+from tocsin.columns.expressions.naming import meant, parted
 from tocsin.columns.expressions.pools import Pools
 from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between
 from tocsin.kernels import codes
@@ -62,6 +62,9 @@ class ProgramCompiler:
         other = meant(node) if may_be_short(node) else None
         if other is not None:
             return self._level(other, negated=negated)
+        other = parted(node, negated=negated) if may_be_short(node) else None
+        if other is not None:
+            return self._level(other, negated=False)
         if isinstance(node, In):
             return self._in(node, negated=negated)
         if isinstance(node, Between):
