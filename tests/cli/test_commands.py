@@ -244,6 +244,24 @@ def test_check_counts_what_is_understood(files: Path, capfd: Any) -> None:
     assert "subscription 0 (x): where: line 1, column 5" in bad[2]
 
 
+def test_check_names_attributes_as_users_do(files: Path, capfd: Any) -> None:
+    """Each once, whatever is asked of it: words, places, elements, instants, arrays."""
+    asked = ["TEXT(title, 'new')", "DISTANCE_M(p, POINT(1 2)) <= 5", "A_EQUALS(l, (b))", "t > DATE('2024-01-01')"]
+    lines = [json.dumps({"id": str(number), "where": where}) for number, where in enumerate([*asked, "ANY(l, n = 1)"])]
+    Path("asked.jsonl").write_text("\n".join(lines))
+
+    assert "5 attributes: title, p, l, b, t\n" in run(capfd, "check", "asked.jsonl")[1]
+
+
+def test_check_counts_what_it_cannot_read_of_a_sample(files: Path, capfd: Any) -> None:
+    """Each event once, and what was wrong with the first."""
+    Path("sample.jsonl").write_text('{"n": 1}\n{"n": 1e999, "s": 1e999}\n{"n": \n[1]\n')
+
+    shown = run(capfd, "check", "subs.jsonl", "--sample", "sample.jsonl")[1]
+
+    assert "warning: 3 events of the sample had what could not be read; event 1: n: " in shown
+
+
 def test_check_of_an_expression(capfd: Any) -> None:
     """`-e` prints the expression as it was understood, as text or JSON; a mistake is shown with a caret."""
     text = "NOT (a=1 or b in (2))"

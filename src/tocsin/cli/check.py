@@ -19,6 +19,7 @@ from tocsin.index import Part
 from tocsin.kernels.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.model.expression import attributes
+from tocsin.model.readings import attribute_of
 from tocsin.planner import choose
 from tocsin.segment import Segment, assemble
 
@@ -60,7 +61,7 @@ def _check_file(given: argparse.Namespace) -> int:
         part, rejects = read_part(given.subscriptions, progress=bar.update)
     for reject in rejects:
         print(describe("subscription", reject), file=sys.stderr)
-    names = part.compiled.attributes
+    names = list(dict.fromkeys(map(attribute_of, part.compiled.attributes)))
     print(f"{counted(len(part), 'subscription')} accepted, {len(rejects):,} rejected")
     print(f"{counted(len(names), 'attribute')}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}")
     print(f"index: {plan.index} ({plan.reason})")
