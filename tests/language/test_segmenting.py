@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.naive import texts as naive
@@ -59,6 +59,7 @@ def test_many_texts_at_a_time(texts: list[str], how: Text) -> None:
 
 
 @given(st.text(st.one_of(LETTERS, st.characters(max_codepoint=0x33FF)), max_size=12))
+@example("0\u20600")
 def test_words_are_those_of_the_oracle(text: str) -> None:
     """Which looks at one character after the other."""
     assert words_of(text) == naive.words(text)

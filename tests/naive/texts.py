@@ -7,7 +7,12 @@ from typing import Final
 
 APART: Final = ("CJK ", "HIRAGANA", "THAI", "LAO", "MYANMAR", "KHMER", "IDEOGRAPHIC NUMBER")
 """Scripts of which each letter is a word, by how the names of their letters begin."""
-UNSEEN: Final = "\u00ad\u200c\u200d\u200e\u200f\ufe0e\ufe0f\ufeff"
+UNSEEN: Final = "\u00ad\ufeff" + "".join(
+    chr(code)
+    for first, last in ((0x200C, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064), (0xFE00, 0xFE0F))
+    for code in range(first, last + 1)
+)
+"""Joiners, marks of direction, invisible operators and variation selectors: they part no word (UAX 29, WB4)."""
 BETWEEN_LETTERS: Final = ".:'‘·‧"
 BETWEEN_DIGITS: Final = ".,;'‘،٫"
 
