@@ -22,7 +22,6 @@ from tocsin.model.expression import (
     And,
     AnyElement,
     Array,
-    Attribute,
     Between,
     Call,
     Comparison,
@@ -33,6 +32,7 @@ from tocsin.model.expression import (
     Like,
     Not,
     Or,
+    attributes,
     conjunction,
     disjunction,
     has_attributes,
@@ -388,13 +388,13 @@ class PredicateCompiler:
     def _list_number(self, node: Expression) -> int | None:
         """The number of an attribute, or of the list that an array of attributes is; None of anything else."""
         if isinstance(node, Array):
-            for item in node.items:
-                if isinstance(item, Attribute):
-                    self.pools.attributes.number(item.name)
+            for name in attributes(node):
+                self.pools.attributes.number(name)
             return self.pools.attributes.number(array_asked(node))
         path = classify(node)
-        is_plain = isinstance(path, Path) and not path.transform
-        return self.pools.attributes.number(cast(Path, path).attribute) if is_plain else None
+        if not isinstance(path, Path) or path.transform:
+            return None
+        return self.pools.attributes.number(path.attribute)
 
 
 def expanded_between(node: Between) -> Expression:
