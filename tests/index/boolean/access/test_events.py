@@ -11,17 +11,21 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.index.asking import Event, assert_access_is_scan, assert_alike, batch, compiled, pairs
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.boolean.access import Access
+from tocsin.index.boolean.access.kernels.activation import widest_activation
 from tocsin.index.boolean.access.kernels.lists import SHORT
 from tocsin.index.boolean.scan import Scan
+from tocsin.index.elements import with_conditions
 from tocsin.index.found import Room
 from tocsin.kernels import codes
 from tocsin.kernels.answers.ordering import DENSE
+from tocsin.kernels.codes import LANES
+from tocsin.kernels.programs.blocks import widest_block
 
 VALUES: list[Any] = [-1, 0, 1, 7, 24, 24.5, 47, 48, 49, 50, 51, 199, 200, 1e9, "7", True, [7], None]
 SHAPES = {
@@ -287,3 +291,35 @@ def test_nothing_is_left_between_calls() -> None:
         given = batch(access, random_events(rng, size))
 
         assert_alike(access.match(given), scan.match(given))
+
+
+def shared_lists(rng: random.Random) -> tuple[CompiledExpressions, EventBatch]:
+    """Events that have the same texts, and arrays, which lie in a batch once: more is activated than it holds."""
+    kinds = [
+        [f"TEXT(title, 'w{n}')" for n in range(100)],
+        [f"A_EQUALS(tags, ({', '.join(f'{k}' for k in range(n, 90))}, kind))" for n in range(9)],
+        [f"S_INTERSECTS(p, BBOX({n}, 0, {n + 1}, 1)) AND n > {n}" for n in range(40)],
+    ]
+    expressions = compiled([text for own in rng.sample(kinds, rng.choice([1, 1, 3])) for text in own])
+    titles = [" ".join(f"w{n}" for n in range(rng.choice([1, 30, 90]))) for _ in range(2)]
+    events = [
+        {"title": rng.choice(titles), "tags": [*range(5, 90), "a"], "kind": "a", "p": [0.0, 0.0, 30.0, 1.0], "n": 40}
+        for _ in range(rng.choice([1, 20, 60, 150]))
+    ]
+    wanted = Wanted(expressions.attributes)
+    return expressions, with_conditions(encode_objects(enumerate(events), wanted), wanted)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_there_is_room_for_all_that_a_batch_activates(seed: int) -> None:
+    """Also where nothing is counted, and where events share what they have: kernels write without looking."""
+    expressions, given = shared_lists(random.Random(seed))
+    access = Access.build(expressions)
+
+    for one in (given, given.only(np.arange(1)), given):
+        bound = access._binder.bind_to_walk(one)
+        scratch, verifier = access._memory(one, bound)
+
+        assert len(scratch.table.fields) >= widest_activation(access._layout.lists.fields, one.arrays, bound, LANES)
+        assert len(verifier.table.block.lanes) > widest_block(one.arrays.starts, LANES)
+        assert_alike(access.match(one), Scan.build(expressions).match(one))

@@ -236,10 +236,15 @@ class Access:
         return kept
 
     def _surely_fits(self, batch: EventBatch, bound: Bound, scratch: Scratch, verifier: Verifier) -> bool:
-        """Whether a batch without fitting patterns is so small that nothing needs to be counted."""
+        """Whether a batch without fitting patterns is so small that nothing needs to be counted.
+
+        Many entries may have the same list, or box, so each is taken for one of the longest list.
+        """
         arrays = batch.arrays
-        entries, values = len(arrays.attributes), len(arrays.attributes) + len(arrays.list_types)
-        pairs = values * self._most_fields + len(arrays.boxes) * self._cells + len(batch) * self._nulls
+        entries = len(arrays.attributes)
+        longest = int(np.diff(arrays.list_starts).max()) if len(arrays.list_types) else 0
+        of_each = (1 + longest) * self._most_fields + (self._cells if len(arrays.boxes) else 0)
+        pairs = entries * of_each + len(batch) * self._nulls
         return not len(bound.fits) and entries < len(verifier.block.lanes) and pairs <= len(scratch.fields)
 
     def _with_room(self, scratch: Scratch, verifier: Verifier, pairs: int, entries: int) -> tuple[Scratch, Verifier]:
