@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -97,6 +98,10 @@ def test_a_list_of_arrow_batches_is_a_table() -> None:
     for odd in (pa.record_batch({"m": [1]}), {"n": 1}, 5):
         with pytest.raises(tocsin.InvalidInput, match="a list of Arrow batches that are no table"):
             tocsin.match(ONE, [batches[0], odd])
+
+
+def test_shares_of_numpy_are_shares() -> None:
+    assert tocsin.Statistics({"a": np.float32(0.5), "b": np.float64(1)}, "given").share("a") == 0.5  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def ids_at(ids: Ids, numbers: NDArray[Any]) -> pa.Array:
     if isinstance(ids, Texts) or not len(ids) or int(ids[-1]) - int(ids[0]) >= len(ids):
         return pc.take(as_arrow(ids), pa.array(numbers), boundscheck=False)
     found = np.empty(len(numbers), np.int64)
-    count_on(numbers, int(ids[0]), found)
+    count_on(numbers.astype(np.int32, copy=False), int(ids[0]), found)
     return pa.array(found)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +9,7 @@ from tocsin.kernels.jit import kernel
 
 
 @kernel
-def count_on(numbers: NDArray[Any], first: int, out: NDArray[np.int64]) -> None:
+def count_on(numbers: NDArray[np.int32], first: int, out: NDArray[np.int64]) -> None:
     """Write `first` and so many more for each number: half the time of NumPy, which widens them apart."""
     for place in range(len(numbers)):
         out[place] = first + np.int64(numbers[place])
