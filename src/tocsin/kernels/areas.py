@@ -1,12 +1,16 @@
 """Does a point lie in a polygon? By its cell, where no edge comes near; else by the edges that a ray from it crosses.
 
-Each polygon's box is cut into 16 by 16 cells. Cells that the box of no edge reaches lie inside or outside as a whole. A
-coordinate's cell is computed in the same way for points and for edges, and never falls as the coordinate rises: so
-rounding cannot part a point from an edge that it lies on.
+Each polygon's box is cut into 16 by 16 cells. Cells that the box of no edge reaches lie inside or outside as a whole; in
+the others the edges that reach into the cell's row are looked at, as two runs along the rings. A coordinate's cell is
+computed in the same way for points and for edges, and never falls as the coordinate rises: so rounding cannot part a
+point from an edge that it lies on.
 
 Whether a point lies left of an edge is the sign of a determinant; where that is within its rounding error of 0, and on
 every edge and corner, nothing is said, and whoever asks must use exact arithmetic. Source: Shewchuk, Adaptive Precision
 Floating-Point Arithmetic, 1997, the first bound of orient2d.
+
+Of a million polygons nearly every one that a point asks about lies far from the processor. So first the cells of all
+pairs are looked up, then the runs of those that are open, then their edges, which are asked for ahead.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, kernel, prefetch
 from tocsin.kernels.packing import viewed
 
 OUTSIDE: Final = 0
@@ -30,109 +34,232 @@ _TINY: Final = 1e-280
 
 
 SIDE: Final = 16
+
+# What a record has: the frame, as the bits of where the cells begin and how many there are to a unit, on each axis; the
+# states of the cells, row by row, 2 bits each, low ones first; and three numbers.
+CELLS: Final = 4
 WORDS: Final = 2 * SIDE * SIDE // 64
-"""Of a polygon's cells, 2 bits each: OUTSIDE, INSIDE or UNDECIDED."""
+FIRST: Final = CELLS + WORDS  # the first of the polygon's corners
+LAST: Final = FIRST + 1
+SHIFT: Final = LAST + 1  # runs are told in units of 2 ** shift corners
+RECORD: Final = 16  # two cache lines
+
+_END: Final = 16
+"""Bits of an end of a run; a row has four ends in a word: where the first begins and ends, where the second does."""
+_END_MASK: Final = (1 << _END) - 1
+
+_AHEAD: Final = 4
+"""So many pairs ahead edges are asked for: of 2, 4, 8 and 16 none is slower by much, and 0 by a half."""
+_LINE: Final = 8
+"""Coordinates in a cache line."""
 
 
 class Areas(NamedTuple):
-    """The rings of polygons, holes among them; those of one area do not cross. P areas, R rings, V corners."""
+    """Polygons as chains of corners: one ring after the other, holes among them. P areas, V corners.
 
-    ring_starts: NDArray[np.int64]  # (P + 1,) rings [starts[p], starts[p + 1]); none for what is no area
-    corner_starts: NDArray[np.int64]  # (R + 1,)
-    xs: NDArray[np.float64]  # (V,) of a ring, the first corner again at its end
+    Behind every ring but the first the chain goes back to where it began. So the edge that leads to a ring leads back,
+    too, and what it crosses is crossed twice. Rings of one area do not cross.
+    """
+
+    starts: NDArray[np.int64]  # (P + 1,) corners [starts[p], starts[p + 1]); none for what is no area
+    xs: NDArray[np.float64]  # (V,)
     ys: NDArray[np.float64]  # (V,)
-    frames: Annotated[NDArray[np.float64], 2]  # (P, 4) where the cells begin, and how many there are to a unit
-    cells: Annotated[NDArray[np.uint64], 2]  # (P, WORDS) row by row, low bits first
+    records: Annotated[NDArray[np.uint64], 2]  # (P, RECORD)
+    rows: Annotated[NDArray[np.uint64], 2]  # (P, SIDE) the two runs of edges that reach into each row of cells
 
 
 @kernel
 def decide(
     areas: Areas, points: NDArray[np.float64], which: NDArray[np.int64], asked: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
-    """For each pair of a point and an area OUTSIDE, INSIDE, or UNDECIDED. Cost: linear in the area's corners."""
+    """For each pair of a point and an area OUTSIDE, INSIDE, or UNDECIDED. Cost: linear in the edges of a row.
+
+    What is no area has no cells, and must not be asked about.
+    """
     held = viewed(areas)
+    records, rows = held.records, held.rows
     out = np.empty(len(which), np.uint8)
-    for i in range(len(which)):
-        x, y, area = points[which[i], 0], points[which[i], 1], asked[i]
-        column, row = _cell(held.frames, area, 0, x), _cell(held.frames, area, 1, y)
-        known = _state(held.cells, area, row * SIDE + column)
-        out[i] = known if known != UNDECIDED else _decide_one(held, x, y, area)
+    open_pairs, ends = np.empty(len(which) + 1, np.int64), np.empty((len(which) + 1, 4), np.int64)
+    count = np.uint64(0)
+    for i in range(np.uint64(len(which))):
+        area = np.uint64(asked[i])
+        column = _cell(records, area, 0, points[np.uint64(which[i]), 0])
+        row = _cell(records, area, 1, points[np.uint64(which[i]), 1])
+        state = _state(records, area, row * SIDE + column)
+        out[i] = state
+        open_pairs[count], ends[count, 0] = i, row
+        count += np.uint64(state == UNDECIDED)
+    for j in range(count):
+        area = np.uint64(asked[np.uint64(open_pairs[j])])
+        _write_ends(records, area, rows[area, np.uint64(ends[j, 0])], ends, j)
+    for j in range(count):
+        _ask_for_edges(held, ends, min(j + np.uint64(_AHEAD), count - np.uint64(1)))
+        i = np.uint64(open_pairs[j])
+        point = np.uint64(which[i])
+        out[i] = _decide_one(held, points[point, 0], points[point, 1], ends, j)
     return out
 
 
 @inlined
-def _cell(frames: NDArray[np.float64], area: int, axis: int, coordinate: float) -> int:
+def _cell(records: NDArray[np.uint64], area: int, axis: int, coordinate: float) -> int:
     """The column or row of a coordinate; what lies outside is in the first or last."""
-    scaled = (coordinate - frames[area, axis]) * frames[area, axis + 2]
+    begin = float_of_bits(np.int64(records[area, axis]))
+    scaled = (coordinate - begin) * float_of_bits(np.int64(records[area, axis + 2]))
     return np.int64(max(min(scaled, SIDE - 1.0), 0.0))
 
 
 @inlined
-def _state(cells: NDArray[np.uint64], area: int, cell: int) -> int:
-    return np.int64(cells[area, cell >> 5] >> np.uint64(2 * (cell & 31)) & np.uint64(3))
+def _state(records: NDArray[np.uint64], area: int, cell: int) -> int:
+    word = records[area, np.uint64(CELLS + (cell >> 5))]
+    return np.int64(word >> np.uint64(2 * (cell & 31)) & np.uint64(3))
 
 
 @inlined
-def _set_state(cells: NDArray[np.uint64], area: int, cell: int, state: int) -> None:
+def _set_state(records: NDArray[np.uint64], area: int, cell: int, state: int) -> None:
     shift = np.uint64(2 * (cell & 31))
-    cells[area, cell >> 5] &= ~(np.uint64(3) << shift)
-    cells[area, cell >> 5] |= np.uint64(state) << shift
+    records[area, CELLS + (cell >> 5)] &= ~(np.uint64(3) << shift)
+    records[area, CELLS + (cell >> 5)] |= np.uint64(state) << shift
+
+
+@inlined
+def _write_ends(records: NDArray[np.uint64], area: int, runs: int, ends: NDArray[np.int64], at: int) -> None:
+    """Write the four ends of a row's runs, as corners."""
+    first, last, unit = records[area, FIRST], records[area, LAST], records[area, SHIFT]
+    for number in range(4):
+        steps = (np.uint64(runs) >> np.uint64(_END * number) & np.uint64(_END_MASK)) << unit
+        ends[at, number] = np.int64(min(first + steps, last))
+
+
+@inlined
+def _ask_for_edges(areas: Areas, ends: NDArray[np.int64], at: int) -> None:
+    """The first two cache lines of each run."""
+    for number in (0, 2):
+        first = ends[at, number]
+        prefetch(areas.xs, first)
+        prefetch(areas.ys, first)
+        prefetch(areas.xs, first + _LINE)
+        prefetch(areas.ys, first + _LINE)
+
+
+@inlined
+def _decide_one(areas: Areas, x: float, y: float, ends: NDArray[np.int64], at: int) -> int:
+    """By the edges of two runs."""
+    crossed, doubts = _crossed(areas, x, y, ends[at, 0], ends[at, 1])
+    more, other = _crossed(areas, x, y, ends[at, 2], ends[at, 3])
+    if doubts + other > 0:
+        return UNDECIDED
+    return INSIDE if (crossed + more) & 1 == 1 else OUTSIDE
+
+
+@inlined
+def _crossed(areas: Areas, x: float, y: float, first: int, last: int) -> tuple[int, int]:
+    """How many edges between two corners a ray from a point crosses, and how many leave that open.
+
+    All are looked at, several at once: no branch depends on one.
+    """
+    from_x, from_y = areas.xs[first:last], areas.ys[first:last]
+    to_x, to_y = areas.xs[first + 1 : last + 1], areas.ys[first + 1 : last + 1]
+    crossed, doubts = np.int64(0), np.int64(0)
+    for i in range(np.uint64(last - first)):
+        ax, ay, bx, by = from_x[i], from_y[i], to_x[i], to_y[i]
+        spans = (ay > y) != (by > y)
+        left, right = (ax - x) * (by - y), (ay - y) * (bx - x)
+        turn = left - right
+        size = abs(left) + abs(right)
+        is_close = (not abs(turn) > _ERROR * size) | (size < _TINY)  # so that what overflowed is close, too
+        lies_on = (by == y) & (min(ax, bx) <= x) & (x <= max(ax, bx))
+        touches = (ay == y) & ((ax == x) | lies_on)
+        doubts += np.int64((spans & is_close) | touches)
+        crossed += np.int64(spans & ((turn > 0) == (by > ay)))
+    return crossed, doubts
 
 
 @kernel
-def write_cells(areas: Areas) -> None:
-    """Write the states of all cells; they come as 0. Cost: a look at an area's edges for each of its cells."""
+def write_records(areas: Areas, frames: NDArray[np.float64]) -> None:
+    """Write records and rows, which come as 0; `frames` are (P, 4), where the cells begin and how many there are.
+
+    Cost: linear in the edges by the rows that each reaches, and a row's edges for each cell.
+    """
     held = viewed(areas)
-    for area in range(len(held.ring_starts) - 1):
-        _mark_edges(held, area)
-        for cell in range(SIDE * SIDE):
-            if _state(held.cells, area, cell) != UNDECIDED:
-                column, row = cell % SIDE, cell // SIDE
-                x, y = _middle(held.frames, area, 0, column), _middle(held.frames, area, 1, row)
-                is_there = _cell(held.frames, area, 0, x) == column and _cell(held.frames, area, 1, y) == row
-                _set_state(held.cells, area, cell, _decide_one(held, x, y, area) if is_there else UNDECIDED)
+    records, rows, starts = held.records, held.rows, held.starts
+    ends = np.empty((SIDE, 4), np.int64)
+    for area in range(np.uint64(len(starts) - 1)):
+        for i in range(4):
+            records[area, i] = np.uint64(bits_of_float(frames[area, i]))
+        first, stop = starts[area], starts[area + np.uint64(1)]
+        records[area, FIRST], records[area, LAST] = np.uint64(first), np.uint64(max(stop - 1, first))
+        shift = 0
+        while (stop - first) >> shift > _END_MASK:
+            shift += 1
+        records[area, SHIFT] = np.uint64(shift)
+        ends[:] = 0
+        for i in range(first, stop - 1):
+            _mark_edge(held, area, i, i - first, ends)
+        for row in range(SIDE if stop > first else 0):
+            rows[area, row] = _packed_ends(ends[row], shift)
+            _write_ends(records, area, rows[area, row], ends, row)
+            _decide_row(held, area, row, ends)
 
 
 @inlined
-def _middle(frames: NDArray[np.float64], area: int, axis: int, cell: int) -> float:
-    return frames[area, axis] + (cell + 0.5) / frames[area, axis + 2]
+def _mark_edge(areas: Areas, area: int, edge: int, place: int, ends: NDArray[np.int64]) -> None:
+    """Make UNDECIDED what the box of an edge reaches, and add it to the runs of its rows."""
+    records, xs, ys = areas.records, areas.xs, areas.ys
+    left = _cell(records, area, 0, min(xs[edge], xs[edge + 1]))
+    right = _cell(records, area, 0, max(xs[edge], xs[edge + 1]))
+    lower = _cell(records, area, 1, min(ys[edge], ys[edge + 1]))
+    upper = _cell(records, area, 1, max(ys[edge], ys[edge + 1]))
+    for row in range(lower, upper + 1):
+        _add_to_runs(ends, row, place)
+        for column in range(left, right + 1):
+            _set_state(records, area, row * SIDE + column, UNDECIDED)
 
 
 @inlined
-def _mark_edges(areas: Areas, area: int) -> None:
-    """Make UNDECIDED what the box of any edge reaches."""
-    frames, xs, ys = areas.frames, areas.xs, areas.ys
-    for ring in range(areas.ring_starts[area], areas.ring_starts[area + 1]):
-        for i in range(areas.corner_starts[ring], areas.corner_starts[ring + 1] - 1):
-            left, right = min(xs[i], xs[i + 1]), max(xs[i], xs[i + 1])
-            lower, upper = min(ys[i], ys[i + 1]), max(ys[i], ys[i + 1])
-            for row in range(_cell(frames, area, 1, lower), _cell(frames, area, 1, upper) + 1):
-                for column in range(_cell(frames, area, 0, left), _cell(frames, area, 0, right) + 1):
-                    _set_state(areas.cells, area, row * SIDE + column, UNDECIDED)
+def _add_to_runs(ends: NDArray[np.int64], row: int, place: int) -> None:
+    """Of all gaps between a row's edges the widest parts its two runs: wherever another comes it is looked at again."""
+    if ends[row, 1] == 0:
+        ends[row, 0] = place
+        ends[row, 1] = ends[row, 2] = ends[row, 3] = place + 1
+    elif ends[row, 2] == ends[row, 3] and place > ends[row, 1]:
+        ends[row, 2], ends[row, 3] = place, place + 1
+    elif ends[row, 2] == ends[row, 3]:
+        ends[row, 1] = ends[row, 2] = ends[row, 3] = place + 1
+    else:
+        if place - ends[row, 3] > ends[row, 2] - ends[row, 1]:
+            ends[row, 1], ends[row, 2] = ends[row, 3], place
+        ends[row, 3] = place + 1
 
 
 @inlined
-def _decide_one(areas: Areas, x: float, y: float, area: int) -> int:
-    """All edges are looked at, several at once: no branch depends on one."""
-    ring_starts, corner_starts, xs, ys = areas.ring_starts, areas.corner_starts, areas.xs, areas.ys
-    if ring_starts[area] == ring_starts[area + 1]:
-        return UNDECIDED
-    crossed, doubts = np.int64(0), np.int64(0)
-    for ring in range(ring_starts[area], ring_starts[area + 1]):
-        first, last = corner_starts[ring], corner_starts[ring + 1] - 1
-        from_x, from_y = xs[first:last], ys[first:last]
-        to_x, to_y = xs[first + 1 : last + 1], ys[first + 1 : last + 1]
-        for i in range(np.uint64(last - first)):
-            ax, ay, bx, by = from_x[i], from_y[i], to_x[i], to_y[i]
-            spans = (ay > y) != (by > y)
-            left, right = (ax - x) * (by - y), (ay - y) * (bx - x)
-            turn = left - right
-            size = abs(left) + abs(right)
-            is_close = (not abs(turn) > _ERROR * size) | (size < _TINY)  # so that what overflowed is close, too
-            lies_on = (by == y) & (min(ax, bx) <= x) & (x <= max(ax, bx))
-            touches = (ay == y) & ((ax == x) | lies_on)
-            doubts += np.int64((spans & is_close) | touches)
-            crossed += np.int64(spans & ((turn > 0) == (by > ay)))
-    if doubts > 0:
-        return UNDECIDED
-    return INSIDE if crossed & 1 == 1 else OUTSIDE
+def _packed_ends(ends: NDArray[np.int64], shift: int) -> int:
+    """Begins rounded down, ends up; one run where two would then have an edge in common, which counts once."""
+    more = (np.int64(1) << shift) - 1
+    first, stop = ends[0] >> shift, (ends[1] + more) >> shift
+    second, last = ends[2] >> shift, (ends[3] + more) >> shift
+    if second < stop or ends[2] == ends[3]:
+        stop = second = last
+    return (
+        np.uint64(first)
+        | np.uint64(stop) << np.uint64(_END)
+        | np.uint64(second) << np.uint64(2 * _END)
+        | np.uint64(last) << np.uint64(3 * _END)
+    )
+
+
+@inlined
+def _decide_row(areas: Areas, area: int, row: int, ends: NDArray[np.int64]) -> None:
+    """Write the states of the cells of a row that no edge reaches: those of their middles."""
+    records = areas.records
+    for column in range(SIDE):
+        if _state(records, area, row * SIDE + column) != UNDECIDED:
+            x, y = _middle(records, area, 0, column), _middle(records, area, 1, row)
+            is_there = _cell(records, area, 0, x) == column and _cell(records, area, 1, y) == row
+            state = _decide_one(areas, x, y, ends, row) if is_there else UNDECIDED
+            _set_state(records, area, row * SIDE + column, state)
+
+
+@inlined
+def _middle(records: NDArray[np.uint64], area: int, axis: int, cell: int) -> float:
+    begin, scale = float_of_bits(np.int64(records[area, axis])), float_of_bits(np.int64(records[area, axis + 2]))
+    return begin + (cell + 0.5) / scale

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen_table, starts_of
-from tocsin.kernels.areas import SIDE, WORDS, Areas, write_cells
+from tocsin.columns.arrays import frozen, frozen_table, on_cache_line, starts_of
+from tocsin.kernels.areas import RECORD, SIDE, Areas, write_records
 from tocsin.model.shapes import shapely
 
 _POLYGON: Final = 3
@@ -43,17 +43,35 @@ class Rings(NamedTuple):
 
 def areas_of(pieces: Sequence[Rings]) -> Areas:
     """What kernels ask of shapes that come in pieces. Cost: linear in the corners, and in the cells of each shape."""
-    bounds, rings, corners, places = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
-    cells = np.zeros((len(rings), WORDS), np.uint64)
-    starts = starts_of(rings, len(rings)), starts_of(corners, len(corners))
-    areas = frozen_table(Areas(*starts, places[:, 0], places[:, 1], _frames(bounds), np.empty((0, WORDS), np.uint64)))
-    write_cells(areas._replace(cells=cells))
-    return frozen_table(areas._replace(cells=cells))
+    rings = Rings(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
+    starts, places = _chains(rings)
+    count = len(rings.bounds)
+    records = on_cache_line(count * RECORD, np.uint64).reshape(count, RECORD)
+    rows = on_cache_line(count * SIDE, np.uint64).reshape(count, SIDE)
+    areas = Areas(starts, *(frozen(places[:, axis], np.float64) for axis in (0, 1)), records, rows)
+    write_records(areas, _frames(rings.bounds))
+    return frozen_table(areas)
+
+
+def _chains(rings: Rings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The corners of each shape as one chain, and where chains begin.
+
+    Behind each ring but a shape's first the first corner of all is put in.
+    """
+    ring_starts, corner_starts = starts_of(rings.rings, len(rings.rings)), starts_of(rings.corners, len(rings.corners))
+    owners = np.repeat(np.arange(len(rings.rings)), rings.rings)
+    more = np.arange(len(owners)) != ring_starts[owners]
+    places = np.insert(
+        rings.places, corner_starts[1:][more], rings.places[corner_starts[ring_starts[owners[more]]]], axis=0
+    )
+    lengths = np.bincount(owners, rings.corners + more, len(rings.rings))
+    return starts_of(lengths.astype(np.int64), len(rings.rings)), places
 
 
 def _frames(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where the cells of boxes begin, and how many there are to a unit; of a side without length, one."""
+    """(P, 4) where the cells of boxes begin, and how many there are to a unit; of a side without length, one."""
     sides = bounds[:, 2:] - bounds[:, :2]
     with np.errstate(divide="ignore", over="ignore"):
         scales = np.where(sides > 0, SIDE / sides, 1.0)
-    return np.concatenate([bounds[:, :2], np.where(np.isfinite(scales), scales, 1.0)], axis=1)
+    frames = np.concatenate([bounds[:, :2], np.where(np.isfinite(scales), scales, 1.0)], axis=1)
+    return np.ascontiguousarray(frames)

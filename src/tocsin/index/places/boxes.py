@@ -1,36 +1,36 @@
-"""Which of many boxes do points lie in? Boxes as rectangles in tiles, by number."""
+"""Which of many boxes do points lie in? Boxes as rectangles of rank codes in tiles, by number."""
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import Wanted
-from tocsin.columns.events.tables import encode_table
-from tocsin.columns.expressions.conjunctions import compile_conjunctions
-from tocsin.index.rectangles.tiles import TilesBuilder
-from tocsin.kernels import codes
-
-_AXES: Final = ("x", "y")
-_OPERATIONS: Final = (codes.GREATER_OR_EQUAL, codes.LESS_OR_EQUAL) * 2
+from tocsin.columns.arrays import frozen, frozen_table
+from tocsin.index.rectangles.tiles import choose_grids, points_in_tiles, tiles_of
+from tocsin.kernels.guides import codes_by, guide_to
 
 
 class Boxes:
     """Boxes (B, 4) with closed edges: xmin, ymin, xmax, ymax. Immutable."""
 
     def __init__(self, boxes: NDArray[np.float64]) -> None:
-        count = len(boxes)
-        sides = np.ascontiguousarray(boxes[:, [0, 2, 1, 3]]).reshape(-1)
-        attributes = np.tile(np.array([0, 0, 1, 1], np.int32), count)
-        operations = np.tile(np.array(_OPERATIONS, np.uint8), count)
-        compiled = compile_conjunctions(_AXES, 4 * np.arange(count + 1), attributes, operations, sides)
-        self._matcher = TilesBuilder().build(compiled)
+        self._able = np.flatnonzero(np.isfinite(boxes).all(axis=1))  # what is empty has no box
+        if not len(self._able):
+            return
+        columns = [np.unique(boxes[self._able][:, (axis, axis + 2)], return_inverse=True) for axis in range(2)]
+        self._guides = [frozen_table(guide_to(edges)) for edges, _ in columns]
+        codes = [2 * ranks.reshape(-1, 2) + 1 for _, ranks in columns]
+        rectangles = frozen(np.concatenate(codes, axis=1), np.int32)
+        sizes = 2 * len(columns[0][0]) + 1, 2 * len(columns[1][0]) + 1
+        self._tiles = tiles_of([choose_grids(rectangles, sizes)], [sizes], rectangles)
 
     def around(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which points (rows of x and y) lie in which boxes, by point, then box."""
-        table = pa.table(dict(zip(_AXES, np.ascontiguousarray(points.T), strict=True)))
-        found = self._matcher.match(encode_table(table, Wanted(self._matcher.attributes)))
-        return found.events, found.subscriptions.astype(np.int64)
+        """Which points (rows of x and y) lie in which boxes, or so near that their tile cannot tell.
+
+        Each pair once, by point where one grid has all boxes.
+        """
+        if not len(self._able):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        xs, ys = (codes_by(guide, np.ascontiguousarray(points[:, axis])) for axis, guide in enumerate(self._guides))
+        owners, found = points_in_tiles(self._tiles, xs, ys)
+        return owners, self._able[found]

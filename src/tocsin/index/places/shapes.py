@@ -47,7 +47,7 @@ class Shapes:
         rings = [Rings.of(shapes) for shapes in self._geometries.pieces()]
         self._boxes = Boxes(np.concatenate([one.bounds for one in rings]))
         self._areas = areas_of(rings)
-        self._decides = np.isin(self._predicates, _BY_AREA)
+        self._decides = np.isin(self._predicates, _BY_AREA) & (np.diff(self._areas.starts) > 0)
 
     def holding(self, batch: EventBatch, places: Places) -> Holding:
         """None is UNKNOWN of a place."""

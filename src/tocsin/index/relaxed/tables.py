@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, frozen_table, inverse
+from tocsin.columns.arrays import frozen, frozen_table, inverse, on_cache_line
 from tocsin.index.relaxed.kernels import layouts
 from tocsin.index.relaxed.kernels.field_lists import FieldLists, count_ranges, fill_lists
 from tocsin.index.relaxed.kernels.one_by_one import those_alone
@@ -16,9 +16,6 @@ from tocsin.index.relaxed.kernels.tiles import TILE, Columns, Tiles, count_colum
 from tocsin.index.relaxed.rows import Rows
 from tocsin.index.scored.ranker import Ranker
 from tocsin.model.readings import attribute_of
-
-_LINE: Final = 64
-"""Bytes of a cache line."""
 
 ROOM: Final = 4
 """Columns may have so many places for a dimension; where fields are rarer, each has lists."""
@@ -73,11 +70,8 @@ def _tiles(
 
 
 def _aligned(count: int, kind: Any, value: float) -> NDArray[Any]:
-    """So many times a number, from the beginning of a cache line on: what crosses lines takes nearly twice as long."""
-    size = count * np.dtype(kind).itemsize
-    room = np.empty(size + _LINE, np.uint8)
-    first = -room.ctypes.data % _LINE
-    found: NDArray[Any] = room[first : first + size].view(kind)
+    """So many times a number."""
+    found = on_cache_line(count, kind)
     found[:] = value
     return found
 

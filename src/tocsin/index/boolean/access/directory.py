@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from tocsin.columns.arrays import frozen_table
+from tocsin.columns.arrays import frozen_table, on_cache_line
 from tocsin.index.boolean.access.kernels.directory import WIDTH, Directory
 from tocsin.index.boolean.access.kernels.directory_writing import measure_rows, write_tables
 from tocsin.index.boolean.access.kernels.layouts import Lists
 from tocsin.index.boolean.access.kernels.lists import SHORT
 from tocsin.index.fields.kernels.layouts import NULL
 
-_CACHE_LINE = 64
-
 
 def make_directory(lists: Lists) -> Directory:
     """Rows and tables. Cost: linear in fields, operands and equalities; 64 bytes a field, 2 to 4 an operand."""
     fields = len(lists.fields.kinds)
-    room = np.zeros(WIDTH * (fields + 1), np.int64)
-    first = -room.ctypes.data % _CACHE_LINE // room.itemsize
-    rows = room[first : first + WIDTH * fields]
+    rows = on_cache_line(WIDTH * fields, np.int64)
     words, steps = measure_rows(lists, SHORT, rows)
     nulls = np.flatnonzero(lists.fields.kinds == NULL)
     owners = np.searchsorted(lists.fields.starts, nulls, side="right") - 1

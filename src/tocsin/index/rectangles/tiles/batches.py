@@ -7,23 +7,67 @@ must be. On a map of many tiles this takes half the time of one event after the 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.columns.arrays import together
 from tocsin.index.found import Found, only_alive
 from tocsin.index.narrowing.kernels import Coming
 from tocsin.index.rectangles.kernels.layouts import Seen
 from tocsin.index.rectangles.rectangles import Held
-from tocsin.index.rectangles.tiles.kernels import Tiles, count_in_tiles, locate_events, write_in_tiles
+from tocsin.index.rectangles.tiles.kernels import (
+    BITS,
+    Located,
+    Tiles,
+    count_in_tiles,
+    keep_met,
+    locate_events,
+    locate_points,
+    write_in_tiles,
+)
+from tocsin.kernels.compacting import AT_ONCE
 
 
 def find_by_tile(structure: Tiles, held: Held, coming: Coming, seen: Seen) -> Found | None:
     """What meets in its rectangle, and is alive; None where some event lies in several tiles."""
     count = len(coming.events.starts) - 1
-    places, questions = np.empty(count, np.int64), np.empty(count, np.uint32)
-    if not locate_events(structure, held.axes, held.groups, coming, seen, places, questions):
+    located = _room(count, count)
+    if not locate_events(structure, held.axes, held.groups, coming, seen, located):
         return None
-    order = together(np.maximum(places, 0), len(structure.starts))
-    starts = count_in_tiles(structure, order, places, questions)
-    numbers = np.empty(int(starts[-1]), np.int32)
-    write_in_tiles(structure, order, places, questions, starts, seen, numbers)
+    starts, numbers = _written(structure, located, seen.flags, seen.hits)
+    if max(structure.shifts_x.max(initial=0), structure.shifts_y.max(initial=0)) > BITS:
+        numbers = numbers[: keep_met(held.groups.rectangles, located, starts, numbers)]
     return only_alive(Found(starts, numbers, len(numbers), 0), coming.alive if coming.is_anyone_gone else None)
+
+
+def points_in_tiles(
+    structure: Tiles, xs: NDArray[np.int32], ys: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Which points, by codes on the axes of the only pair, lie in which rectangles, or so near that a tile cannot tell.
+
+    By point, but for several grids.
+    """
+    largest = int(np.diff(structure.starts).max(initial=0))
+    flags, hits = np.empty(largest + 1, np.uint8), np.empty(largest + AT_ONCE, np.int32)
+    found = []
+    for grid in range(len(structure.columns)):
+        located = _room(len(xs), 0)
+        locate_points(structure, grid, xs, ys, located)
+        starts, numbers = _written(structure, located, flags, hits)
+        found.append((np.repeat(np.arange(len(xs)), np.diff(starts)), numbers))
+    points, rectangles = zip(*found, strict=True)
+    return np.concatenate(points), np.concatenate(rectangles)
+
+
+def _room(events: int, asked: int) -> Located:
+    return Located(np.empty(events, np.int64), np.empty(events, np.uint32), np.empty((asked, 4), np.int32))
+
+
+def _written(
+    structure: Tiles, located: Located, flags: NDArray[np.uint8], hits: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The rectangles whose packed boxes events meet, in CSR form."""
+    order = together(np.maximum(located.places, 0), len(structure.starts))
+    starts = count_in_tiles(structure, order, located)
+    numbers = np.empty(int(starts[-1]), np.int32)
+    write_in_tiles(structure, order, located, starts, flags, hits, numbers)
+    return starts, numbers

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
@@ -72,14 +73,16 @@ def build_tiles(held: Held) -> Tiles:
     """The tiles of all pairs of axes."""
     groups = held.groups
     pairs = range(len(groups.axes))
-    grids = [_grids_of(held, pair) for pair in pairs]
+    sizes = [(int(held.sizes[groups.axes[pair]]), int(held.sizes[groups.seconds[pair]])) for pair in pairs]
+    return tiles_of([_grids_of(held, pair, sizes[pair]) for pair in pairs], sizes, groups.rectangles)
+
+
+def tiles_of(grids: list[list[Grid]], sizes: list[tuple[int, int]], rectangles: NDArray[np.int32]) -> Tiles:
+    """The tiles of grids of pairs of axes, which have so many codes. Cost: linear in the entries."""
     flat = [grid for own in grids for grid in own]
-    sizes = np.array(
-        [(held.sizes[groups.axes[pair]], held.sizes[groups.seconds[pair]]) for pair in pairs for _ in grids[pair]],
-        np.int64,
-    ).reshape(-1, 2)
+    sides = np.array([size for size, own in zip(sizes, grids, strict=True) for _ in own], np.int64).reshape(-1, 2)
     shifts = np.array([(grid.shift_x, grid.shift_y) for grid in flat], np.int64).reshape(-1, 2)
-    counts = ((sizes - 1) >> shifts) + 1
+    counts = ((sides - 1) >> shifts) + 1
     tile_starts = starts_of(counts.prod(axis=1), len(flat))
     tiles = Tiles(
         starts_of([len(own) for own in grids], len(grids)).astype(np.int32),
@@ -92,19 +95,18 @@ def build_tiles(held: Held) -> Tiles:
         np.empty(0, np.int32),
         np.empty(0, np.uint32),
     )
-    return _with_entries(tiles, flat, groups.rectangles)
+    return _with_entries(tiles, flat, rectangles)
 
 
-def _grids_of(held: Held, pair: int) -> list[Grid]:
+def _grids_of(held: Held, pair: int, sizes: tuple[int, int]) -> list[Grid]:
     """The grids of a pair of axes, whose places are subscriptions."""
     groups = held.groups
     members = groups.members[groups.starts[pair] : groups.starts[pair + 1]]
-    sizes = int(held.sizes[groups.axes[pair]]), int(held.sizes[groups.seconds[pair]])
     grids = choose_grids(groups.rectangles[members], sizes)
     return [Grid(grid.shift_x, grid.shift_y, members[grid.places].astype(np.int64)) for grid in grids]
 
 
-def _with_entries(tiles: Tiles, grids: list[Grid], rectangles: np.ndarray) -> Tiles:
+def _with_entries(tiles: Tiles, grids: list[Grid], rectangles: NDArray[np.int32]) -> Tiles:
     """The same with what lies over each tile."""
     tiles = frozen_table(tiles)
     counts = np.zeros(len(tiles.starts) - 1, np.int64)

@@ -8,7 +8,7 @@ is compared with the rectangle itself.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,9 +138,9 @@ def _is_exact(tiles: Tiles, grid: int) -> bool:
 
 @inlined
 def one_tile(tiles: Tiles, group: int, asked: Asked) -> tuple[int, int]:
-    """The only tile that an event lies in, and what it asks there; SEVERAL where that would not say all."""
+    """The only tile that an event lies in, and what it asks there; SEVERAL where there is no such tile."""
     grid = np.int64(tiles.grid_starts[group])
-    if tiles.grid_starts[group + 1] - grid != 1 or not _is_exact(tiles, grid):
+    if tiles.grid_starts[group + 1] - grid != 1:
         return np.int64(SEVERAL), np.int64(0)
     sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
     x, y = asked.left >> sx, asked.lower >> sy
@@ -155,7 +155,7 @@ def find_one_tile(
 ) -> int:
     """`find_alone` where a pair has one grid, that says all, and the event lies in one tile."""
     tile, question = one_tile(tiles, group, asked)
-    if tile == SEVERAL:
+    if tile == SEVERAL or not _is_exact(tiles, np.int64(tiles.grid_starts[group])):
         return np.int64(NOT_ALONE)
     most = tiles.starts[tile + 1] - tiles.starts[tile] + AT_ONCE
     if at + most > len(out):
@@ -164,39 +164,53 @@ def find_one_tile(
     return write_flagged(tiles.owners[first : first + count], flags, out, at)
 
 
+class Located(NamedTuple):
+    """The one tile that each event of a batch lies in. E events."""
+
+    places: NDArray[np.int64]  # (E,) the tile, below 0 for none
+    questions: NDArray[np.uint32]  # (E,) what packed boxes are subtracted from
+    asked: Annotated[NDArray[np.int32], 2]  # (E, 4) LEFT .. UPPER, as codes; (0, 4) where nobody asks
+
+
 @kernel
-def locate_events(
-    tiles: Tiles,
-    axes: Axes,
-    groups: Groups,
-    coming: Coming,
-    memory: Seen,
-    places: NDArray[np.int64],
-    questions: NDArray[np.uint32],
-) -> bool:
-    """Write the one tile that each event lies in, or NO_PAIR, and what it asks there; whether that is so of all."""
+def locate_events(tiles: Tiles, axes: Axes, groups: Groups, coming: Coming, memory: Seen, located: Located) -> bool:
+    """Write where each event lies; whether all of them lie in one tile, or in none."""
     held, grid, given = viewed(tiles), viewed(groups), viewed(coming)
-    own, seen = viewed(axes), viewed(memory)
-    for event in range(len(places)):
+    own, seen, out = viewed(axes), viewed(memory), viewed(located)
+    for event in range(len(out.places)):
         touched = read_axes(own, given, event, seen)
         pair = only_pair(grid, seen, touched)
         place, question = int(pair), 0
         if pair >= 0:
-            place, question = one_tile(held, pair, asked_of(grid, seen, pair))
+            asked = asked_of(grid, seen, pair)
+            place, question = one_tile(held, pair, asked)
+            out.asked[event, LEFT], out.asked[event, RIGHT] = asked.left, asked.right
+            out.asked[event, LOWER], out.asked[event, UPPER] = asked.lower, asked.upper
         forget_axes(seen, touched)
         if place == SEVERAL:
             return False
-        places[event], questions[event] = place, np.uint32(question)
+        out.places[event], out.questions[event] = place, np.uint32(question)
     return True
 
 
 @kernel
-def count_in_tiles(
-    tiles: Tiles, order: NDArray[np.int64], places: NDArray[np.int64], questions: NDArray[np.uint32]
-) -> NDArray[np.int64]:
-    """Where the matches of each event of a batch begin, and of the last end. `places` are tiles, below 0 for none."""
-    held = viewed(tiles)
+def locate_points(tiles: Tiles, grid: int, xs: NDArray[np.int32], ys: NDArray[np.int32], located: Located) -> None:
+    """Write where points lie in a grid, by their codes on its axes."""
+    held, out = viewed(tiles), viewed(located)
+    sx, sy = held.shifts_x[grid], held.shifts_y[grid]
+    for point in range(len(xs)):
+        x, y = np.int64(xs[point]), np.int64(ys[point])
+        column, row = x >> sx, y >> sy
+        out.places[point] = _tile_at(held, grid, column, row)
+        out.questions[point] = _question(held, grid, column, row, Asked(x, x, y, y, np.int64(0)))
+
+
+@kernel
+def count_in_tiles(tiles: Tiles, order: NDArray[np.int64], located: Located) -> NDArray[np.int64]:
+    """Where those of each event of a batch begin whose packed boxes it meets, and where those of the last end."""
+    held, given = viewed(tiles), viewed(located)
     starts, packed = held.starts, held.packed
+    places, questions = given.places, given.questions
     begins = np.zeros(len(places) + 1, np.int64)
     for event in order:
         tile = places[event]
@@ -217,15 +231,18 @@ def count_in_tiles(
 def write_in_tiles(
     tiles: Tiles,
     order: NDArray[np.int64],
-    places: NDArray[np.int64],
-    questions: NDArray[np.uint32],
+    located: Located,
     begins: NDArray[np.int64],
-    memory: Seen,
+    flags: NDArray[np.uint8],
+    hits: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> None:
-    """Write what was counted. Compacting writes beyond its end: so it is done elsewhere, and copied."""
-    held, seen = viewed(tiles), viewed(memory)
-    flags, hits, owners = seen.flags, seen.hits, held.owners
+    """Write what was counted. Compacting writes beyond its end: so it is done elsewhere, and copied.
+
+    `flags` and `hits` have room for any tile, and `hits` for AT_ONCE more.
+    """
+    held, given = viewed(tiles), viewed(located)
+    places, questions, owners = given.places, given.questions, held.owners
     for event in order:
         tile = places[event]
         if tile < 0:
@@ -235,6 +252,31 @@ def write_in_tiles(
         begin = np.uint64(begins[event])
         for i in range(np.uint64(begins[event + 1]) - begin):
             out[begin + i] = hits[i]
+
+
+@kernel
+def keep_met(
+    rectangles: NDArray[np.int32], located: Located, begins: NDArray[np.int64], numbers: NDArray[np.int32]
+) -> int:
+    """Of what was written keep what events meet, one behind the other; `begins` become theirs. Returns how many."""
+    asked = viewed(located).asked
+    written = np.uint64(0)
+    for event in range(len(begins) - 1):
+        first, stop = np.uint64(begins[event]), np.uint64(begins[event + 1])
+        begins[event] = np.int64(written)
+        own = Asked(
+            np.int64(asked[event, LEFT]),
+            np.int64(asked[event, RIGHT]),
+            np.int64(asked[event, LOWER]),
+            np.int64(asked[event, UPPER]),
+            np.int64(0),
+        )
+        for i in range(first, stop):
+            one = np.uint64(numbers[i])
+            numbers[written] = numbers[i]
+            written += np.uint64(meets(rectangles, one, own))
+    begins[-1] = np.int64(written)
+    return np.int64(written)
 
 
 @inner
