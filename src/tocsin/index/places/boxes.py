@@ -23,6 +23,7 @@ class Boxes:
         rectangles = frozen(np.concatenate(codes, axis=1), np.int32)
         sizes = 2 * len(columns[0][0]) + 1, 2 * len(columns[1][0]) + 1
         self._tiles = tiles_of([choose_grids(rectangles, sizes)], [sizes], rectangles)
+        self._largest = int(np.diff(self._tiles.starts).max())
 
     def around(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which points (rows of x and y) lie in which boxes, or so near that their tile cannot tell.
@@ -32,5 +33,5 @@ class Boxes:
         if not len(self._able):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         xs, ys = (codes_by(guide, np.ascontiguousarray(points[:, axis])) for axis, guide in enumerate(self._guides))
-        owners, found = points_in_tiles(self._tiles, xs, ys)
+        owners, found = points_in_tiles(self._tiles, self._largest, xs, ys)
         return owners, self._able[found]

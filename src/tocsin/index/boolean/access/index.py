@@ -64,6 +64,8 @@ _ALL = (0, _NONE, _NONE, *_UNCHOSEN)
 
 _FEW = 1024
 """Room for the entries of a small batch, which is so made without counting them."""
+_PLENTY = 1 << 16
+"""Pairs of a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,25 +229,36 @@ class Access:
         else:
             scratch, verifier = kept[0].table, kept[1].table
         if not self._surely_fits(batch, bound, scratch, verifier):
-            # Twice, because a block begins where the output of the one before was full, and lies across two of these.
-            pairs = 2 * widest_activation(self._layout.lists.fields, batch.arrays, bound, LANES)
-            entries = 2 * widest_block(batch.arrays.starts, LANES) if self._layout.has_programs else 0
-            scratch, verifier = self._with_room(scratch, verifier, pairs, entries)
+            scratch, verifier = self._with_room(scratch, verifier, *self._needed(batch, bound))
         if kept is None or scratch is not kept[0].table or verifier is not kept[1].table:
             kept = self._threads.kept = (Packed(scratch, SCRATCH), Packed(verifier, VERIFIER))
         return kept
 
     def _surely_fits(self, batch: EventBatch, bound: Bound, scratch: Scratch, verifier: Verifier) -> bool:
-        """Whether a batch without fitting patterns is so small that nothing needs to be counted.
+        """Whether a batch without fitting patterns is so small that nothing needs to be counted."""
+        entries = len(batch.arrays.attributes)
+        pairs = entries * self._most_pairs(batch) + len(batch) * self._nulls
+        return not len(bound.fits) and entries < len(verifier.block.lanes) and pairs <= len(scratch.fields)
+
+    def _needed(self, batch: EventBatch, bound: Bound) -> tuple[int, int]:
+        """Room for the pairs that a block activates, and for its entries; pairs are counted where a guess takes much.
+
+        Twice what one has, because a block begins where the output of the one before was full, and lies across two.
+        """
+        entries = 2 * widest_block(batch.arrays.starts, LANES)
+        pairs = entries * self._most_pairs(batch) + 2 * LANES * self._nulls
+        if len(bound.fits) or pairs > _PLENTY:
+            pairs = 2 * widest_activation(self._layout.lists.fields, batch.arrays, bound, LANES)
+        return pairs, entries if self._layout.has_programs else 0
+
+    def _most_pairs(self, batch: EventBatch) -> int:
+        """The most pairs that an entry of a batch without fitting patterns activates.
 
         Many entries may have the same list, or box, so each is taken for one of the longest list.
         """
         arrays = batch.arrays
-        entries = len(arrays.attributes)
         longest = int(np.diff(arrays.list_starts).max()) if len(arrays.list_types) else 0
-        of_each = (1 + longest) * self._most_fields + (self._cells if len(arrays.boxes) else 0)
-        pairs = entries * of_each + len(batch) * self._nulls
-        return not len(bound.fits) and entries < len(verifier.block.lanes) and pairs <= len(scratch.fields)
+        return (1 + longest) * self._most_fields + (self._cells if len(arrays.boxes) else 0)
 
     def _with_room(self, scratch: Scratch, verifier: Verifier, pairs: int, entries: int) -> tuple[Scratch, Verifier]:
         """The same memory, or larger one: for so many pairs, and entries of a block."""

@@ -40,13 +40,12 @@ def find_by_tile(structure: Tiles, held: Held, coming: Coming, seen: Seen) -> Fo
 
 
 def points_in_tiles(
-    structure: Tiles, xs: NDArray[np.int32], ys: NDArray[np.int32]
+    structure: Tiles, largest: int, xs: NDArray[np.int32], ys: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Which points, by codes on the axes of the only pair, lie in which rectangles, or so near that a tile cannot tell.
 
-    By point, but for several grids.
+    By point, but for several grids. No tile has more than `largest` entries.
     """
-    largest = int(np.diff(structure.starts).max(initial=0))
     flags, hits = np.empty(largest + 1, np.uint8), np.empty(largest + AT_ONCE, np.int32)
     found = []
     for grid in range(len(structure.columns)):
