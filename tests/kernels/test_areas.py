@@ -85,7 +85,10 @@ def test_a_line_has_no_corners():
     areas = areas_of([Rings.of(np.array([line, area, point]))])
 
     assert np.diff(areas.starts).tolist() == [0, 5, 0]
-    assert decide(areas, np.array([[0.5, 0.5], [9.0, 9.0]]), np.arange(2), np.array([1, 1])).tolist() == [INSIDE, OUTSIDE]
+    assert decide(areas, np.array([[0.5, 0.5], [9.0, 9.0]]), np.arange(2), np.array([1, 1])).tolist() == [
+        INSIDE,
+        OUTSIDE,
+    ]
 
 
 def test_most_of_a_large_polygon_is_known_by_its_cells():
@@ -123,7 +126,9 @@ def test_a_polygon_of_very_many_corners():
     shape = shapely.Polygon(outer, [inner])
     random = np.random.default_rng(1)
     asked = random.uniform(-2.2, 2.2, (2_000, 2))
-    found = decide(areas_of([Rings.of(np.array([shape]))]), asked, np.arange(len(asked)), np.zeros(len(asked), np.int64))
+    found = decide(
+        areas_of([Rings.of(np.array([shape]))]), asked, np.arange(len(asked)), np.zeros(len(asked), np.int64)
+    )
     expected = shapely.contains_xy(shape, *asked.T)
 
     assert ((found == INSIDE) == expected).all()

@@ -1,9 +1,9 @@
 """Does a point lie in a polygon? By its cell, where no edge comes near; else by the edges that a ray from it crosses.
 
-Each polygon's box is cut into 16 by 16 cells. Cells that the box of no edge reaches lie inside or outside as a whole; in
-the others the edges that reach into the cell's row are looked at, as two runs along the rings. A coordinate's cell is
-computed in the same way for points and for edges, and never falls as the coordinate rises: so rounding cannot part a
-point from an edge that it lies on.
+Each polygon's box is cut into 16 by 16 cells. Cells that the box of no edge reaches lie inside or outside as a whole;
+in the others the edges that reach into the cell's row are looked at, as two runs along the rings. A coordinate's cell
+is computed in the same way for points and for edges, and never falls as the coordinate rises: so rounding cannot part
+a point from an edge that it lies on.
 
 Whether a point lies left of an edge is the sign of a determinant; where that is within its rounding error of 0, and on
 every edge and corner, nothing is said, and whoever asks must use exact arithmetic. Source: Shewchuk, Adaptive Precision

@@ -13,7 +13,10 @@ box = st.tuples(coordinate, coordinate, coordinate, coordinate)
 NAN = float("nan")
 
 
-@given(st.lists(st.one_of(box, st.just((NAN,) * 4)), min_size=1, max_size=30), st.lists(st.tuples(coordinate, coordinate), max_size=20))
+@given(
+    st.lists(st.one_of(box, st.just((NAN,) * 4)), min_size=1, max_size=30),
+    st.lists(st.tuples(coordinate, coordinate), max_size=20),
+)
 def test_all_boxes_around_a_point(drawn, points):
     """Of few boxes tiles tell exactly; what is empty is around nothing."""
     sides = np.array([(min(a, c), min(b, d), max(a, c), max(b, d)) for a, b, c, d in drawn])

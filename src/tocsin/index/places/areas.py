@@ -48,7 +48,8 @@ def areas_of(pieces: Sequence[Rings]) -> Areas:
     count = len(rings.bounds)
     records = on_cache_line(count * RECORD, np.uint64).reshape(count, RECORD)
     rows = on_cache_line(count * SIDE, np.uint64).reshape(count, SIDE)
-    areas = Areas(starts, *(frozen(places[:, axis], np.float64) for axis in (0, 1)), records, rows)
+    xs, ys = (frozen(places[:, axis], np.float64) for axis in (0, 1))
+    areas = Areas(starts, xs, ys, records, rows)
     write_records(areas, _frames(rings.bounds))
     return frozen_table(areas)
 
@@ -61,9 +62,10 @@ def _chains(rings: Rings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     ring_starts, corner_starts = starts_of(rings.rings, len(rings.rings)), starts_of(rings.corners, len(rings.corners))
     owners = np.repeat(np.arange(len(rings.rings)), rings.rings)
     more = np.arange(len(owners)) != ring_starts[owners]
-    places = np.insert(
-        rings.places, corner_starts[1:][more], rings.places[corner_starts[ring_starts[owners[more]]]], axis=0
-    )
+    places = rings.places
+    if more.any():
+        begins = places[corner_starts[ring_starts[owners[more]]]]
+        places = np.insert(places, corner_starts[1:][more], begins, axis=0)
     lengths = np.bincount(owners, rings.corners + more, len(rings.rings))
     return starts_of(lengths.astype(np.int64), len(rings.rings)), places
 
