@@ -117,7 +117,7 @@ class _Changes:
         for text in self._texts:  # an engine that has run for an hour knows the templates of what comes
             instance = engine._templates.instance(text)
             if instance is not None:
-                engine._store.book.recipe(instance.template)
+                engine._store.book.read(instance)
 
     def __iter__(self) -> Iterator[None]:
         number = 0

@@ -5,6 +5,7 @@ One life, in three worlds: what matches whole, what holds in part, and events wi
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -134,3 +135,29 @@ def test_a_replaced_subscription_has_its_new_weights(index: str) -> None:
 
     light = [(2, 2.0), (1, 1.0)]
     assert seen == [[(1, 3.0), (2, 2.0)]] * 2 + [light] * 4
+
+
+@pytest.mark.parametrize("ranking", [None, tocsin.Similar(0.5, 0.3)])
+def test_what_came_lately_is_merged_once_it_took_longer_to_look_at(ranking):
+    """An event looks at most of the boxes of a delta. Few events never pay for a segment; answers stay the same."""
+    with tocsin.Engine() as engine:
+        for number in range(600):
+            corner = number % 30, number // 30
+            box = f"BBOX({corner[0]}, {corner[1]}, {corner[0] + 2}, {corner[1] + 2})"
+            engine.subscribe(number, f"S_INTERSECTS(place, {box}) AND A_CONTAINS(words, ('w{number % 3}'))")
+        events = [{"place": [n * 7 % 31, n * 3 % 21], "words": ["w0", f"w{n % 4}"]} for n in range(2_000)]
+        first = engine.match_batch(events[:100], ranking=ranking)
+        assert engine.stats.delta == 600
+        expected = engine.match_batch(events, ranking=ranking).table
+        assert expected.slice(0, len(first)).equals(first.table)
+
+        for _ in range(50):
+            assert engine.match_batch(events, ranking=ranking).table.equals(expected)
+            while engine.stats.is_merging:
+                time.sleep(0.001)
+            if not engine.stats.delta:
+                break
+
+        assert engine.stats.delta == 0
+        assert len(engine.stats.segments) == 1
+        assert engine.match_batch(events, ranking=ranking).table.equals(expected)

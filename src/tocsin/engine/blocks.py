@@ -31,19 +31,21 @@ class Block:
 
     numbers: NDArray[np.int64]  # in the delta
     structure: Structure
+    spend: Callable[[int], None]  # is told of candidates that were looked at
 
     def match(self, batch: EventBatch, ranking: Any, alive: Alive = None) -> Found:
         """What the structure finds, by the numbers in the delta."""
         own = None if alive is None else bitmap(are_alive(alive, self.numbers))
         found = self.structure.match(batch, ranking, own)
+        self.spend(found.candidates_examined)
         return found._replace(subscriptions=self.numbers[found.subscriptions])
 
 
 class Blocks:
     """The blocks of a delta for one question. Many threads may ask."""
 
-    def __init__(self, question: Question) -> None:
-        self._question = question
+    def __init__(self, question: Question, spend: Callable[[int], None]) -> None:
+        self._question, self._spend = question, spend
         self._blocks: dict[tuple[int, int], Block] = {}
         self.renew_locks()
         renewed(self)
@@ -64,7 +66,7 @@ class Blocks:
 
     def _block(self, part: Part, first: int, stop: int) -> Block:
         numbers = first + pc.sort_indices(part.ids[first:stop]).to_numpy().astype(np.int64)
-        return Block(numbers, build_structure(self._question, part.only(numbers), _PLAN))
+        return Block(numbers, build_structure(self._question, part.only(numbers), _PLAN), self._spend)
 
 
 def _spans(count: int) -> list[tuple[int, int]]:

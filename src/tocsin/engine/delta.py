@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -26,12 +26,24 @@ from tocsin.segment.ids import Ids, find_id
 from tocsin.segment.scores import Version
 from tocsin.segment.segment import records_table
 
+_FEWEST: Final = 512
+"""Fewer subscriptions are no segment of their own."""
+
+# What takes as long as looking at a candidate.
+_TEST: Final = 2  # a predicate on a chain, on a block of events
+_MERGE: Final = 256  # a subscription that becomes part of a segment, and of the larger ones to come
+
 
 class Delta(Source):
-    """The subscriptions that no segment has yet, numbered as they came. One writer."""
+    """The subscriptions that no segment has yet, numbered as they came. One writer; many threads may match.
+
+    Chains by attribute know little of rectangles, regions and patterns, of which an event looks at most. Who changes
+    much and asks little never pays for a segment: first as much is spent on looking at what is here.
+    """
 
     def __init__(self, book: RecipeBook, wanted: Wanted) -> None:
         super().__init__(everyone(0))
+        self._spent = 0  # in candidates; threads may lose some of it
         self.ids: list[SubscriptionId] = []
         self.sources: list[str] = []
         self.payloads: list[str | None] = []
@@ -56,6 +68,15 @@ class Delta(Source):
         self._scores.append(parsed.score)
         self._numbers[parsed.id] = number
         self._make_room(number)
+
+    @property
+    def is_ripe(self) -> bool:
+        """Whether looking at its subscriptions has taken longer than merging them will."""
+        return self.numbered >= _FEWEST and self._spent >= _MERGE * self.numbered
+
+    def spend(self, candidates: int, tested: int = 0) -> None:
+        """Take note of candidates that were looked at, and of predicates that were tested on blocks of events."""
+        self._spent += candidates + _TEST * tested
 
     def snapshot(self) -> DeltaSnapshot:
         self._has_shared_scores = True
@@ -108,10 +129,12 @@ class DeltaSnapshot(Snapshot):
     def match(self, batch: EventBatch, k: int | None = None) -> Found:
         """All matches: so few are not worth to look for the best among them."""
         assert self.alive is not None
-        return self.chains.match(batch, self.alive)
+        found, tested = self.chains.walk(batch, self.alive)
+        self.delta.spend(found.candidates_examined, tested)
+        return found
 
     def structures(self, question: Question) -> Sequence[Structure]:
-        blocks = self.delta.blocks.get(question, lambda: Blocks(question))
+        blocks = self.delta.blocks.get(question, lambda: Blocks(question, self.delta.spend))
         return blocks.of(len(self), self.part)
 
     def part(self) -> Part:

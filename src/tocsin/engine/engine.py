@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -38,7 +39,7 @@ from tocsin.model.texts import Text
 from tocsin.planner import choose
 from tocsin.records import parsed_record, subscription_of
 from tocsin.records.sources import Events, Subscriptions
-from tocsin.segment import require_suitable
+from tocsin.segment import Snapshots, require_suitable
 from tocsin.segment.folder import saved_statistics
 
 _DELTA_LIMIT: Final = 8192
@@ -173,6 +174,14 @@ class Engine:
 
     # Questions
 
+    @contextmanager
+    def _reading(self) -> Iterator[Snapshots]:
+        """What there is at this moment; if looking at what came lately takes too long, that is merged from now on."""
+        with self._store.reading() as snapshots:
+            yield snapshots
+        if self._store.delta.is_ripe:
+            self._merger.wake()
+
     def match(self, event: Mapping[str, Any], *, ranking: Ranking | None = None, payload: bool = False) -> Matches:
         """The subscriptions that an event satisfies, by id, or the best of them; a bad event raises `RecordError`.
 
@@ -180,7 +189,7 @@ class Engine:
         """
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
-        with self._store.reading() as snapshots:
+        with self._reading() as snapshots:
             batch = encode_objects([(0, event)], snapshots.wanted)
             batch = with_schema(batch, self._texts) if self._texts else batch
             if not len(batch):
@@ -212,7 +221,7 @@ class Engine:
         request = Request(
             *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload), texts=self._texts
         )
-        with self._store.reading() as snapshots:
+        with self._reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [], progress)
 
     def followed(
@@ -224,7 +233,7 @@ class Engine:
         `options` say how the source is read.
         """
         request = Request(lists=True, event_key=key, also=tuple(also), trail=trail, texts=self._texts, **options)
-        with self._store.reading() as snapshots:
+        with self._reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [])
 
     def warnings(

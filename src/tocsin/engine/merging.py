@@ -1,8 +1,9 @@
 """When and how do an engine's sources become fewer? In the background, by the logarithmic method.
 
-A delta that is full becomes a segment. Segments of about one size (within a factor of `_FANOUT`) become one when there
-are so many of them, and a segment that has lost a quarter is written anew; so every subscription is merged O(log n)
-times, and a match asks O(log n) segments (Bentley and Saxe 1980).
+A delta that is full, or that took longer to look at than it takes to merge, becomes a segment. Segments of about one
+size (within a factor of `_FANOUT`) become one when there are so many of them, and a segment that has lost a quarter is
+written anew; so every subscription is merged O(log n) times, and a match asks O(log n) segments (Bentley and Saxe
+1980).
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Merger:
     def _step(self) -> bool:
         """One merge, if there is one to do."""
         with self._store.structure:
-            if self._store.delta.numbered >= self._limit:
+            if self._store.delta.numbered >= self._limit or self._store.delta.is_ripe:
                 self._store.seal()
             chosen = self._next()
             if chosen:

@@ -173,19 +173,23 @@ class ChainedView:
 
     def match(self, batch: EventBatch, alive: NDArray[np.uint64]) -> Found:
         """All matches of a batch among the expressions that are alive, by their numbers; exact."""
+        return self.walk(batch, alive)[0]
+
+    def walk(self, batch: EventBatch, alive: NDArray[np.uint64]) -> tuple[Found, int]:
+        """The same, and how many predicates were tested, each on a block of events at once."""
         leaves, chains = self._compiled.arrays, self._chains
         if not len(self):
-            return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0)
+            return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0), 0
         bound = self._binder.bind_to_walk(batch)
         verifier = self._verifier(2 * widest_block(batch.arrays.starts, LANES))
-        counts = np.zeros(2, np.int64)
+        counts = np.zeros(3, np.int64)
         starts, found = collect(
             len(batch),
             lambda first, ends, out: match_chains(
                 leaves, chains, verifier, batch.arrays, bound, alive, first, ends, out, counts
             ),
         )
-        return Found(starts, found, int(counts[0]), int(counts[1]))
+        return Found(starts, found, int(counts[0]), int(counts[1])), int(counts[2])
 
     def expressions(self) -> CompiledExpressions:
         """The expressions, with the attributes that they had then."""

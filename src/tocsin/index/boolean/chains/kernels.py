@@ -87,7 +87,7 @@ def match_chains(
 ) -> tuple[int, int]:
     """Match events from `first` on, by event and the expressions' numbers. Returns like `match_all`.
 
-    Adds to `counts`: candidates examined, and verified.
+    Adds to `counts`: candidates examined, verified, and predicates on chains that were tested on a block of events.
     """
     held = viewed(verifier)
     walk = viewed(Walk(viewed(leaves), held.block, held.memo, viewed(events), viewed(bound), held.parts))
@@ -103,7 +103,8 @@ def match_chains(
         lanes = all_lanes(stop - first)
         clock[0] += 1
         touched = fill_block(block, walk.events, bound.attributes, first, stop)
-        number = walk_chains(walk, hung, clock[0], touched, alive, lanes, candidates, lanes_of)
+        number, tested = walk_chains(walk, hung, clock[0], touched, alive, lanes, candidates, lanes_of)
+        counts[2] += tested
         sort_numbers(candidates, np.int64(0), np.int64(number))
         examined = np.uint64(0)
         for i in range(number):
@@ -133,15 +134,16 @@ def walk_chains(
     lanes: int,
     candidates: NDArray[np.int32],
     lanes_of: NDArray[np.uint64],
-) -> int:
-    """Write the living expressions with a literal on a chain that holds for any of a block's events; how many.
+) -> tuple[int, int]:
+    """Write the living expressions with a literal on a chain that holds for any of a block's events.
 
-    `lanes_of` gets, by expression, the events that it is to be verified for.
+    Returns how many, and how many literals were tested. `lanes_of` gets, by expression, the events that it is to be
+    verified for.
     """
     heads, following, literals, owners = chains.heads, chains.following, chains.literals, chains.owners
     kinds, stamps, masks = walk.leaves.leaf_kinds, walk.memo.stamps, walk.memo.masks
     touched_attributes = walk.block.touched
-    number = np.int64(0)
+    number, tested = np.int64(0), np.int64(0)
     for t in range(touched):
         entry = heads[touched_attributes[t]]
         while entry >= 0:
@@ -149,6 +151,7 @@ def walk_chains(
             leaf = literal >> 1
             owner = owners[entry]
             entry = following[entry]
+            tested += 1
             if stamps[leaf] < stamp:
                 stamps[leaf] = stamp
                 if kinds[leaf] == codes.RANGE:
@@ -158,7 +161,7 @@ def walk_chains(
             number = _lead_to(owner, masks[literal] & lanes, alive, candidates, lanes_of, number)
     for u in range(len(chains.uncovered)):
         number = _lead_to(chains.uncovered[u], lanes, alive, candidates, lanes_of, number)
-    return number
+    return number, tested
 
 
 @inlined
