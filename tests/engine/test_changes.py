@@ -1,6 +1,6 @@
 """After any sequence of changes an engine answers like a dictionary of subscriptions, each evaluated by itself.
 
-One life, in three worlds: what matches whole, what holds in part, and events with ranges.
+One life, in four worlds: what matches whole, what holds in part, events with ranges, regions with keywords.
 """
 
 from __future__ import annotations
@@ -77,11 +77,29 @@ class RangeChanges(Changes):
     )
 
 
-for life in (WholeChanges, RelaxedChanges, RangeChanges):
+class RegionChanges(Changes):
+    """Regions with keywords, polygons among them, under every structure of theirs."""
+
+    world = World(
+        (
+            "auto",
+            *("token_grid", "rt_tree(least=2, most=4)", "rt_plus_tree(least=2, most=4)"),
+            *("rt_plus_plus_tree(least=2, most=4)", "inverted_r_tree(least=2, most=4)", "spatial_first"),
+            "keyword_first",
+        ),
+        own.region_expressions().map(lambda tree: (tree, {})),
+        st.one_of(own.region_events(), own.region_events(), own.region_events(), own.bad_events()),
+        ("n", "s"),
+        ({}, {"p": [1, 1], "l": ["a", "b"], "n": 1}),
+    )
+
+
+for life in (WholeChanges, RelaxedChanges, RangeChanges, RegionChanges):
     life.TestCase.settings = SETTINGS
 TestWholeChanges = WholeChanges.TestCase
 TestRelaxedChanges = RelaxedChanges.TestCase
 TestRangeChanges = RangeChanges.TestCase
+TestRegionChanges = RegionChanges.TestCase
 
 
 @pytest.mark.parametrize("index", MATCHERS)

@@ -41,10 +41,23 @@ def _words() -> str:
     return f"A_CONTAINS(words, ({', '.join(repr(word) for word in _DICE.sample('abcd', _DICE.randint(1, 2)))}))"
 
 
+def _shape() -> str:
+    x, y, size = _DICE.uniform(0, 8), _DICE.uniform(0, 8), _DICE.uniform(1, 4)
+    return f"POLYGON(({x:.2f} {y:.2f}, {x + size:.2f} {y:.2f}, {x:.2f} {y + size:.2f}, {x:.2f} {y:.2f}))"
+
+
 TEXTS = {
     "region and keywords": [f"{_place()} AND {_words()}" for _ in range(40)],
     "ranges": [f"n >= {n % 7} AND n <= {n % 7 + 2} AND m > {n % 4}" for n in range(40)],
     "equalities": [f"n >= {n % 5} AND n <= {n % 5 + 3} AND m = {n % 6}" for n in range(40)],
+    "shapes": [
+        *(f"S_INTERSECTS(place, {_shape()}) AND n > {n}" for n in range(6)),
+        *(f"NOT S_WITHIN(place, {_shape()}) AND m = {n}" for n in range(6)),
+        *(f"DISTANCE_M(place, POINT({n} {n + 1})) <= {n}00000" for n in range(6)),
+        *(f"S_INTERSECTS(place, {_shape()}) AND {_words()}" for _ in range(6)),
+    ],
+    "texts": [f"TEXT(t, '{'ab'[n % 2]} {'cd'[n // 2 % 2]}') AND n > {n}" for n in range(6)],
+    "times": [f"T_{name}(d, DATE('2020-01-0{n + 2}'))" for n, name in enumerate(("AFTER", "BEFORE", "EQUALS"))],
     "anything": [f"n = {n % 5} OR s LIKE '{'ab'[n % 2]}%' OR NOT ({_words()})" for n in range(20)],
 }
 EVENTS = pa.table(
@@ -53,6 +66,8 @@ EVENTS = pa.table(
         "m": pa.array([float(_DICE.randint(0, 6)) for _ in range(50)]),
         "s": pa.array([_DICE.choice(["ax", "by", None]) for _ in range(50)]),
         "place": pa.array([[_DICE.uniform(0, 10), _DICE.uniform(0, 10)] for _ in range(50)]),
+        "t": pa.array([" ".join(_DICE.sample("abcde", _DICE.randint(0, 4))) for _ in range(50)]),
+        "d": pa.array([f"2020-01-0{_DICE.randint(1, 6)}" for _ in range(50)]),
         "words": pa.array([_DICE.sample("abcde", _DICE.randint(0, 4)) for _ in range(50)]),
     }
 )
