@@ -180,3 +180,49 @@ def test_arguments_that_do_not_fit_are_refused(spark: Any, compiled: Any, tmp_pa
             call()
     with pytest.raises(tocsin.SegmentError, match="no tocsin index"):
         tocsin_spark.match(frame, tmp_path / "nowhere")
+
+
+def test_a_schema_reads_texts_as_what_it_says(spark: Any, compiled: Any, found: Any, tmp_path: Path) -> None:
+    """Of rows, of Parquet files and of JSON; what cannot be read so is told, and the rest of the event is served."""
+    area = "POLYGON((0 0, 2 0, 2 2, 0 2, 0 0))"
+    records = [
+        {"id": "in", "where": f"S_INTERSECTS(place, {area})"},
+        {"id": "late", "where": "at > TIMESTAMP('2024-01-01T00:00:00Z')"},
+        {"id": "many", "where": "n >= 10"},
+        {"id": "red", "where": "TEXT(t, 'red shoes')"},
+    ]
+    folder, _ = compiled(records, partitions=2)
+    rows = [
+        (0, "POINT(1 1)", "2024-05-01", "9", "Red shoes!"),
+        (1, "LINESTRING(1 1, 5 5)", "2023-05-01", "10", "shoes"),
+        (2, "POINT(1)", "late", "ten", "red, shoes"),
+    ]
+    frame = spark.createDataFrame(rows, "key int, place string, at string, n string, t string")
+    schema = {"place": "geometry", "at": "instant", "n": "number", "t": "text"}
+    expected = {0: ["in", "late", "red"], 1: ["in", "many"], 2: ["red"]}
+
+    frame.write.parquet(str(tmp_path / "events"))
+    as_json = frame.selectExpr("key", "to_json(struct(place, at, n, t)) AS value")
+    of_json = tocsin_spark.match(as_json, folder, json="value", schema=schema)
+    of_files = tocsin_spark.match_parquet(spark, tmp_path / "events", folder, schema=schema)
+    tocsin_spark.match_to_parquet(spark, tmp_path / "events", folder, tmp_path / "out", schema=schema)
+    written = spark.read.parquet(str(tmp_path / "out"))
+    for answered in (tocsin_spark.match(frame, folder, schema=schema), of_json, of_files, written):
+        assert {key: [id for id, _ in own] for key, own in found(answered, "key").items()} == expected
+        errors = {row["key"]: row["error"] for row in answered.collect()}
+        assert errors[0] is None and errors[1] is None
+        assert all(name in errors[2] for name in ("place", "at", "n"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"n": "int"}, "the types are number"),
+        ({"m": "number"}, "schema names 'm', which is no attribute"),
+        ({"n": "text german stem"}, r"TEXT\(n, 'words', 'german stem'\)"),
+    ],
+)
+def test_a_schema_that_cannot_be(spark: Any, compiled: Any, schema: Any, message: str) -> None:
+    folder, _ = compiled([{"id": "a", "where": "n = 1"}], partitions=1)
+    with pytest.raises(tocsin.InvalidInput, match=message):
+        tocsin_spark.match(spark.createDataFrame([("1",)], "n string"), folder, schema=schema)

@@ -43,6 +43,7 @@ class Delta(Source):
 
     def __init__(self, book: RecipeBook, wanted: Wanted) -> None:
         super().__init__(everyone(0))
+        self.is_ripe = False  # looking at its subscriptions has taken longer than merging them will
         self._spent = 0  # in candidates; threads may lose some of it
         self.ids: list[SubscriptionId] = []
         self.sources: list[str] = []
@@ -69,14 +70,10 @@ class Delta(Source):
         self._numbers[parsed.id] = number
         self._make_room(number)
 
-    @property
-    def is_ripe(self) -> bool:
-        """Whether looking at its subscriptions has taken longer than merging them will."""
-        return self.numbered >= _FEWEST and self._spent >= _MERGE * self.numbered
-
     def spend(self, candidates: int, tested: int = 0) -> None:
         """Take note of candidates that were looked at, and of predicates that were tested on blocks of events."""
         self._spent += candidates + _TEST * tested
+        self.is_ripe = self.numbered >= _FEWEST and self._spent >= _MERGE * self.numbered
 
     def snapshot(self) -> DeltaSnapshot:
         self._has_shared_scores = True

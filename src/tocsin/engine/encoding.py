@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.json_lines import encode_lines
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.events.readings import with_readings, without_readings
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
 from tocsin.engine.points import Points, with_points
-from tocsin.engine.schemas import with_schema
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines
+from tocsin.schemas import typed
 
 
 def encode_chunk(
@@ -24,28 +22,10 @@ def encode_chunk(
     """A chunk of records as batches with distinct rows, and the records that could not be read."""
     batches, rejects = _encoded(chunk, wanted)
     if schema:
-        batches = [_typed(batch, wanted, schema) for batch in batches]
+        batches = [typed(batch, wanted, schema) for batch in batches]
     if points:
         batches = [with_points(batch, wanted, points) for batch in batches]
     return batches, rejects
-
-
-def _typed(batch: EventBatch, wanted: Wanted, schema: Mapping[str, Any]) -> EventBatch:
-    """A batch with the types of a schema, which says those of elements by the names that they have in their list."""
-    typed = with_readings(with_schema(without_readings(batch, wanted), schema), wanted)
-    elements, rejects = dict(batch.elements), list(typed.rejects)
-    for name, lists in batch.elements.items():
-        within = {one.removeprefix(f"{name}."): kind for one, kind in schema.items() if one.startswith(f"{name}.")}
-        if within:
-            own = _typed(replace(lists.batch, rejects=[]), wanted.elements[name], within)
-            elements[name] = replace(lists, batch=own)
-            owners = [(int(lists.owners[reject.row]), reject) for reject in own.rejects]
-            rejects += [
-                Reject(int(batch.rows[owner]), None, f"{name}.{reject.field}", reject.reason)
-                for owner, reject in owners
-                if owner >= 0
-            ]
-    return replace(typed, elements=elements, rejects=rejects)
 
 
 def _encoded(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:

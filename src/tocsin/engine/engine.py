@@ -23,7 +23,6 @@ from tocsin.engine.misnamed import misnamed
 from tocsin.engine.notices import notices
 from tocsin.engine.points import Points
 from tocsin.engine.saving import open_sources, save_sources, texts_of
-from tocsin.engine.schemas import checked_texts, with_schema
 from tocsin.engine.seen import seen_in
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
@@ -39,6 +38,7 @@ from tocsin.model.texts import Text
 from tocsin.planner import choose
 from tocsin.records import parsed_record, subscription_of
 from tocsin.records.sources import Events, Subscriptions
+from tocsin.schemas import checked_texts, with_schema
 from tocsin.segment import Snapshots, require_suitable
 from tocsin.segment.folder import saved_statistics
 

@@ -19,7 +19,6 @@ from tocsin.engine.loading import load_segments, raise_first, require_some
 from tocsin.engine.misnamed import misnamed
 from tocsin.engine.notices import notices_of
 from tocsin.engine.points import Points, checked_points, with_coordinates
-from tocsin.engine.schemas import require_asked
 from tocsin.engine.seen import Seen
 from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput
@@ -32,6 +31,7 @@ from tocsin.records import Chunk, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
 from tocsin.records.keys import joined_keys, keys_at
 from tocsin.records.sources import Events, Subscriptions
+from tocsin.schemas import require_asked
 from tocsin.segment import Snapshots
 from tocsin.threads import in_order, workers
 

@@ -13,7 +13,6 @@ from tocsin.columns.expressions.asking import ANY, asked, literals
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.constants import contradictory, empty_ranges, unfolded
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.engine.schemas import WORDS
 from tocsin.engine.seen import Seen
 from tocsin.index import Part
 from tocsin.index.alive import Alive, are_alive
@@ -24,6 +23,7 @@ from tocsin.language.stored import stored_expression
 from tocsin.model.expression import And, Expression, Not, Or, attributes
 from tocsin.model.notice import Notice
 from tocsin.model.readings import Reading, attribute_of, is_reading, reading_of
+from tocsin.schemas import WORDS
 from tocsin.segment import Snapshot
 
 _LONGEST: Final = 100

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from tocsin.errors import in_field
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import LinesChunk, parse_lines
+from tocsin.schemas import typed
 from tocsin.segment import Snapshots
 from tocsin.spark.observing import Counts, work_column
 from tocsin.spark.schemas import ERROR, MATCHES, WORK
@@ -38,6 +39,7 @@ class Asked:
     json: str | None = None  # the column that holds events as JSON objects, in the place of attributes
     corrupt: str | None = None  # the column in which a reader puts what it could not read
     tells_work: bool = False  # a column more, of what was done
+    schema: Mapping[str, Any] = field(default_factory=dict)  # the types of some attributes
 
 
 class RowMatches(NamedTuple):
@@ -160,6 +162,11 @@ def events_of(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> Events:
 
 def encoded_events(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
     """The events of a batch, each in one of the batches that come out, and those that are none."""
+    batches, rejects = _encoded(batch, asked, wanted)
+    return [typed(one, wanted, asked.schema) for one in batches] if asked.schema else batches, rejects
+
+
+def _encoded(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
     if asked.json is None:
         return [encode_table(batch.select(list(asked.attributes)), wanted)], []
     lines = _lines(batch.column(asked.json))

@@ -5,10 +5,14 @@ What is asked says which columns the answer has.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tocsin.errors import InvalidInput
+from tocsin.language import name_text
 from tocsin.model.ranking import Ranking
+from tocsin.model.texts import PLAIN, texts_in
+from tocsin.records.csv_files import ColumnType, checked_types
 from tocsin.spark.answering import Asked
 from tocsin.spark.observing import with_work
 from tocsin.spark.schemas import ERROR, MATCHES, exploded_schema, matched_schema
@@ -27,13 +31,15 @@ def asked_of(
     json: str | None = None,
     corrupt: str | None = None,
     explode: bool = False,
+    schema: Mapping[str, ColumnType] | None = None,
 ) -> Asked:
     """The options as what is asked of each batch; raises `InvalidInput` when they do not fit the columns."""
     names = _checked_columns(events.columns, attributes, event_id, explode=explode)
     extra = _checked_extra(events, json, corrupt, attributes)
     names = [] if json is not None else [name for name in names if name not in extra]
     columns = events.columns if event_id is None else list(dict.fromkeys([event_id, *names, *extra]))
-    return Asked(tuple(columns), tuple(names), ranking, event_id, json, corrupt)
+    types = _checked_types(schema, None if json is not None else names)
+    return Asked(tuple(columns), tuple(names), ranking, event_id, json, corrupt, schema=types)
 
 
 def answer_schema(events: StructType, asked: Asked, ids: str) -> StructType:
@@ -66,6 +72,21 @@ def _checked_columns(
     if taken:
         raise InvalidInput(f"the events have a column {taken[0]!r} already, which the result needs; rename it")
     return columns if attributes is None else list(dict.fromkeys(attributes))
+
+
+def _checked_types(schema: Mapping[str, ColumnType] | None, names: list[str] | None) -> dict[str, ColumnType]:
+    """The types of some attributes; raises `InvalidInput` for what is no type, and no column where there are some."""
+    types = checked_types(schema)
+    for name, how in texts_in(types).items():
+        if how != PLAIN:
+            raise InvalidInput(
+                f"schema says {str(types[name])!r} of {name!r}; on Spark it is 'text', and each subscription says how "
+                f"words are made: TEXT({name_text(name)}, 'words', '{how}')"
+            )
+    for name in types:
+        if names is not None and not any(name == one or name.startswith(f"{one}.") for one in names):
+            raise InvalidInput(f"schema names {name!r}, which is no attribute; there are {names}")
+    return dict(types)
 
 
 def _checked_extra(events: DataFrame, json: str | None, corrupt: str | None, attributes: list[str] | None) -> list[str]:

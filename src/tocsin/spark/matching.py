@@ -7,7 +7,7 @@ micro-batch records which version the micro-batch uses (`segment/pins.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +17,7 @@ import pyarrow as pa
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.planner import SHUFFLE, choose_routing
+from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
 from tocsin.segment.outlines import bytes_of
 from tocsin.spark.answering import Asked, slices
@@ -42,6 +43,7 @@ def match(
     event_id: str | None = None,
     json: str | None = None,
     corrupt: str | None = None,
+    schema: Mapping[str, ColumnType] | None = None,
     observe: str | Observation | None = None,
     routing: str = "auto",
     memory: int | None = None,
@@ -55,7 +57,9 @@ def match(
     `event_id` names the column that tells events apart; rejected events and fields do not show in that form. `json`
     names a column of strings that are JSON objects: they are the events then, read as JSON lines are. `corrupt` names
     the column in which a reader puts the text of a record that it could not read (`columnNameOfCorruptRecord`): such a
-    row is an event that was refused.
+    row is an event that was refused. `schema` says of which type attributes are whose columns have another, as that of
+    `Engine.match_batch` does (`number`, `string`, `boolean`, `instant`, `geometry`, `text`): a text is read as it, as
+    well-known text where it is a place.
 
     Of a batch, all tasks use the version that is current when this is called. Of a stream, each micro-batch uses the
     one that is current when it begins, which the index folder records: a replay uses the same again. `observe` names
@@ -71,7 +75,9 @@ def match(
     Lazy, like any transformation. Raises `InvalidInput` for options that do not fit the columns, `SegmentError` for
     what is no index.
     """
-    asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, corrupt=corrupt, explode=explode)
+    asked = asked_of(
+        events, attributes, ranking, event_id=event_id, json=json, corrupt=corrupt, explode=explode, schema=schema
+    )
     answered = answers(events, index, replace(asked, tells_work=observe is not None), routing, memory)
     return answered if observe is None else observed(answered, observe, explode=explode)
 

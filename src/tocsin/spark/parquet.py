@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
+from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, refusal, slices
 from tocsin.spark.asking import answer_schema, asked_of
@@ -57,6 +58,7 @@ def match_parquet(
     explode: bool = False,
     event_id: str | None = None,
     json: str | None = None,
+    schema: Mapping[str, ColumnType] | None = None,
     observe: str | Observation | None = None,
     stream: bool = False,
 ) -> DataFrame:
@@ -68,7 +70,7 @@ def match_parquet(
     for a path without Parquet files, and as `match` does.
     """
     events = read_events(session, path, columns)
-    asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode)
+    asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema)
     asked = replace(asked, tells_work=observe is not None)
     if stream:
         answered = answers_of_pieces(files_of(session.readStream, path), (), events.schema, index, asked)

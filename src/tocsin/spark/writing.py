@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
+from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, counted_answer
 from tocsin.spark.asking import asked_of
@@ -64,6 +65,7 @@ def match_to_parquet(
     explode: bool = False,
     event_id: str | None = None,
     json: str | None = None,
+    schema: Mapping[str, ColumnType] | None = None,
     overwrite: bool = False,
 ) -> WriteReport:
     """Match the events of Parquet files into Parquet files; workers read and write them, at once.
@@ -80,7 +82,7 @@ def match_to_parquet(
     question_of(ranking)  # which refuses what is none
     place = _checked_place(Path(out).absolute(), overwrite=overwrite)
     events = read_events(session, path, columns)
-    asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode)
+    asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema)
     numbers, pieces = pieces_of(session, path)
     types = to_arrow_schema(events.schema, timezone="UTC")
     beside = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")

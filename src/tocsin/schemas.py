@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.events.batch import Dictionary, EventBatch, Wanted
+from tocsin.columns.events.readings import with_readings, without_readings
 from tocsin.columns.events.scalars import encode_scalars
 from tocsin.errors import InvalidInput, UnsupportedError
 from tocsin.kernels import codes
@@ -59,6 +60,24 @@ class _Entries(NamedTuple):
     is_kept: NDArray[np.bool_]  # (N,) false where a text stands for absence
     boxes: list[NDArray[np.float64]]  # (., 4) those that texts say, behind the batch's
     shapes: list[Any]  # the same of shapes
+
+
+def typed(batch: EventBatch, wanted: Wanted, schema: Mapping[str, Any]) -> EventBatch:
+    """A batch with the types of a schema, which says those of elements by the names that they have in their list."""
+    whole = with_readings(with_schema(without_readings(batch, wanted), schema), wanted)
+    elements, rejects = dict(batch.elements), list(whole.rejects)
+    for name, lists in batch.elements.items():
+        within = {one.removeprefix(f"{name}."): kind for one, kind in schema.items() if one.startswith(f"{name}.")}
+        if within:
+            own = typed(replace(lists.batch, rejects=[]), wanted.elements[name], within)
+            elements[name] = replace(lists, batch=own)
+            owners = [(int(lists.owners[reject.row]), reject) for reject in own.rejects]
+            rejects += [
+                Reject(int(batch.rows[owner]), None, f"{name}.{reject.field}", reject.reason)
+                for owner, reject in owners
+                if owner >= 0
+            ]
+    return replace(whole, elements=elements, rejects=rejects)
 
 
 def with_schema(batch: EventBatch, schema: Mapping[str, Any]) -> EventBatch:
