@@ -279,6 +279,8 @@ def number(value: float, written: str, is_integer: bool, *, span: Span | None = 
     """A number that float64 holds; `written` is its spelling, `is_integer` whether that is an integer's."""
     if is_integer and abs(value) >= LARGEST_INTEGER and not _is_exact(written):
         raise Misplaced(f"{written[:40]} cannot be represented exactly; write it as a string")
+    if math.isnan(value):
+        raise Misplaced("NaN is no number that can be compared; whether a value is missing is asked by IS NULL")
     if not math.isfinite(value):
         raise Misplaced(f"{written[:40]} is beyond the largest number (about 1.8e308)")
     return Constant(value + 0.0, span=span)  # + 0.0: there is no negative zero
