@@ -36,3 +36,21 @@ def test_nothing_to_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["compile", str(tmp_path / "s.jsonl"), str(tmp_path / "index")]) == FAILED
     assert "no subscription could be read" in capsys.readouterr().err
     assert not (tmp_path / "index").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("--similar", "2:0.5", "alpha is 2.0; it must be a number from 0 to 1"),
+        ("--index", "vcr(lx=3)", "lx of vcr is 3; a side is a power of two"),
+        ("--points", "location", "'location' is no NAME=X:Y"),
+    ],
+)
+def test_a_bad_option_is_told_before_anything_is_read(
+    option: str, value: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That there is no file of subscriptions would be told otherwise."""
+    status = main(["match", str(tmp_path / "s.jsonl"), str(tmp_path / "e.jsonl"), option, value])
+
+    assert status == FAILED
+    assert reason in capsys.readouterr().err

@@ -35,10 +35,22 @@ def test_a_plan_is_told_and_nothing_is_built(tmp_path: Path, capsys: pytest.Capt
     assert main([*given, "--placement", "access", "--memory", "0.00001"]) == 0
     assert "routing: shuffle, for an index of 0.0 GB does not fit" in capsys.readouterr().out
     assert main([*given, "--memory", "-1"]) == 2
-    assert "memory is -1073741824; it is the bytes that a machine has" in capsys.readouterr().err
+    assert "--memory is -1; it is the GB of memory that a machine has" in capsys.readouterr().err
 
     assert main([*given, "--placement", "x"]) == 2
     assert main([*given[:2], str(tmp_path / "index"), "--placement", "access"]) == 2
     assert "--placement access is for --plan" in capsys.readouterr().err
     assert main(given[:2]) == 2
     assert "compile needs a FOLDER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("option", "value"), [("--partitions", "8"), ("--memory", "3.0"), ("--placement", "auto")])
+def test_what_only_a_plan_has_is_refused_without_one(
+    option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An option that would say nothing is refused, also where it is the default."""
+    (tmp_path / "s.jsonl").write_text('{"id": "a", "where": "price > 3"}\n')
+
+    assert main(["compile", str(tmp_path / "s.jsonl"), str(tmp_path / "index"), option, value]) == 2
+    assert f"{option} {value} is for --plan" in capsys.readouterr().err
+    assert not (tmp_path / "index").exists()

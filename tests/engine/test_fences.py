@@ -304,12 +304,18 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path):
     ("options", "said"),
     [
         ({"key": 5}, "key is 5; it names an attribute"),
+        ({"key": ""}, "key is ''; it names an attribute"),
         ({"key": "v", "time": 5}, "time is 5; it names"),
+        ({"key": "v", "path": ""}, "path is ''; it names"),
+        ({"key": "v", "path": "v"}, "path and key are both 'v'; path names what has the object's place"),
+        ({"key": "v", "time": "t", "path": "t"}, "path and time are both 't'"),
+        ({"key": "v", "inside": "yes"}, "inside is 'yes'; it is True or False"),
         ({"key": "v", "enter_after": 0}, "enter_after is 0; it counts events"),
         ({"key": "v", "exit_after": True}, "exit_after is True"),
         ({"key": "v", "dwell": 3}, "name the attribute that has the time"),
         ({"key": "v", "time": "t", "dwell": -1}, "dwell is -1; it is a number of seconds"),
         ({"key": "v", "most_objects": 0}, "most_objects is 0"),
+        ({"key": "v", "most_objects": True}, "most_objects is True"),
         ({"key": "v", "forget_after": 5}, "by the attribute that time names"),
     ],
 )

@@ -128,9 +128,12 @@ def test_many_polygons_answer_as_shapely_does() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("S_INTERSECTS(p, POLYGON((0 0, 1 1, 1 0)))", "this is no geometry"),
-        ("S_INTERSECTS(p, POLYGON((0 0, 2 2, 2 0, 0 2, 0 0)))", "Self-intersection"),
-        ("S_INTERSECTS(p, POLYGON((0 0, 1 1, x 0, 0 0)))", "this is no geometry"),
+        ("S_INTERSECTS(p, POLYGON((0 0, 1 1, 1 0)))", "this is no geometry: a ring is not closed; its last point is"),
+        ("S_INTERSECTS(p, LINESTRING(0 0))", "this is no geometry: a line has two points or more, and a ring four"),
+        ("S_INTERSECTS(p, LINESTRING(0 0, 0 0))", "two different points or more, .* there are fewer at 0 0"),
+        ("S_INTERSECTS(p, POLYGON EMPTY)", "an empty geometry has no place"),
+        ("S_INTERSECTS(p, POLYGON((0 0, 2 2, 2 0, 0 2, 0 0)))", "this is no geometry: it crosses itself at 1 1"),
+        ("S_INTERSECTS(p, POLYGON((0 0, 1 1, x 0, 0 0)))", "this is no geometry: expected number, found word: 'x'"),
         ("S_INTERSECTS(p, POLYGON())", "this is no geometry"),
         ("S_INTERSECTS(p, POLYGON((0 0, 1 1", "expected"),
         ("S_WITHIN(p, 5)", "S_WITHIN needs an attribute, or a geometry"),

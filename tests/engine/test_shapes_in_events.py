@@ -143,7 +143,8 @@ def test_what_is_no_geometry_is_told_and_fails_no_batch() -> None:
     for source, rows in ((dicts, range(5)), (table, range(3))):
         answer = tocsin.match(asked, source)
         assert [(one.row, one.field) for one in answer.event_errors] == [(row, "p") for row in rows]
-        assert all("geometry" in one.reason for one in answer.event_errors)
+        assert all("geometry" in one.reason and "Exception" not in one.reason for one in answer.event_errors)
+        assert sum("it crosses itself at 1 1" in one.reason for one in answer.event_errors) == 1
         assert [row["event"] for row in answer.table.to_pylist() if row["subscription"] == 1] == list(range(5))
     assert [row["event"] for row in answer.table.to_pylist() if row["subscription"] == 2] == [4]
 

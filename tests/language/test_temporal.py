@@ -136,7 +136,7 @@ def test_comparisons_with_constants_are_indexed() -> None:
         ("T_AFTER(ts, INTERVAL('2024-05-02'))", "INTERVAL takes two arguments"),
         ("T_AFTER(ts, INTERVAL('yesterday', '..'))", "an open end is '..'"),
         ("T_AFTER(ts, INTERVAL(3, '..'))", "not at the number 3"),
-        ("T_AFTER(ts, INTERVAL('2016-12-31T23:59:60Z', '..'))", "is no date or time"),
+        ("T_AFTER(ts, INTERVAL('2016-12-31T23:59:60Z', '..'))", "is a leap second"),
         ("ts = INTERVAL('..', '..')", "an interval has no place here"),
         ("INTERVAL('..', '..')", "a condition is needed"),
     ],

@@ -69,7 +69,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(given: argparse.Namespace) -> int:
-    stats = Stats()
+    stats, request = Stats(), _request(given)
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors])
@@ -80,10 +80,10 @@ def run(given: argparse.Namespace) -> int:
                 given.index,
                 strict=given.strict,
                 progress=bar.update,
-                texts=texts_in(_schema(given.schema)),
+                texts=texts_in(request.schema or {}),
             )
         log.add("subscription", rejects)
-        seen, request = Seen(), _request(given)
+        seen = Seen()
         served = _match(given, subscriptions, request, stats, log, seen)
         rate = stats.events / stats.seconds if stats.seconds else 0.0
         print(

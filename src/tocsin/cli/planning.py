@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import replace
+from typing import Final
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import refuse_overwriting, reject_log
@@ -18,29 +20,35 @@ from tocsin.planner import choose, choose_routing
 from tocsin.segment.folder import saved_statistics
 from tocsin.segment.outlines import bytes_each
 
+_PARTITIONS: Final = 8
+
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """Let the user ask for a plan instead of an index."""
     parser.add_argument("--plan", action="store_true", help="build nothing; say what placements on Spark would cost")
-    parser.add_argument("--partitions", type=int, default=8, metavar="N", help="with --plan (default: 8)")
+    parser.add_argument("--partitions", type=int, metavar="N", help=f"with --plan (default: {_PARTITIONS})")
     parser.add_argument("--memory", type=float, metavar="GB", help="with --plan, of a machine (default: of this one)")
     names = ", ".join(PLACEMENTS)
     about = f"with --plan, of {names} and auto, which tells of all (default: auto)"
-    parser.add_argument("--placement", default=AUTO, metavar="NAME", help=about)
+    parser.add_argument("--placement", metavar="NAME", help=about)
 
 
 def require_plan(given: argparse.Namespace) -> None:
     """Raise `InvalidInput` where something is asked for that only a plan has."""
-    if given.placement != AUTO:
-        raise InvalidInput(
-            f"--placement {given.placement} is for --plan: what compile writes is one part; tocsin.spark.compile places"
-        )
+    for name in ("partitions", "memory", "placement"):
+        value = getattr(given, name)
+        if value is not None:
+            raise InvalidInput(
+                f"--{name} {value} is for --plan: what compile writes is one part; tocsin.spark.compile places"
+            )
 
 
 def print_plan(given: argparse.Namespace) -> int:
     """Print what one placement would cost, or all and which is chosen."""
-    check_placement(given.placement, given.partitions)
-    memory = None if given.memory is None else round(given.memory * (1 << 30))
+    placement = AUTO if given.placement is None else given.placement
+    partitions = _PARTITIONS if given.partitions is None else given.partitions
+    check_placement(placement, partitions)
+    memory = _bytes(given.memory)
     refuse_overwriting([given.subscriptions], [given.errors])
     statistics = sampled(given) or (None if given.folder is None else saved_statistics(given.folder))
     with reject_log(given.errors) as log:
@@ -52,11 +60,21 @@ def print_plan(given: argparse.Namespace) -> int:
         if given.sample is not None:
             batches = [with_conditions(batch, wanted) for batch in first_batches(given.sample, wanted)]
         each = bytes_each(part, choose("auto", statistics))
-        names = [given.placement] if given.placement != AUTO else [*PLACEMENTS, AUTO]
+        names = [placement] if placement != AUTO else [*PLACEMENTS, AUTO]
         for name in names:
-            report = planned(part, name, given.partitions, statistics, batches).report
+            report = planned(part, name, partitions, statistics, batches).report
             size = each * len(part) * report.copies
-            report = replace(report, routing=str(choose_routing("auto", round(size), given.partitions, memory)))
+            report = replace(report, routing=str(choose_routing("auto", round(size), partitions, memory)))
             print(f"auto chooses {report.name}" if name == AUTO else "\n".join(report.lines()))
     log.require("subscription", len(part))
     return 1 if log.count else 0
+
+
+def _bytes(gigabytes: float | None) -> int | None:
+    """What --memory says; raises `InvalidInput` for less than a byte."""
+    if gigabytes is None:
+        return None
+    count = gigabytes * (1 << 30)
+    if not 1 <= count < math.inf:
+        raise InvalidInput(f"--memory is {gigabytes:g}; it is the GB of memory that a machine has, above 0")
+    return round(count)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.explaining import explain_stored
 from tocsin.engine.holdings import export, held_table, optional_parts
 from tocsin.engine.loading import checked_rejects, collect
@@ -251,7 +252,8 @@ class Engine:
         with self._store.reading() as snapshots:
             seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
             own = notices([(one.part(), one.alive) for one in snapshots if len(one)], seen)
-            return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *own]
+            others = no_degrees(seen, snapshots.wanted)
+            return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *others, *own]
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any], *, ranking: Similar | None = None) -> Explanation:
         """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`.

@@ -53,9 +53,12 @@ class Followed:
 
     def __post_init__(self) -> None:
         for name, value in (("key", self.key), ("time", self.time), ("path", self.path)):
-            if not isinstance(value, str) and not (name != "key" and value is None):
+            if not (isinstance(value, str) and value) and not (name != "key" and value is None):
                 raise InvalidInput(f"{name} is {value!r:.40}; it names an attribute of the events")
-        if not isinstance(self.most_objects, int) or self.most_objects < 1:
+        for name, value in (("time", self.time), ("key", self.key)):
+            if self.path is not None and self.path == value:
+                raise InvalidInput(f"path and {name} are both {value!r:.40}; path names what has the object's place")
+        if not isinstance(self.most_objects, int) or isinstance(self.most_objects, bool) or self.most_objects < 1:
             raise InvalidInput(f"most_objects is {self.most_objects!r:.40}; it counts objects, from 1 on.")
         if self.forget_after is not None and not (self.time is not None and self.forget_after > 0):
             raise InvalidInput(

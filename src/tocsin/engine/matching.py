@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.loading import load_segments, raise_first, require_some
 from tocsin.engine.misnamed import misnamed
@@ -161,7 +162,7 @@ def answer_of(
 
 
 def told_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: bool = False) -> list[Notice]:
-    """What the options of a call name that is not there and, unless of these alone, what its subscriptions ask."""
+    """What options name that is not there, coordinates that are no degrees and, but for `of_options`, what is asked."""
     seen.finish()
     options = misnamed(
         snapshots.wanted,
@@ -171,7 +172,8 @@ def told_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: b
         event_key=request.event_key,
         ranking=request.ranking,
     )
-    return [*options, *(() if of_options else notices_of(snapshots, seen))]
+    others = no_degrees(seen, snapshots.wanted)
+    return [*options, *others, *(() if of_options else notices_of(snapshots, seen))]
 
 
 def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa.Table:

@@ -35,6 +35,7 @@ def keywords_of(query: str, how: Text) -> Keywords:
     pieces = query.split('"')
     if len(pieces) % 2 == 0:
         raise ValueError("a phrase ends in double quotes, as in '\"new york\" pizza'")
+    _refuse_operators('"..."'.join(pieces[::2]))
     parts: list[list[str]] = []
     phrases: list[list[str]] = []
     for number, piece in enumerate(pieces):
@@ -42,7 +43,6 @@ def keywords_of(query: str, how: Text) -> Keywords:
             parts.append(words_of(piece, how))
             phrases.append(parts[-1])
             continue
-        _refuse_operators(piece)
         runs = [piece] if piece.isascii() else piece.split()
         own = [words_of(run, how) for run in runs]
         parts.extend(own)
@@ -53,20 +53,37 @@ def keywords_of(query: str, how: Text) -> Keywords:
     return Keywords(distinct, tuple(dict.fromkeys(tuple(phrase) for phrase in phrases if len(phrase) > 1)))
 
 
-_OPERATOR: Final = re.compile(r"(?<!\S)-\w\S*|\S*\|\S*|\S*\w\*")
+# A quote begins and ends a run of characters, as a space does. Only signs are looked for, so that this is linear.
+_OPERATOR: Final = re.compile(
+    r"""(?<![^\s"])(?P<without>[-!](?=[\w"])|NOT(?![^\s"]))
+      | (?P<either>\||(?<![^\s"])OR(?![^\s"]))
+      | (?P<all>(?<![^\s"])AND(?![^\s"]))
+      | (?P<part>(?<=[\w"])\*|\*(?=[\w"]))
+      | (?P<nearly>(?<=[^\W\d_"])[~^](?![^\s\d.])|(?<=")[~^](?![^\s\d.]))
+      | (?P<field>(?<![^\s"])[^\W\d][\w.]*+:(?=[\w"]))""",
+    re.VERBOSE,
+)
+_ADVICE: Final = {
+    "without": "what a text must not have is asked by NOT TEXT(...)",
+    "either": "one word or another is asked by TEXT(...) OR TEXT(...)",
+    "all": "all words are asked for in any case",
+    "part": "a word is asked for whole; beginnings of words take LIKE or MATCHES",
+    "nearly": "words are asked for as they are, and none weighs more; other spellings are asked by OR",
+    "field": "words are looked for in the attribute before them, TEXT(title, 'words')",
+}
 
 
-def _refuse_operators(piece: str) -> None:
-    """What other search languages read as more than words is not taken for a word."""
-    found = _OPERATOR.search(piece)
+def _refuse_operators(outside: str) -> None:
+    """What other search languages read as more than words is not taken for a word; in phrases it is none."""
+    found = _OPERATOR.search(outside)
     if found is None:
         return
-    run = found[0][:40]
-    if "|" in run:
-        raise ValueError(f"{run!r}: one word or another is asked by TEXT(...) OR TEXT(...)")
-    if run[-1] == "*":
-        raise ValueError(f"{run!r}: a word is asked for whole; beginnings of words take LIKE or MATCHES")
-    raise ValueError(f"{run!r}: what a text must not have is asked by NOT TEXT(...)")
+    before, after = outside[: found.start()].split(), outside[found.end() :].split(None, 1)
+    start = before[-1] if before and not outside[found.start() - 1].isspace() else ""
+    end = after[0] if after and not outside[found.end()].isspace() else ""
+    run = (start + found[0] + end)[:40]
+    hint = f"; as a word it is written {run.lower()!r}" if run in ("AND", "OR", "NOT") else ""
+    raise ValueError(f"{run!r}: {_ADVICE[str(found.lastgroup)]}{hint}")
 
 
 def _no_words(query: str, how: Text) -> str:

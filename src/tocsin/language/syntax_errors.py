@@ -112,8 +112,8 @@ def _two_signs(stop: _Stop) -> ExpressionError | None:
     return _error(stop, f"{sign!r} is not understood; write {advice[sign]}", previous)
 
 
-def _three_dimensions(stop: _Stop) -> ExpressionError | None:
-    """`POINT Z (1 2 3)`, whose name is not followed by its parenthesis; and `POINT(1, 2)`."""
+def _geometry(stop: _Stop) -> ExpressionError | None:
+    """`POLYGON EMPTY` and `POINT M (1 2 3)`, whose name is not followed by its parenthesis; and `POINT(1, 2)`."""
     previous = stop.previous
     if previous is None:
         return None
@@ -121,6 +121,8 @@ def _three_dimensions(stop: _Stop) -> ExpressionError | None:
     if stop.found.value.upper() in ("Z", "M", "ZM") and name in SHAPES | {"POINT"}:
         reason = not_supported(f"{name} {stop.found.value.upper()}")
         return UnsupportedError(reason, stop.text, previous.start_pos)
+    if stop.found.value.upper() == "EMPTY" and name in SHAPES | {"POINT"}:
+        return _error(stop, f"an empty geometry has no place anywhere; give {name} its coordinates", previous)
     if stop.found.type == "COMMA" and "NUMBER" in stop.expected and not stop.wants_value:
         return _error(stop, "POINT is written POINT(x y), without a comma")
     return None
@@ -171,7 +173,7 @@ def _misplaced_list(stop: _Stop) -> ExpressionError | None:
 
 
 _EXPLANATIONS: Final[tuple[Callable[[_Stop], ExpressionError | None], ...]] = (
-    _three_dimensions,
+    _geometry,
     _bad_word,
     _two_signs,
     _missing_value,

@@ -64,6 +64,8 @@ class FenceRules:
                 raise InvalidInput(f"{name} is {count!r:.40}; it counts events, from 1 on.")
         if self.dwell is not None and not (_is_number(self.dwell) and 0 <= self.dwell < float("inf")):
             raise InvalidInput(f"dwell is {self.dwell!r:.40}; it is a number of seconds, from 0 on.")
+        if not isinstance(self.inside, bool):
+            raise InvalidInput(f"inside is {self.inside!r:.40}; it is True or False.")
 
 
 def _is_number(value: Any) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from tocsin.errors import UnsupportedError
 from tocsin.model.values import Point, Shape
@@ -43,7 +44,37 @@ def _read(read: Callable[[ModuleType], Any]) -> Any:
     try:
         return read(library)
     except (library.errors.ShapelyError, ValueError, TypeError) as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(plain_reason(str(error))) from None
+
+
+def plain_reason(said: str) -> str:
+    """What shapely says is wrong with a geometry, in a user's words.
+
+    >>> plain_reason("Self-intersection[0.5 0.5]"), plain_reason("ParseException: Expected number but encountered ')'")
+    ('it crosses itself at 0.5 0.5', "expected number, found ')'")
+    """
+    where = _PLACE.search(said)
+    for part, reason in _REASONS.items():
+        if part in said:
+            return reason if where is None else f"{reason} at {where[1]}"
+    plain = _PLACE.sub(r" at \1", said.strip()).replace(" but encountered", ", found")
+    for name in ("ParseException: ", "IllegalArgumentException: "):
+        plain = plain.removeprefix(name)
+    return plain[:1].lower() + plain[1:]
+
+
+_PLACE: Final = re.compile(r"\[([^\[\]]*)\]\s*$")
+_REASONS: Final = {
+    "closed linestring": "a ring is not closed; its last point is its first again",
+    "point array must contain": "a line has two points or more, and a ring four",
+    "Too few points": "a line has two different points or more, and a ring three; there are fewer",
+    "Ring Self-intersection": "a ring touches itself",
+    "Self-intersection": "it crosses itself",
+    "Invalid Coordinate": "a coordinate is no finite number",
+    "parsing JSON": "its coordinates are not those that GeoJSON has for its type",
+    "EOF": "the bytes end too early",
+}
+"""By a part of what GEOS says; the first that is found holds."""
 
 
 def shape_of_geometry(geometry: Any) -> Shape:
@@ -52,7 +83,7 @@ def shape_of_geometry(geometry: Any) -> Shape:
     if geometry is None or geometry.is_empty:
         raise ValueError("the geometry is empty")
     if not library.is_valid(geometry):
-        raise ValueError(str(library.is_valid_reason(geometry)))
+        raise ValueError(plain_reason(str(library.is_valid_reason(geometry))))
     flat = library.force_2d(geometry)
     if not all(abs(edge) < float("inf") for edge in flat.bounds):
         raise ValueError("a coordinate is no finite number")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
@@ -48,7 +49,7 @@ class Instant:
                 return cls.of(dt.date.fromisoformat(text))
             return cls.of(dt.datetime.fromisoformat(text.upper()))
         except (ValueError, OverflowError):
-            raise InvalidInput(f"{text!r} is no date or time; write 2024-05-31 or 2024-05-31T08:15:00Z") from None
+            raise InvalidInput(_no_instant(text)) from None
 
     def isoformat(self) -> str:
         """ISO 8601 in UTC, ending in Z; of one before the year 1 or after 9999, what it is from 1970.
@@ -64,6 +65,13 @@ class Instant:
         return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
+def _no_instant(text: str) -> str:
+    if _LEAP_SECOND.search(text):
+        return f"{text!r} is a leap second, which no instant is; write the second before or after it"
+    return f"{text!r} is no date or time; write 2024-05-31 or 2024-05-31T08:15:00Z"
+
+
+_LEAP_SECOND: Final = re.compile(r"\d:\d\d:60(?!\d)")
 EARLIEST: Final = Instant(-(2**63) + 2)
 """None comes before it: what is not before it is an instant, whatever it is."""
 FIRST_INSTANT: Final = Instant.of(dt.datetime.min)

@@ -13,7 +13,7 @@ from tocsin.columns.events.batch import ValueStore
 from tocsin.columns.events.scalars import ScalarColumn
 from tocsin.errors import UnsupportedError
 from tocsin.kernels import codes
-from tocsin.model.shapes import shapely
+from tocsin.model.shapes import plain_reason, shapely
 
 EXTENSIONS: Final = ("geoarrow.wkb", "ogc.wkb")
 """Arrow extension types whose storage is well-known binary."""
@@ -65,5 +65,6 @@ def _problems(library: Any, read: NDArray[Any]) -> NDArray[Any]:
     reasons[there[~finite]] = "this is no geometry: a coordinate is no finite number"
     there = there[finite]
     wrong = there[~library.is_valid(read[there])]
-    reasons[wrong] = [f"this is no geometry: {reason}" for reason in library.is_valid_reason(read[wrong]).tolist()]
+    said = map(plain_reason, library.is_valid_reason(read[wrong]).tolist())
+    reasons[wrong] = [f"this is no geometry: {reason}" for reason in said]
     return reasons

@@ -45,6 +45,7 @@ RARE_A = Statistics({"a": 0.001, "b": 1.0}, "given")
             "looked for under a in [0, 0.5] x [0, 0.5] or a in [0.5, 1] x [0, 0.5], then verified",
         ),
         ("(a = 1 OR a > 3) AND b = 1", "looked for under a > 3 or a = 1, then verified"),
+        ("a = 5 AND (b = 1 OR c = 2) OR a = 5 AND d > 4", "looked for under a = 5, then verified"),
         ("b IS NULL", "looked for under b IS NULL, then verified"),
         ("b + 1 IS NULL", "verified on every event"),
         ("FALSE", "never satisfied"),

@@ -56,7 +56,9 @@ def told(layout: AccessLayout, number: int) -> str:
     return f"looked for under {_shown(keys)}, then verified"
 
 
-def _shown(keys: Sequence[str]) -> str:
+def _shown(given: Sequence[str]) -> str:
+    """Keys, each once: several postings may lie under one."""
+    keys = list(dict.fromkeys(given))
     more = f" and {len(keys) - _MOST_SHOWN} more" if len(keys) > _MOST_SHOWN else ""
     return " or ".join(keys[:_MOST_SHOWN]) + more
 
