@@ -5,10 +5,10 @@ Worked out on some subscriptions and, where there are any, some events; without 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ from tocsin.placement.routing import Router
 
 _WORTH_IT: Final = 0.8
 """Routing is for who meets so small a share of what he would meet without."""
+_UNEVEN: Final = 2.0
+"""A partition to which so many times the mean of events come is told of."""
+_ENOUGH: Final = 10
+"""Of fewer events a partition nothing is said of how evenly they come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,10 @@ class PlacementReport:
     """What a placement costs, by what it was worked out on.
 
     `copies` are those of a subscription, `visits` the partitions that an event visits, `met` how many copies lie there
-    as a share of all subscriptions (1 by hash); None without events. `balance` is the largest partition over the mean.
+    as a share of all subscriptions (1 by hash), `busiest` the events of the partition that most come to over the mean,
+    `busiest_share` that partition's share of all events, `slowest` what `met` would be if each partition met as much as
+    the one that meets most; None without events. Partitions that every event visits are not among the busiest.
+    `balance` is the largest partition over the mean.
     `unplaced` is the share of subscriptions that every event meets, `split` how many partitions share the keys that
     would have filled more than one.
     """
@@ -43,11 +50,19 @@ class PlacementReport:
     copies: float
     visits: float | None
     met: float | None
+    busiest: float | None
+    busiest_share: float | None
+    slowest: float | None
     balance: float
     largest: float
     unplaced: float
     split: int
     routing: str = ""  # how events would come to the parts of the whole index, and why, where somebody worked that out
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether far more events than the mean come to one partition, as far as there are enough to tell."""
+        return self.busiest is not None and self.busiest >= _UNEVEN and self.events >= _ENOUGH * self.partitions
 
     def lines(self) -> list[str]:
         """In words for the user."""
@@ -57,6 +72,10 @@ class PlacementReport:
         if self.visits is not None and self.met is not None:
             said.append(f"  partitions that an event visits: {self.visits:.2f} (by {self.events:,} events)")
             said.append(f"  subscriptions that lie there: {self.met:.1%}")
+        if self.busiest is not None and self.busiest_share is not None:
+            said.append(
+                f"  busiest partition over the mean: {self.busiest:.2f}; it gets {self.busiest_share:.1%} of events"
+            )
         said.append(f"  largest partition over the mean: {self.balance:.2f}; it holds {self.largest:.1%}")
         if self.unplaced:
             said.append(f"  subscriptions that every event meets: {self.unplaced:.1%}")
@@ -64,6 +83,8 @@ class PlacementReport:
             said.append(f"  keys that would have filled a partition alone are split over {self.split} partitions")
         if self.largest >= 0.5 and self.partitions > 1:
             said.append("  half of all lie on one partition: another placement would be more even")
+        if self.is_uneven:
+            said.append("  events crowd on one partition: where they are sent to partitions, all others wait for it")
         if self.routing:
             said.append(f"  routing: {self.routing}")
         return said
@@ -82,9 +103,11 @@ def planned(
     partitions: int = 8,
     statistics: Statistics | None = None,
     batches: Sequence[EventBatch] = (),
+    is_shuffled: Callable[[PlacementReport], bool] = lambda report: False,
 ) -> Planned:
     """The placement by name for subscriptions like some, and its report; `auto` is the one that asks an event least.
 
+    Of what `is_shuffled` says that events would be sent to its parts, it is the one whose busiest part is asked least.
     Conditions of the events must be known (`index.elements`). Raises `InvalidInput` for a name that there is not.
     """
     check_placement(name, partitions)
@@ -93,9 +116,17 @@ def planned(
         profile = Profile.of(one, part, statistics)
         placement = _with_room(placement_of(one, partitions, profile, statistics), part)
         own = Planned(placement, report_of(placement, part, batches))
-        given.append((own.report.met if batches else _guessed(placement, profile, part), own))
-    asked, least = min(given, key=lambda pair: pair[0] or 0.0)
-    return least if name != AUTO or (asked or 0.0) < _WORTH_IT else given[0][1]
+        given.append((_asked(own, profile, part, is_shuffled), own))
+    asked, least = min(given, key=lambda pair: pair[0])
+    return least if name != AUTO or asked < _WORTH_IT * given[0][0] else given[0][1]
+
+
+def _asked(own: Planned, profile: Profile, part: Part, is_shuffled: Callable[[PlacementReport], bool]) -> float:
+    """The share of subscriptions that an event is asked about; where events are sent, by the partition asked most."""
+    report = own.report
+    if report.met is None or report.slowest is None:
+        return _guessed(own.placement, profile, part)
+    return report.slowest if is_shuffled(report) else report.met
 
 
 def _with_room(placement: Placement, part: Part) -> Placement:
@@ -113,7 +144,7 @@ def report_of(placement: Placement, part: Part, batches: Sequence[EventBatch] = 
     first = assignment.is_first
     sizes = np.bincount(assignment.partitions[first], minlength=placement.count)
     keys = keys_of_partitions(assignment, placement)
-    visits = met = None
+    visits = met = busiest = share = slowest = None
     events = sum(len(batch) for batch in batches)
     if events:
         router = Router.of(placement, keys)
@@ -121,6 +152,9 @@ def report_of(placement: Placement, part: Part, batches: Sequence[EventBatch] = 
         is_there = sizes > 0
         visits = float(counts[is_there].sum() / events)
         met = float((counts * sizes).sum() / events / max(len(part), 1))
+        by_key = counts[: placement.partitions][is_there[: placement.partitions]]
+        busiest, share = _most_over_mean(by_key), float(by_key.max(initial=0) / events)
+        slowest = float((counts * sizes).max() * placement.partitions / events / max(len(part), 1))
     keyed = sizes[: placement.partitions]
     return PlacementReport(
         placement.name,
@@ -131,11 +165,18 @@ def report_of(placement: Placement, part: Part, batches: Sequence[EventBatch] = 
         float(first.sum() / max(len(part), 1)),
         visits,
         met,
-        float(keyed.max(initial=0) / max(keyed.mean(), 1e-9)) if keyed.any() else 1.0,
+        busiest,
+        share,
+        slowest,
+        _most_over_mean(keyed),
         float(sizes.max(initial=0) / max(sizes.sum(), 1)),
         float(sizes[placement.partitions :].sum() / max(len(part), 1)),
         0 if placement.homes is None else _split_over(placement.homes.starts),
     )
+
+
+def _most_over_mean(counts: NDArray[Any]) -> float:
+    return float(counts.max() / counts.mean()) if counts.any() else 1.0
 
 
 def keys_of_partitions(assignment: Assignment, placement: Placement) -> list[Hashes | None]:
