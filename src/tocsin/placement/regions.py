@@ -1,5 +1,7 @@
 """In which leaves of the map does each subscription lie? In those that the smallest box that it needs meets.
 
+Shapes and circles are found by the boxes around them, so that who sends an event decides none of them.
+
 The map is divided where half of the subscriptions lie on either side, by x and by y in turn, so that leaves hold about
 as many (Bentley 1975). The outermost leaves have no end: every place lies in one.
 """
@@ -21,6 +23,7 @@ from tocsin.placement.kernels.keys import LEAF
 from tocsin.placement.kernels.leaves import leaves_of_boxes
 
 _FIRST_ROOM: Final = 4
+_ANTIMERIDIAN: Final = 180.0
 
 
 class Regions(NamedTuple):
@@ -28,7 +31,7 @@ class Regions(NamedTuple):
 
     attributes: list[str]  # (A,)
     places: NDArray[np.int64]  # (S,) the attribute that is to meet the box, -1 for none
-    boxes: NDArray[np.float64]  # (S, 4)
+    boxes: NDArray[np.float64]  # (S, 4) of a circle on the antimeridian it goes on beyond 180 degrees
     is_dead: NDArray[np.bool_]  # (S,) which match no event
 
 
@@ -40,8 +43,8 @@ class Leaves(NamedTuple):
 
 
 def regions_of(compiled: CompiledExpressions) -> Regions:
-    """The smallest box that each outermost AND asks an attribute to meet; of a shape the box around it."""
-    coded = Coded.of(with_boxes_of_shapes(compiled))
+    """The smallest box that each outermost AND asks an attribute to meet; of a shape or a circle the box around it."""
+    coded = Coded.of(with_boxes_of_shapes(compiled, circles=True))
     chosen, arrays = coded.chosen.boxes, coded.expressions.arrays
     able = np.flatnonzero(chosen >= 0)
     places, boxes = np.full(len(chosen), -1, np.int64), np.zeros((len(chosen), 4))
@@ -64,6 +67,17 @@ def _split(splits: NDArray[np.float64], node: int, axis: int, centres: NDArray[n
     splits[node] = at = float(np.median(own)) if len(own) else 0.0
     _split(splits, 2 * node + 1, 1 - axis, centres[own <= at])
     _split(splits, 2 * node + 2, 1 - axis, centres[own > at])
+
+
+def leaves_of_regions(splits: NDArray[np.float64], boxes: NDArray[np.float64]) -> Leaves:
+    """The leaves that each box lies in, each once; what reaches beyond 180 degrees lies on the other side, too."""
+    across = np.flatnonzero((boxes[:, 0] < _ANTIMERIDIAN) & (boxes[:, 2] > _ANTIMERIDIAN))
+    under = leaves_under(splits, np.concatenate([boxes, boxes[across] - [360.0, 0.0, 360.0, 0.0]]))
+    if not len(across):
+        return under
+    owners = np.concatenate([np.arange(len(boxes)), across])[under.owners]
+    owners, leaves = np.unique(np.stack([owners, under.leaves]), axis=1)
+    return Leaves(owners, leaves.astype(np.int32))
 
 
 def leaves_under(splits: NDArray[np.float64], boxes: NDArray[np.float64]) -> Leaves:

@@ -39,7 +39,8 @@ class PlacementReport:
     the one that meets most; None without events. Partitions that every event visits are not among the busiest.
     `balance` is the largest partition over the mean.
     `unplaced` is the share of subscriptions that every event meets, `split` how many partitions share the keys that
-    would have filled more than one.
+    would have filled more than one, `decided` the share of subscriptions that are found by conditions on places, which
+    are decided before it is known where an event is to go.
     """
 
     name: str
@@ -57,6 +58,7 @@ class PlacementReport:
     largest: float
     unplaced: float
     split: int
+    decided: float = 0.0
     routing: str = ""  # how events would come to the parts of the whole index, and why, where somebody worked that out
 
     @property
@@ -79,6 +81,8 @@ class PlacementReport:
         said.append(f"  largest partition over the mean: {self.balance:.2f}; it holds {self.largest:.1%}")
         if self.unplaced:
             said.append(f"  subscriptions that every event meets: {self.unplaced:.1%}")
+        if self.decided:
+            said.append(f"  subscriptions whose conditions on places are decided before: {self.decided:.1%}")
         if self.split:
             said.append(f"  keys that would have filled a partition alone are split over {self.split} partitions")
         if self.largest >= 0.5 and self.partitions > 1:
@@ -115,18 +119,22 @@ def planned(
     for one in PLACEMENTS if name == AUTO else (name,):
         profile = Profile.of(one, part, statistics)
         placement = _with_room(placement_of(one, partitions, profile, statistics), part)
-        own = Planned(placement, report_of(placement, part, batches))
+        decided = profile.by_place / max(len(part), 1)
+        own = Planned(placement, replace(report_of(placement, part, batches), decided=decided))
         given.append((_asked(own, profile, part, is_shuffled), own))
     asked, least = min(given, key=lambda pair: pair[0])
     return least if name != AUTO or asked < _WORTH_IT * given[0][0] else given[0][1]
 
 
 def _asked(own: Planned, profile: Profile, part: Part, is_shuffled: Callable[[PlacementReport], bool]) -> float:
-    """The share of subscriptions that an event is asked about; where events are sent, by the partition asked most."""
+    """The share of subscriptions that an event is asked about; where events are sent, by the partition asked most.
+
+    Whose conditions are decided before is asked about by every event.
+    """
     report = own.report
     if report.met is None or report.slowest is None:
-        return _guessed(own.placement, profile, part)
-    return report.slowest if is_shuffled(report) else report.met
+        return report.decided + _guessed(own.placement, profile, part)
+    return report.decided + (report.slowest if is_shuffled(report) else report.met)
 
 
 def _with_room(placement: Placement, part: Part) -> Placement:

@@ -55,8 +55,8 @@ def plan(
     Worked out on `sample` subscriptions by the hashes of their ids, and on the first 10,000 `events`, which are as
     `match` has them. `placement` is `hash`, `location`, `keyword`, `prefix`, `access`, or `auto`: the one by which an
     event is asked about the fewest subscriptions, where events are sent to parts by the part that is asked about most.
-    It also says whether the whole index, as large as it is to be
-    expected, fits the half of a machine's `memory` (bytes; else that of this machine), or events are sent to its parts.
+    It also says whether the whole index, as large as it is to be expected, fits the half of a machine's `memory`
+    (bytes; else that of this machine), or events are sent to its parts.
     Raises `InvalidInput` as `compile` and `match` do.
     """
     check_placement(placement, partitions)
