@@ -6,11 +6,14 @@ What tasks run is plain functions; none of this needs Spark.
 from __future__ import annotations
 
 import json
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import tocsin
@@ -20,6 +23,7 @@ from tocsin.columns.events.tables import encode_table
 from tocsin.errors import SegmentError
 from tocsin.index import Statistics
 from tocsin.index.elements import with_conditions
+from tocsin.index.fields.kernels.layouts import CELL
 from tocsin.index.statistics import Values, together
 from tocsin.placement import PLACEMENTS, Router, planned
 from tocsin.planner import choose
@@ -30,10 +34,18 @@ from tocsin.segment.builder import SegmentBuilder
 from tocsin.segment.compacting import compact
 from tocsin.segment.folder import saved_statistics
 from tocsin.segment.storage import write_manifest
+from tocsin.segment.stored_statistics import read_statistics, write_statistics
 from tocsin.spark.placing import part_of
 
 EVENTS: list[dict[str, Any]] = [
-    {"n": float(n), "s": f"s{n % 7}", "b": n % 2 == 0, "at": f"2026-01-{n % 28 + 1:02d}T00:00:00Z", "words": ["a", "b"]}
+    {
+        "n": float(n),
+        "s": f"s{n % 7}",
+        "b": n % 2 == 0,
+        "at": f"2026-01-{n % 28 + 1:02d}T00:00:00Z",
+        "words": ["a", "b"],
+        "place": [n % 7, n],
+    }
     for n in range(50)
 ]
 MAP = [
@@ -52,6 +64,10 @@ def equal(one: Statistics, other: Statistics) -> None:
         assert {kind: list(own) for kind, own in values.texts.items()} == dict(other.values[name].texts)
         theirs = {kind: own.tolist() for kind, own in other.values[name].payloads.items()}
         assert {kind: own.tolist() for kind, own in values.payloads.items()} == theirs
+        assert (values.places is None) == (other.values[name].places is None)
+        if values.places is not None and other.values[name].places is not None:
+            for mine, its in zip(astuple(values.places), astuple(other.values[name].places), strict=True):
+                assert np.array_equal(mine, its)
 
 
 def insert(folder: Path, records: list[dict[str, Any]], version: int = 1) -> None:
@@ -75,7 +91,7 @@ def test_what_is_known_of_events_is_saved(tmp_path: Path) -> None:
         found = saved_statistics(folder)
         assert found is not None
         equal(found, known)
-    assert len(tocsin.Engine.load(tmp_path / "two").stats.plan.statistics.shares) == 5
+    assert len(tocsin.Engine.load(tmp_path / "two").stats.plan.statistics.shares) == 6
     assert saved_statistics(tmp_path / "nowhere") is None
 
 
@@ -95,6 +111,30 @@ def test_many_samples_are_kept_thin(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert values.events == 100
     assert np.bincount(values.payloads[0]).tolist() == [0, 50, 50]
+
+
+def test_statistics_from_before_there_were_histograms_are_read(tmp_path: Path) -> None:
+    known = tocsin.sample(EVENTS)
+    write_statistics(tmp_path / "new", known)
+    table = pq.read_table(tmp_path / "new")
+    pq.write_table(table.filter(pc.fill_null(pc.not_equal(table["kind"], CELL), fill_value=True)), tmp_path / "old")
+
+    equal(read_statistics(tmp_path / "new"), known)
+    bare = {name: replace(values, places=None) for name, values in known.values.items()}
+    equal(read_statistics(tmp_path / "old"), replace(known, values=bare))
+
+
+@pytest.mark.parametrize(
+    "numbers", [[], [64], [64, 9, 1], [300, 9, 0, 0, 1], [64, 9, 0, 0, 0], [64, 9, 0, 0, 10], None]
+)
+def test_a_histogram_that_is_damaged_is_refused(tmp_path: Path, numbers: list[int] | None) -> None:
+    write_statistics(tmp_path / "file", tocsin.sample(EVENTS))
+    rows = pq.read_table(tmp_path / "file")
+    spoilt = [row | {"payloads": numbers} if row["kind"] == CELL else row for row in rows.to_pylist()]
+    pq.write_table(pa.Table.from_pylist(spoilt, rows.schema), tmp_path / "file")
+
+    with pytest.raises(SegmentError, match="file is damaged or missing"):
+        read_statistics(tmp_path / "file")
 
 
 @pytest.mark.parametrize("name", ["statistics.parquet", "placement.npz"])

@@ -15,10 +15,12 @@ import pyarrow.compute as pc
 import pytest
 
 import tocsin
+from tests.placement.test_shapes import EVENTS as PLACES
+from tests.placement.test_shapes import SHAPES
 from tests.spark.test_families import EVENTS, RANKINGS
 from tests.spark.test_placements import SUBSCRIPTIONS, compiled, placement_for
 from tocsin.errors import InvalidInput, SegmentError
-from tocsin.placement import PLACEMENTS
+from tocsin.placement import PLACEMENTS, planned
 from tocsin.planner import choose, choose_routing
 from tocsin.records.changes import read_changes
 from tocsin.segment import IndexFolder
@@ -26,6 +28,7 @@ from tocsin.segment.amending import amend
 from tocsin.segment.mapping import opened_part
 from tocsin.segment.outlines import ATTRIBUTES, bytes_of, outline_of
 from tocsin.spark.answering import Asked, answer
+from tocsin.spark.placing import part_of
 from tocsin.spark.schemas import EVENT, PART, TO, matches_type
 from tocsin.spark.visits import answered, merged, sent, whole_events
 
@@ -200,3 +203,25 @@ def test_odd_routings_are_refused() -> None:
         choose_routing("far", 1, 1)
     with pytest.raises(InvalidInput, match="memory is 0"):
         choose_routing("auto", 1, 1, 0)
+
+
+@pytest.mark.parametrize("name", ["location", "access"])
+def test_who_sends_decides_shapes_only_where_they_lead_to_parts(tmp_path: Path, name: str) -> None:
+    """By location the place is enough: no polygon and no circle is held where events are sent, and none is lost."""
+    records = [{"id": f"s{n}", "where": text, "score": 1.0} for n, text in enumerate([*SHAPES, "kind = 'a'"])]
+    placement = planned(part_of(pa.Table.from_pylist(records)), name, 5).placement
+    compiled(tmp_path, records, placement)
+    folder = IndexFolder.read(tmp_path)
+    points = [event for event in PLACES if isinstance(event.get("place"), list)]
+    columns = {name: pa.array([one.get(name) for one in points]) for name in ("place", "kind")}
+    given = pa.RecordBatch.from_pydict({**columns, "key": pa.array(range(len(points)))})
+    asked = Asked(("place", "kind", "key"), ("place", "kind"))
+
+    found = shuffled(folder, given, asked)
+
+    wanted = outline_of(folder).wanted
+    assert {"place", "kind"} <= set(wanted.numbers)
+    assert (wanted.places == {}) is (name == "location")
+    whole = pa.Table.from_batches([answer(given, asked, folder.open())])
+    assert rows_of(found, "key") == rows_of([whole], "key")
+    assert sum(len(row["matches"]) for row in rows_of([whole], "key")) > 400

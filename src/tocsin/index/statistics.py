@@ -1,4 +1,4 @@
-"""What is known of the events to come? How often they have each attribute, and with which values.
+"""What is known of the events to come? How often they have each attribute, with which values, and at which places.
 
 The rarest make the best access keys. Values are known of sampled events only.
 """
@@ -17,6 +17,7 @@ from tocsin.columns.arrays import gathered
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.readings import read_instants
 from tocsin.errors import InvalidInput
+from tocsin.index.fields.histogram import Histogram, added
 from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.kernels import codes
 from tocsin.language.segmenting import words_of_all
@@ -34,6 +35,7 @@ class Values:
     events: int  # how many had the attribute
     payloads: Mapping[int, NDArray[np.int64]]
     texts: Mapping[int, Sequence[str]]
+    places: Histogram | None = None  # of points and boxes, where any were
 
 
 _ALL: Final = 1 + 1e-9
@@ -82,6 +84,7 @@ def sampled(batches: Sequence[EventBatch]) -> Statistics:
                     payloads.setdefault(name, {}).setdefault(codes.INSTANT, []).append(moments[are_moments])
             else:
                 payloads.setdefault(name, {}).setdefault(kind, []).append(part)
+    places = _histograms(batches)
     events = sum(len(batch) for batch in batches)
     shares = {name: count / events for name, count in counts.items() if count}
     values = {
@@ -89,6 +92,7 @@ def sampled(batches: Sequence[EventBatch]) -> Statistics:
             counts[name],
             {kind: np.concatenate(parts) for kind, parts in payloads.get(name, {}).items()},
             texts.get(name, {}),
+            places.get(name),
         )
         for name in shares
     }
@@ -124,7 +128,9 @@ def _values_together(several: Sequence[Values]) -> Values:
     payloads = {kind: np.concatenate([one.payloads[kind] for one in several if kind in one.payloads]) for kind in kinds}
     of_texts = {kind for one in several for kind in one.texts}
     texts = {kind: [text for one in several for text in one.texts.get(kind, ())] for kind in of_texts}
-    return thinned(Values(sum(one.events for one in several), payloads, texts), _MOST_VALUES)
+    places = [one.places for one in several if one.places is not None]
+    whole = Values(sum(one.events for one in several), payloads, texts, added(places) if places else None)
+    return thinned(whole, _MOST_VALUES)
 
 
 def thinned(values: Values, most: int) -> Values:
@@ -140,7 +146,7 @@ def thinned(values: Values, most: int) -> Values:
         return values
     payloads = {kind: own[::step] for kind, own in values.payloads.items()}
     texts = {kind: own[::step] for kind, own in values.texts.items()}
-    return Values(max(values.events // step, 1), payloads, texts)
+    return Values(max(values.events // step, 1), payloads, texts, values.places)
 
 
 def with_words(values: Values, how: Text) -> Values:
@@ -155,6 +161,21 @@ def with_words(values: Values, how: Text) -> Values:
 
 def _present(batch: EventBatch) -> list[int]:
     return np.bincount(batch.arrays.attributes, minlength=len(batch.attributes)).tolist()  # type: ignore[no-any-return]
+
+
+def _histograms(batches: Sequence[EventBatch]) -> dict[str, Histogram]:
+    """Where the points and boxes of each attribute lie; shapes are not counted."""
+    found: dict[str, list[NDArray[np.float64]]] = {}
+    for batch in batches:
+        events = batch.arrays
+        boxes = np.where(events.types == codes.GEOMETRY, events.payloads, -1)
+        lists = np.flatnonzero(events.types == codes.LIST)
+        boxes[lists] = events.list_boxes[events.payloads[lists]]
+        entries = np.flatnonzero(boxes >= 0)
+        for attribute in np.unique(events.attributes[entries]).tolist():
+            own = entries[events.attributes[entries] == attribute]
+            found.setdefault(batch.attributes[attribute], []).append(events.boxes[boxes[own]])
+    return {name: Histogram.of(np.concatenate(several)) for name, several in found.items()}
 
 
 def _groups(batch: EventBatch) -> list[tuple[int, int, NDArray[np.int64]]]:

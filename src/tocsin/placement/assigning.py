@@ -17,7 +17,7 @@ from tocsin.index.question import Part
 from tocsin.index.statistics import Statistics
 from tocsin.placement.covers import COVERS, covers_of
 from tocsin.placement.hashing import Hashes, hashes_of_ids
-from tocsin.placement.regions import keys_of_leaves, leaves_under, regions_of
+from tocsin.placement.regions import keys_of_leaves, leaves_of_regions, regions_of
 
 HASH: Final = "hash"
 LOCATION: Final = "location"
@@ -126,7 +126,7 @@ class Placement:
         known = np.isin(np.array([*regions.attributes, ""], object), self.places)
         is_placed = known[regions.places] & (regions.places >= 0)
         placed = np.flatnonzero(is_placed)
-        under = leaves_under(self.splits, regions.boxes[placed])
+        under = leaves_of_regions(self.splits, regions.boxes[placed])
         owners = placed[under.owners]
         keys = keys_of_leaves(regions.attributes, regions.places[owners], under.leaves)
         return FoundBy(owners, keys, under.leaves, ~regions.is_dead & ~is_placed)

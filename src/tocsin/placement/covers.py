@@ -22,6 +22,7 @@ from tocsin.index.fields.kernels.layouts import ELEMENT, Fields
 from tocsin.index.statistics import Statistics
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
+from tocsin.model.readings import reading_of
 from tocsin.placement.hashing import Hashes, hashes_of, keys_of
 from tocsin.placement.kernels.keys import PRESENCE
 
@@ -43,6 +44,7 @@ class Covers(NamedTuple):
     keys: Hashes  # (N,)
     shares: NDArray[np.float64]  # (N,) of events, as far as that is known
     is_uncovered: NDArray[np.bool_]  # (S,) which may match events that have none of their keys
+    is_by_place: NDArray[np.bool_]  # (S,) of which a key is a condition on a place: who sends events decides it
 
 
 def covers_of(compiled: CompiledExpressions, statistics: Statistics | None, by: str = ANY_KEY) -> Covers:
@@ -61,7 +63,8 @@ def covers_of(compiled: CompiledExpressions, statistics: Statistics | None, by: 
     owners, keys, shares = owners[order], keys[order], shares[order]
     once = np.ones(len(keys), bool)
     once[1:] = (owners[1:] != owners[:-1]) | (keys[1:] != keys[:-1])
-    return Covers(owners[once], keys[once], shares[once], lists == UNCOVERED)
+    by_place = _by_places(compiled, known.fields, found, len(lists))
+    return Covers(owners[once], keys[once], shares[once], lists == UNCOVERED, by_place)
 
 
 def most_alike(name: str, compiled: CompiledExpressions) -> float:
@@ -154,6 +157,17 @@ def _hashed(compiled: CompiledExpressions, fields: Fields, found: NDArray[np.int
     strings = hashes_of([compiled.vocabulary.text(number) for number in distinct.tolist()])
     values[exact[of_strings]] = strings[places]
     return keys_of(hashes_of(compiled.attributes)[of_fields[field]], kinds, values)
+
+
+def _by_places(
+    compiled: CompiledExpressions, fields: Fields, found: NDArray[np.int32], count: int
+) -> NDArray[np.bool_]:
+    """Which of so many expressions have a condition on a place among their keys."""
+    is_of_place = np.array([reading_of(name).is_of_place for name in compiled.attributes], bool)
+    of_fields = np.repeat(is_of_place, np.diff(fields.starts))
+    by_place = np.zeros(count, bool)
+    by_place[found[of_fields[found[:, 1]], 0]] = True
+    return by_place
 
 
 def _shares(known: Costs, found: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -40,6 +40,7 @@ class Profile:
     shares: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # (K,) of events
     boxes: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 4)))  # (N, 4)
     places: tuple[str, ...] = ()  # the attributes that are to meet these boxes
+    by_place: int = 0  # who is found by a condition on a place, which is to be decided before an event is sent
 
     @classmethod
     def of(cls, name: str, part: Part, statistics: Statistics | None = None) -> Profile:
@@ -49,7 +50,9 @@ class Profile:
         if name != LOCATION:
             covers = covers_of(part.compiled, statistics, COVERS[name])
             keys, firsts, counts = np.unique(covers.keys, return_index=True, return_counts=True)
-            return cls(len(part), int(covers.is_uncovered.sum()), keys, counts, covers.shares[firsts])
+            by_place = int(covers.is_by_place.sum())
+            uncovered = int(covers.is_uncovered.sum())
+            return cls(len(part), uncovered, keys, counts, covers.shares[firsts], by_place=by_place)
         regions = regions_of(part.compiled)
         is_placed = regions.places >= 0
         used = np.unique(regions.places[is_placed]).tolist()

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table
 from tocsin.columns.events.batch import EventBatch
+from tocsin.kernels import codes
 from tocsin.placement.assigning import LOCATION, Placement
-from tocsin.placement.hashing import Hashes, hashes_of
+from tocsin.placement.hashing import Hashes, hashes_of, keys_of
+from tocsin.placement.kernels.keys import PRESENCE
 from tocsin.placement.kernels.routing import Hashed, Signposts, point, route
+
+_TRUTHS: Final = ((PRESENCE, 0), (codes.BOOLEAN, 0), (codes.BOOLEAN, 1))
+"""The keys of a condition, as kinds and values."""
 
 
 class Router:
@@ -41,6 +47,14 @@ class Router:
     @property
     def parts(self) -> int:
         return len(self._always)
+
+    def leads(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """(N,) which of some conditions, attributes of an event that are TRUE or FALSE, lead to any part."""
+        hashes, led = np.repeat(hashes_of(names), len(_TRUTHS)), self._signposts.keys
+        kinds, values = np.tile(_TRUTHS, (len(names), 1)).T
+        keys = keys_of(hashes, kinds, values.astype(np.uint64))
+        ways: NDArray[np.bool_] = np.isin(keys, led).reshape(len(names), len(_TRUTHS)).sum(axis=1) > 0
+        return ways
 
     def visits(self, batch: EventBatch) -> NDArray[np.bool_]:
         """(E, parts) which parts each event is to visit; its conditions must be known (`index.elements`).

@@ -15,6 +15,7 @@ import numpy as np
 from tocsin.columns.events.batch import Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Part, Plan
+from tocsin.model.readings import attribute_of, reading_of
 from tocsin.placement import Router
 from tocsin.segment.assembling import assemble
 from tocsin.segment.folder import IndexFolder
@@ -33,7 +34,7 @@ class Outline:
     """A version of an index without its subscriptions. P parts."""
 
     folder: IndexFolder
-    wanted: Wanted  # the attributes that any part looks at
+    wanted: Wanted  # the attributes that any part looks at; conditions on places only where they lead to one
     router: Router
     alike: tuple[float, ...]  # (P,) what `placement.most_alike` says of each
 
@@ -48,8 +49,17 @@ def write_attributes(folder: Path, segment: Segment) -> None:
 def outline_of(folder: IndexFolder) -> Outline:
     """The outline of a version; raises `SegmentError` where it is damaged. A process keeps that of a few versions."""
     paths = [folder.path / place.path for place in folder.parts]
-    wanted = Wanted(name for path in paths for name in _attributes(path))
-    return Outline(folder, wanted, *routed_by(folder.placed, [read_signs(path) for path in paths]))
+    router, alike = routed_by(folder.placed, [read_signs(path) for path in paths])
+    names = list(dict.fromkeys(name for path in paths for name in _attributes(path)))
+    return Outline(folder, Wanted(_to_be_sent_by(names, router)), router, alike)
+
+
+def _to_be_sent_by(names: list[str], router: Router) -> list[str]:
+    """The same attributes, but for conditions on places that lead to no part: of these the place is enough."""
+    asked = [name for name in names if reading_of(name).is_of_place]
+    led = router.leads(asked)
+    left_out = {name for name, leads in zip(asked, led.tolist(), strict=True) if not leads}
+    return [attribute_of(name) if name in left_out else name for name in names]
 
 
 def _attributes(path: Path) -> list[str]:

@@ -15,9 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tocsin.columns.arrays import frozen
 from tocsin.errors import SegmentError
 from tocsin.index import Statistics
-from tocsin.index.fields.kernels.layouts import ELEMENT
+from tocsin.index.fields.histogram import COARSEST, FINEST, MOST_CELLS, Histogram
+from tocsin.index.fields.kernels.layouts import CELL, ELEMENT
 from tocsin.index.statistics import Values, thinned
 from tocsin.kernels import codes
 from tocsin.writing import aside
@@ -53,7 +55,26 @@ def _rows(statistics: Statistics, name: str, share: float) -> list[dict[str, Any
     kept = thinned(values, _MOST_VALUES)
     row |= {"seen": kept.events}
     of_kinds = [row | {"kind": kind, "payloads": own.tolist()} for kind, own in sorted(kept.payloads.items())]
+    if values.places is not None:
+        of_kinds.append(row | {"kind": CELL, "payloads": _of_histogram(values.places)})
     return [row, *of_kinds, *(row | {"kind": kind, "texts": list(own)} for kind, own in sorted(kept.texts.items()))]
+
+
+def _of_histogram(places: Histogram) -> list[int]:
+    """The grid, how many places there were, then column, row and count of each cell."""
+    cells = np.column_stack([places.cells, places.counts])
+    return [places.level, places.events, *cells.reshape(-1).tolist()]
+
+
+def _histogram(given: list[int]) -> Histogram:
+    """What was written; raises `ValueError` for what is none."""
+    if len(given) < 2 or (len(given) - 2) % 3 or not FINEST <= given[0] <= COARSEST:
+        raise ValueError(f"{len(given)} numbers of a histogram on grid {given[:1]}")
+    cells = np.array(given[2:], np.int64).reshape(-1, 3)
+    counts = cells[:, 2]
+    if (counts < 1).any() or int(counts.sum()) > given[1] or len(cells) > MOST_CELLS:
+        raise ValueError(f"{len(cells)} cells of a histogram of {given[1]} places")
+    return Histogram(given[0], frozen(cells[:, :2], np.int64), frozen(counts, np.int64), given[1])
 
 
 @lru_cache(maxsize=8)
@@ -73,6 +94,7 @@ def _statistics(rows: list[dict[str, Any]], about: dict[str, str]) -> Statistics
     shares, seen = dict[str, float](), dict[str, int]()
     payloads: dict[str, dict[int, NDArray[np.int64]]] = {}
     texts: dict[str, dict[int, list[str]]] = {}
+    places = dict[str, Histogram]()
     for row in rows:
         name, kind = row["attribute"], row["kind"]
         if not 0.0 <= row["share"] <= 1.0:
@@ -83,11 +105,17 @@ def _statistics(rows: list[dict[str, Any]], about: dict[str, str]) -> Statistics
         if row["seen"] < 1:
             raise ValueError(f"values of {row['seen']} events")
         seen[name] = row["seen"]
+        if kind == CELL:
+            places[name] = _histogram(row["payloads"])
+            continue
         if kind is not None and not 0 <= kind & ~ELEMENT <= codes.INSTANT:
             raise ValueError(f"{kind} is no kind of values")
         if row["payloads"] is not None:
             payloads.setdefault(name, {})[kind] = np.array(row["payloads"], np.int64)
         if row["texts"] is not None:
             texts.setdefault(name, {})[kind] = row["texts"]
-    values = {name: Values(count, payloads.get(name, {}), texts.get(name, {})) for name, count in seen.items()}
+    values = {
+        name: Values(count, payloads.get(name, {}), texts.get(name, {}), places.get(name))
+        for name, count in seen.items()
+    }
     return Statistics(shares, about["source"], max(int(about["events"]), 1), values)

@@ -20,7 +20,7 @@ from tocsin.index.elements import with_conditions
 from tocsin.language import Templates
 from tocsin.placement import AUTO, Placement, PlacementReport, check_placement, planned
 from tocsin.placement.hashing import hashes_of_ids
-from tocsin.planner import choose, choose_routing
+from tocsin.planner import SHUFFLE, Routed, choose, choose_routing
 from tocsin.records import chunk_of
 from tocsin.segment import SegmentBuilder
 from tocsin.segment.outlines import bytes_each
@@ -54,16 +54,21 @@ def plan(
 
     Worked out on `sample` subscriptions by the hashes of their ids, and on the first 10,000 `events`, which are as
     `match` has them. `placement` is `hash`, `location`, `keyword`, `prefix`, `access`, or `auto`: the one by which an
-    event is asked about the fewest subscriptions. It also says whether the whole index, as large as it is to be
-    expected, fits the half of a machine's `memory` (bytes; else that of this machine), or events are sent to its parts.
+    event is asked about the fewest subscriptions, where events are sent to parts by the part that is asked about most.
+    It also says whether the whole index, as large as it is to be expected, fits the half of a machine's `memory`
+    (bytes; else that of this machine), or events are sent to its parts.
     Raises `InvalidInput` as `compile` and `match` do.
     """
     check_placement(placement, partitions)
     part = part_of(some_of(read(subscriptions), checked_sample(sample)))
     batches = [] if events is None else _batches(events, asked_of(events, attributes, json=json), part)
-    report = planned(part, placement, partitions, statistics, batches).report
-    size = bytes_each(part, choose("auto", statistics)) * subscriptions.count() * report.copies
-    return replace(report, routing=str(choose_routing("auto", round(size), partitions, memory)))
+    size = bytes_each(part, choose("auto", statistics)) * subscriptions.count()
+
+    def routed(report: PlacementReport) -> Routed:
+        return choose_routing("auto", round(size * report.copies), partitions, memory)
+
+    report = planned(part, placement, partitions, statistics, batches, lambda one: routed(one).how == SHUFFLE).report
+    return replace(report, routing=str(routed(report)))
 
 
 def checked_sample(sample: int) -> int:

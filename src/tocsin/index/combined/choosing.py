@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import numbered
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.payloads import numbers_of
 from tocsin.index.boolean.access.building import expected_costs, literal_prices
 from tocsin.index.boolean.access.schemas import TAKE, VERIFY
 from tocsin.index.fields.kernels.key_tables import named_attributes
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
+from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Axes
 from tocsin.index.rectangles.rectangles import Coded, attributes_of
 from tocsin.index.spatial_text.regions import Coded as Regions
 from tocsin.index.statistics import Statistics, attribute_shares
@@ -116,7 +117,7 @@ def _by_rectangle(compiled: CompiledExpressions, statistics: Statistics | None, 
     look = _AROUND * _COMPARE + np.where(coded.chosen.asks_more[able], VERIFY, TAKE)
     every = expected_costs(compiled, statistics)
     costs = every[able]
-    saved = costs - present[numbers] * _areas(coded, able) * look
+    saved = costs - present[numbers] * _areas(coded, able, statistics) * look
     moves = saved > (1.0 - _WORTH) * costs
     of_pairs = weight * np.bincount(numbers, saved * moves, len(pairs)) - present * _LOOK_UP
     of_pairs[np.bincount(numbers, moves, len(pairs)) < _LEAST_SEEN] = 0.0
@@ -142,10 +143,29 @@ def _presence(
     return present
 
 
-def _areas(coded: Coded, able: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What part of their map rectangles are, in codes: where much is asked much is thought to happen."""
+def _areas(coded: Coded, able: NDArray[np.int64], statistics: Statistics | None) -> NDArray[np.float64]:
+    """What part of their map rectangles are, in codes: where much is asked much is thought to happen.
+
+    Of boxes it is the share of places that lie there, as far as places were sampled.
+    """
     rectangles, axes = coded.chosen.rectangles[able].astype(np.int64), coded.chosen.axes[able]
     widths = (rectangles[:, RIGHT] - rectangles[:, LEFT] + 1) / coded.sizes[axes[:, 0]]
     heights = (rectangles[:, UPPER] - rectangles[:, LOWER] + 1) / coded.sizes[axes[:, 1]]
     areas: NDArray[np.float64] = widths * heights
+    known, fields = {} if statistics is None else statistics.values, len(coded.axes.fields.kinds)
+    for attribute in np.flatnonzero(coded.axes.places >= 0).tolist():
+        values = known.get(coded.expressions.attributes[attribute])
+        if values is not None and values.places is not None:
+            own = np.flatnonzero(axes[:, 0] == fields + 2 * coded.axes.places[attribute])
+            shares = values.places.shares(_boxes(coded.axes, attribute, rectangles[own]))
+            areas[own] = np.maximum(shares, 0.5 / (values.places.events + 1))
     return areas
+
+
+def _boxes(axes: Axes, attribute: int, rectangles: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(N, 4) the edges of rectangles that are boxes of an attribute."""
+    first = 2 * int(axes.places[attribute])
+    x, y = (axes.edges[axes.edge_starts[axis] : axes.edge_starts[axis + 1]] for axis in (first, first + 1))
+    codes_of_edges = rectangles[:, [LEFT, LOWER, RIGHT, UPPER]] >> 1
+    sides = [own[codes_of_edges[:, column]] for column, own in enumerate((x, y, x, y))]
+    return numbers_of(np.stack(sides, axis=1))

@@ -1,7 +1,8 @@
 """Which box must be met where a place is asked to touch, meet or lie in a shape? The shape's own, which is verified.
 
 Such a predicate is a boolean of the event (`model.readings`), TRUE only where the box around the shape is met. So an
-expression that asks for one, and for no box, is seen as if it asked for that box, too.
+expression that asks for one, and for no box, is seen as if it asked for that box, too. So may one be that asks for a
+circle on the sphere.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.compiled import CompiledExpressions, leaf_arrays
-from tocsin.errors import ExpressionError
+from tocsin.errors import ExpressionError, SegmentError
 from tocsin.index.spatial_text.kernels.choosing import with_boxes
 from tocsin.kernels import codes
 from tocsin.language import parse
-from tocsin.model.expression import Call, Constant
+from tocsin.language.distances import Circle, boxes_around
+from tocsin.model.expression import DISTANCE, Call, Constant
 from tocsin.model.readings import reading_of
 from tocsin.model.shapes import geometry_of
 from tocsin.model.values import Box, Point, Shape
@@ -27,14 +29,15 @@ from tocsin.model.values import Box, Point, Shape
 _Bounds = tuple[float, float, float, float]
 
 
-def with_boxes_of_shapes(compiled: CompiledExpressions) -> CompiledExpressions:
+def with_boxes_of_shapes(compiled: CompiledExpressions, *, circles: bool = False) -> CompiledExpressions:
     """The same, which ask for the boxes of their shapes, too; to find them by. Itself where there are no shapes.
 
+    With `circles` also for the boxes of these, which go on beyond 180 degrees where a circle lies on the antimeridian.
     Attributes are added behind the others. Cost: linear, and to parse each predicate about a shape once.
     """
     used = set(np.unique(compiled.arrays.leaf_attributes).tolist())
     asked = ((number, name) for number, name in enumerate(compiled.attributes) if number in used)
-    found = [(number, *box) for number, name in asked if (box := _box_of(name)) is not None]
+    found = [(number, *box) for number, name in asked if (box := _box_of(name, circles)) is not None]
     if not found:
         return compiled
     attributes = list(dict.fromkeys([*compiled.attributes, *(place for _, place, _ in found)]))
@@ -65,11 +68,13 @@ def _leaf_boxes(compiled: CompiledExpressions, attributes: Sequence[int], first:
     return frozen(of_attributes[compiled.arrays.leaf_attributes], np.int32)
 
 
-def _box_of(name: str) -> tuple[str, _Bounds] | None:
+def _box_of(name: str, circles: bool) -> tuple[str, _Bounds] | None:
     """The attribute and the box around the shape that a predicate, by its name, is about; None of any other name."""
     reading = reading_of(name)
     if not reading.is_of_place:
         return None
+    if reading.rest.startswith(DISTANCE):
+        return (reading.attribute, _around(reading.rest)) if circles else None
     try:
         asked = parse(reading.rest)
     except ExpressionError:
@@ -81,6 +86,18 @@ def _box_of(name: str) -> tuple[str, _Bounds] | None:
         case Call(_, (_, Constant(Box() | Point() as box))):
             return reading.attribute, box.bounds()
     return None
+
+
+def _around(text: str) -> _Bounds:
+    """The box around a circle, in one piece: of two across the antimeridian the western one goes on eastwards."""
+    try:
+        circle = Circle.of_text(text)
+    except ValueError as error:
+        raise SegmentError(f"a condition on a distance was changed on disk: {error}. Compile it again.") from None
+    *others, (left, lower, right, upper) = sorted(boxes_around(circle.centre, circle.metres))
+    for _, _, end, _ in others:
+        right = end + 360.0
+    return left, lower, right, upper
 
 
 def _end_to_end(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:

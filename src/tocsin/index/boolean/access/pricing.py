@@ -1,7 +1,8 @@
 """How many events will have a key? Shares of attributes times shares of values, sampled or guessed.
 
 The values of a field fall on its rank codes. Where events were sampled, as their values do; else as the subscriptions'
-own operands do, each thought to be asked for once more: what is asked for often is common.
+own operands do, each thought to be asked for once more: what is asked for often is common. The cells that boxes lie in
+cost as many places as a histogram of the sampled ones has there.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.operands import transformed
+from tocsin.index.fields.histogram import Histogram
+from tocsin.index.fields.kernels.cells import BIAS
 from tocsin.index.fields.kernels.keys import Shares
-from tocsin.index.fields.kernels.layouts import ELEMENT, NULL, Fields
+from tocsin.index.fields.kernels.layouts import CELL, ELEMENT, NULL, Fields
 from tocsin.index.statistics import Statistics, Values, with_words
 from tocsin.kernels import codes
 from tocsin.model.readings import reading_of
@@ -46,6 +49,12 @@ def price(
             continue
         values = with_words(values, Text.of(reading.rest)) if reading.is_words else values
         first, stop = fields.operand_starts[field], fields.operand_starts[field + 1]
+        if fields.kinds[field] == CELL and values.places is not None:
+            counts = np.zeros(2 * (stop - first) + 2)
+            counts[2::2] = _cell_shares(values.places, int(fields.transforms[field]), fields.operands[first:stop])
+            below[2 * (first + field) : 2 * (stop + field) + 2] = np.cumsum(counts)
+            least[field] = 0.5 / (values.places.events + 1)
+            continue
         payloads = _payloads(compiled, values, int(fields.kinds[field]), int(fields.transforms[field]))
         if payloads is None:
             continue
@@ -57,6 +66,13 @@ def price(
         least[field] = 0.5 / (values.events + 1)
     shares = np.where(fields.kinds == NULL, np.maximum(1.0 - shares[owners], _LEAST_NULL), shares[owners])
     return Shares(shares, fields.operand_starts, below, least)
+
+
+def _cell_shares(places: Histogram, grid: int, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The share of places that lie in each cell of a grid."""
+    side = float(np.ldexp(1.0, grid - BIAS))
+    corners = np.stack([cells >> 32, cells.astype(np.int32)], axis=1).astype(np.float64)
+    return places.shares(np.concatenate([corners, corners + 1.0], axis=1) * side)
 
 
 def _payloads(compiled: CompiledExpressions, values: Values, kind: int, transform: int) -> NDArray[np.int64] | None:
