@@ -8,7 +8,8 @@ import pytest
 
 import tocsin
 from tests.placement.test_placements import MAP, WORDS, batch_of, part_of
-from tocsin.placement import PlacementReport, planned
+from tocsin.placement import PlacementReport, Router, keys_of_partitions, planned
+from tocsin.placement.regions import shares_of_leaves
 
 CROWD = [
     {"place": [10.1 + number % 7 / 1e3, 4.2], "words": [WORDS[number * step % 40] for step in (1, 3, 7)]}
@@ -53,6 +54,32 @@ def test_without_events_nothing_is_said_of_them() -> None:
 
     assert (told.busiest, told.busiest_share, told.slowest) == (None, None, None)
     assert not any("busiest" in line for line in told.lines())
+
+
+@pytest.mark.parametrize("events", [CROWD, SPREAD])
+def test_where_events_come_on_the_map_is_known_by_their_histogram(events: list[dict[str, Any]]) -> None:
+    """Each leaf gets the share that a count says; a few places lie in a cell that is split between leaves."""
+    part, known = part_of(MAP), tocsin.sample(events)
+    placement = planned(part, "location", 8, known).placement
+    keys = keys_of_partitions(placement.assign(part), placement)
+    visits = Router.of(placement, keys).visits(batch_of(part, events)).mean(axis=0)
+
+    shares = shares_of_leaves(placement.splits, placement.places, known)
+
+    assert shares is not None
+    assert [shares.of(own) for own in keys[:8] if own is not None] == pytest.approx(visits[:8].tolist(), abs=0.03)
+    assert shares_of_leaves(placement.splits, placement.places, None) is None
+    assert shares_of_leaves(placement.splits, ("place", "kind"), known) is None
+    assert shares_of_leaves(placement.splits, (), known) is None
+
+
+@pytest.mark.parametrize(("events", "chosen"), [(CROWD, "prefix"), (SPREAD, "location")])
+def test_a_histogram_says_without_events_whether_all_wait_for_one_partition(
+    events: list[dict[str, Any]], chosen: str
+) -> None:
+    part, known = part_of(MAP), tocsin.sample(events)
+
+    assert planned(part, "auto", 8, known, is_shuffled=lambda one: True).placement.name == chosen
 
 
 @pytest.mark.parametrize(("events", "chosen"), [(CROWD, "prefix"), (SPREAD, "location")])

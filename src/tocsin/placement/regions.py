@@ -8,6 +8,7 @@ as many (Bentley 1975). The outermost leaves have no end: every place lies in on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.spatial_text.kernels.choosing import NEVER
 from tocsin.index.spatial_text.regions import Coded
 from tocsin.index.spatial_text.shapes import with_boxes_of_shapes
+from tocsin.index.statistics import Statistics
 from tocsin.placement.hashing import Hashes, hashes_of, keys_of
 from tocsin.placement.kernels.keys import LEAF
 from tocsin.placement.kernels.leaves import leaves_of_boxes
@@ -89,6 +91,34 @@ def leaves_under(splits: NDArray[np.float64], boxes: NDArray[np.float64]) -> Lea
         if count >= 0:
             return Leaves(np.repeat(np.arange(len(boxes)), np.diff(ends, prepend=0)), out[:count])
         room *= 2
+
+
+class LeafShares(NamedTuple):
+    """How many events come to the leaves of the map. N keys of leaves."""
+
+    keys: Hashes  # (N,)
+    shares: NDArray[np.float64]  # (N,) of events
+
+    def of(self, keys: Hashes) -> float:
+        """The share of events that come to the leaves among some keys."""
+        return min(float(self.shares[np.isin(self.keys, keys)].sum()), 1.0)
+
+
+def shares_of_leaves(
+    splits: NDArray[np.float64], places: Sequence[str], statistics: Statistics | None
+) -> LeafShares | None:
+    """Where events come on the map, by the histograms of these attributes; None where one of them has none."""
+    values = [None if statistics is None else statistics.values.get(name) for name in places]
+    known = [one.places for one in values if one is not None and one.places is not None]
+    if statistics is None or not known or len(known) < len(places):
+        return None
+    keys, shares = list[Hashes](), list[NDArray[np.float64]]()
+    for number, (name, histogram) in enumerate(zip(places, known, strict=True)):
+        under = leaves_under(splits, np.tile(histogram.centres(), 2))
+        weights = histogram.counts[under.owners] * statistics.share(name) / max(histogram.events, 1)
+        keys.append(keys_of_leaves(list(places), np.full(len(under.leaves), number), under.leaves))
+        shares.append(weights / np.bincount(under.owners)[under.owners])
+    return LeafShares(np.concatenate(keys), np.concatenate(shares))
 
 
 def keys_of_leaves(attributes: list[str], places: NDArray[np.int64], leaves: NDArray[np.int32]) -> Hashes:

@@ -19,6 +19,7 @@ from tocsin.index.statistics import Statistics
 from tocsin.placement.assigning import HASH, NO_KEY, PLACEMENTS, Assignment, Placement
 from tocsin.placement.hashing import Hashes
 from tocsin.placement.planning import AUTO, Profile, check_placement, placement_of
+from tocsin.placement.regions import shares_of_leaves
 from tocsin.placement.routing import Router
 
 _WORTH_IT: Final = 0.8
@@ -133,7 +134,7 @@ def _asked(own: Planned, profile: Profile, part: Part, is_shuffled: Callable[[Pl
     """
     report = own.report
     if report.met is None or report.slowest is None:
-        return report.decided + _guessed(own.placement, profile, part)
+        return report.decided + _guessed(own.placement, profile, part, is_shuffled=is_shuffled(report))
     return report.decided + (report.slowest if is_shuffled(report) else report.met)
 
 
@@ -205,15 +206,18 @@ def _split_over(starts: NDArray[np.int64]) -> int:
     return int(pieces[pieces > 1].sum())
 
 
-def _guessed(placement: Placement, profile: Profile, part: Part) -> float:
-    """The share of subscriptions that an event is asked about, by how many events have the keys of each partition."""
+def _guessed(placement: Placement, profile: Profile, part: Part, *, is_shuffled: bool) -> float:
+    """`met` or, where events are sent, `slowest`, by how many events have the keys of each partition."""
     assignment = placement.assign(part)
     sizes = np.bincount(assignment.partitions[assignment.is_first], minlength=placement.count)
     chances = np.ones(placement.count)
+    on_map = shares_of_leaves(placement.splits, placement.places, placement.statistics)
     for partition, keys in enumerate(keys_of_partitions(assignment, placement)):
         if placement.homes is None and keys is not None:
-            chances[partition] = 1 / placement.partitions
+            chances[partition] = 1 / placement.partitions if on_map is None else on_map.of(keys)
         elif keys is not None:
             known = profile.shares[np.isin(profile.keys, keys)]
             chances[partition] = -np.expm1(-known.sum())
-    return float((chances * sizes).sum() / max(len(part), 1))
+    busy = chances * sizes
+    asked = busy.max(initial=0.0) * placement.partitions if is_shuffled else busy.sum()
+    return float(asked / max(len(part), 1))

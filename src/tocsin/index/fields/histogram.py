@@ -57,6 +57,11 @@ class Histogram:
                 return Histogram(level, frozen(cells, np.int64), frozen(counts, np.int64), self.events)
             level += 1
 
+    def centres(self) -> NDArray[np.float64]:
+        """(C, 2) the middle of each cell."""
+        centres: NDArray[np.float64] = np.ldexp(self.cells + 0.5, self.level - BIAS)
+        return centres
+
     def shares(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
         """(N,) the share of places in each box, (N, 4). Cost: sums over the cells, then four look-ups a box."""
         sums = _Sums.of(self)
