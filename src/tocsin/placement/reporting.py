@@ -210,10 +210,8 @@ def _guessed(placement: Placement, profile: Profile, part: Part, *, is_shuffled:
     """`met` or, where events are sent, `slowest`, by how many events have the keys of each partition."""
     assignment = placement.assign(part)
     sizes = np.bincount(assignment.partitions[assignment.is_first], minlength=placement.count)
-    chances, on_map = (
-        np.ones(placement.count),
-        shares_of_leaves(placement.splits, placement.places, placement.statistics),
-    )
+    chances = np.ones(placement.count)
+    on_map = shares_of_leaves(placement.splits, placement.places, placement.statistics)
     for partition, keys in enumerate(keys_of_partitions(assignment, placement)):
         if placement.homes is None and keys is not None:
             chances[partition] = 1 / placement.partitions if on_map is None else on_map.of(keys)
