@@ -14,6 +14,7 @@ from tocsin.columns.events.batch import Wanted
 from tocsin.engine.loading import read_part
 from tocsin.engine.notices import notices
 from tocsin.engine.seen import seen_in
+from tocsin.engine.systems import in_other_systems
 from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.index import Part
 from tocsin.kernels.compiling.stores import has_all
@@ -75,14 +76,16 @@ def _check_file(given: argparse.Namespace) -> int:
 
 def _print_notices(given: argparse.Namespace, part: Part) -> None:
     """What is asked that cannot be or, with a sample, that no event of it has."""
-    seen = seen_in(given.sample, Wanted(part.compiled.attributes)) if given.sample is not None else None
+    wanted = Wanted(part.compiled.attributes)
+    seen = None if given.sample is None else seen_in(given.sample, wanted)
     if seen is not None and seen.refused:
         first = min(seen.refused, key=lambda reject: reject.row)
         count = len({reject.row for reject in seen.refused})
         print(
             f"warning: {counted(count, 'event')} of the sample had what could not be read; {describe('event', first)}"
         )
-    found = notices([(part, None)], seen)
+    others = in_other_systems({} if seen is None else seen.systems, wanted)
+    found = [*others, *notices([(part, None)], seen)]
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}")
     if len(found) > _MOST_SHOWN:

@@ -26,6 +26,7 @@ from tocsin.engine.schemas import checked_texts, with_schema
 from tocsin.engine.seen import seen_in
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
+from tocsin.engine.systems import in_other_systems
 from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Plan, Statistics, find_index
@@ -242,7 +243,8 @@ class Engine:
         with self._store.reading() as snapshots:
             seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
             own = notices([(one.part(), one.alive) for one in snapshots if len(one)], seen)
-            return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *own]
+            others = in_other_systems({} if seen is None else seen.systems, snapshots.wanted)
+            return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *others, *own]
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any], *, ranking: Similar | None = None) -> Explanation:
         """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`.

@@ -21,6 +21,7 @@ from tocsin.engine.notices import notices_of
 from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.engine.schemas import require_asked
 from tocsin.engine.seen import Seen
+from tocsin.engine.systems import in_other_systems
 from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
@@ -161,7 +162,7 @@ def answer_of(
 
 
 def told_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: bool = False) -> list[Notice]:
-    """What the options of a call name that is not there and, unless of these alone, what its subscriptions ask."""
+    """What options name that is not there, places in other systems and, unless of these alone, what is asked."""
     seen.finish()
     options = misnamed(
         snapshots.wanted,
@@ -171,7 +172,8 @@ def told_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: b
         event_key=request.event_key,
         ranking=request.ranking,
     )
-    return [*options, *(() if of_options else notices_of(snapshots, seen))]
+    others = in_other_systems(seen.systems, snapshots.wanted)
+    return [*options, *others, *(() if of_options else notices_of(snapshots, seen))]
 
 
 def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa.Table:

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.points import Points, checked_points, with_coordinates
+from tocsin.engine.systems import systems_of
 from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import note_types
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Reject
-from tocsin.records import Chunk, read_events
+from tocsin.records import Chunk, TableChunk, read_events
 
 _FIRST: Final = 256
 _WORDS: Final = 1 << codes.LIST
@@ -33,6 +34,7 @@ class Seen:
         self.elements: dict[str, Seen] = {}  # the same of the elements of lists, by the lists' attribute
         self.refused: list[Reject] = []  # what could not be read of a sample
         self.with_key = self.without_key = 0  # matched events whose key was asked for: those that have it, or not
+        self.systems: dict[str, str] = {}  # columns of geometries that are not in longitude and latitude, and in what
         self.first: Chunk | None = None  # the first events, for the names of attributes that nobody asks for
         self._lock = threading.Lock()
         self._pending: tuple[list[str], NDArray[np.uint32]] = [], np.empty(0, np.uint32)
@@ -41,6 +43,8 @@ class Seen:
         """Take note of a chunk, and of the batches that became of it. Cost: a nanosecond a value."""
         if self.first is None and any(map(len, batches)):
             self.first = chunk
+        if isinstance(chunk, TableChunk):
+            self.systems.update(systems_of(chunk.table.schema))
         for batch in batches:
             self._add(batch)
 

@@ -1,0 +1,78 @@
+"""Geometries in another coordinate reference system than longitude and latitude are told of, once, and matched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+
+import tocsin
+from tocsin.cli.main import main
+
+ASKED = [{"id": "near", "where": "S_INTERSECTS(geometry, BBOX(0, 0, 3, 3)) AND n = 1"}]
+MERCATOR = {"type": "ProjectedCRS", "name": "WGS 84 / Pseudo-Mercator", "id": {"authority": "EPSG", "code": 3857}}
+
+
+def geoparquet(path: Path, **column: Any) -> Path:
+    table = pa.table({"geometry": [shapely.to_wkb(shapely.Point(1, 1))] * 3, "n": [1, 1, 2]})
+    told = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": {"encoding": "WKB", **column}}}
+    pq.write_table(table.replace_schema_metadata({"geo": json.dumps(told)}), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("column", "system"),
+    [
+        ({}, ""),
+        ({"crs": None}, ""),
+        ({"crs": {"name": "WGS 84 (CRS84)", "id": {"authority": "OGC", "code": "CRS84"}}}, ""),
+        ({"crs": {"id": {"authority": "EPSG", "code": 4326}}}, ""),
+        ({"crs": MERCATOR}, "EPSG:3857"),
+        ({"crs": {"type": "ProjectedCRS", "name": "Our grid"}}, "Our grid"),
+        ({"crs": [1]}, ""),
+    ],
+)
+def test_a_file_in_another_system_is_told(column: dict[str, Any], system: str, tmp_path: Path) -> None:
+    """By `match`, an engine, a sample and a folder; what is longitude and latitude, or not said, is not."""
+    path = geoparquet(tmp_path / "places.parquet", **column)
+    engine = tocsin.Engine()
+    engine.subscribe_many(ASKED)
+
+    answer = tocsin.match(ASKED, path)
+
+    assert answer.table["event"].to_pylist() == [0, 1]
+    told = [f"geometry: its coordinates are in {system} and taken as they are"] if system else []
+    for notices in (answer.warnings, tocsin.match(ASKED, tmp_path).warnings, engine.warnings(path)):
+        assert [str(one).partition(";")[0] for one in notices] == told
+
+
+def test_a_column_that_says_its_system_is_told() -> None:
+    """As GeoArrow says it, of tables in memory."""
+    of_arrow = {"ARROW:extension:name": "geoarrow.wkb", "ARROW:extension:metadata": '{"crs": "EPSG:25832"}'}
+    fields = [pa.field("geometry", pa.binary(), metadata=of_arrow), pa.field("n", pa.int64())]
+    table = pa.table([[shapely.to_wkb(shapely.Point(1, 1))], [1]], schema=pa.schema(fields))
+
+    (notice,) = tocsin.match(ASKED, table).warnings
+
+    assert notice.reason.startswith("its coordinates are in EPSG:25832 and taken as they are; bring them to")
+
+
+def test_nobody_is_told_of_what_nobody_asks(tmp_path: Path) -> None:
+    path = geoparquet(tmp_path / "places.parquet", crs=MERCATOR)
+
+    assert tocsin.match([{"id": 1, "where": "n = 1"}], path).warnings == []
+
+
+def test_commands_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = geoparquet(tmp_path / "places.parquet", crs=MERCATOR)
+    (tmp_path / "s.jsonl").write_text(json.dumps(ASKED[0]))
+
+    main(["match", str(tmp_path / "s.jsonl"), str(path), "--out", str(tmp_path / "out.jsonl")])
+    assert "warning: geometry: its coordinates are in EPSG:3857" in capsys.readouterr().err
+    main(["check", str(tmp_path / "s.jsonl"), "--sample", str(path)])
+    assert "warning: geometry: its coordinates are in EPSG:3857" in capsys.readouterr().out
