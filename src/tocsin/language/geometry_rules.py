@@ -28,9 +28,14 @@ def point(coordinates: Sequence[float], *, span: Span | None = None) -> Constant
 def box(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:
     """Of four numbers; of six the third dimension is ignored."""
     if len(coordinates) == 6:
+        if coordinates[2] > coordinates[5]:
+            raise Misplaced(
+                f"the box has a lowest z of {coordinates[2]:g} and a highest of {coordinates[5]:g}; write xmin, ymin, "
+                "zmin, xmax, ymax, zmax"
+            )
         coordinates = [*coordinates[:2], *coordinates[3:5]]
     if len(coordinates) != 4:
-        raise Misplaced(f"BBOX takes four numbers (xmin, ymin, xmax, ymax), not {len(coordinates)}")
+        raise Misplaced(f"BBOX takes four numbers (xmin, ymin, xmax, ymax) or six, not {len(coordinates)}")
     try:
         return Constant(Box(*coordinates), span=span)
     except InvalidInput as error:
