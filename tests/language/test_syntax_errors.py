@@ -59,6 +59,9 @@ REFUSED = [
     ("S_INTERSECTS(a, point empty)", 17, "an empty geometry has no place anywhere; give POINT its coordinates"),
     ("a > TIMESTAMP('2016-12-31T23:59:60Z')", 5, "'2016-12-31T23:59:60Z' is a leap second, which no instant is"),
     ("a > TIMESTAMP('2016-12-31T23:59:61Z')", 5, "is no date or time; write 2024-05-31"),
+    ("A_CONTAINS(a, ('x', 1 / 0))", 21, "an arithmetic expression inside an array has no value; write one that has"),
+    ("a = POINT(1 2)", 5, "a geometry has no place here; it is an argument of spatial functions, say S_INTERSECTS"),
+    ("INTERVAL(a, '..') IS NULL", 1, "an interval has no place here"),
     ("a = 1e400", 5, "1e400 is beyond the largest number"),
     ("a = '\ud800'", 6, "half of a surrogate pair"),
     (r"a LIKE 'x\'", 8, r"the pattern ends in a \ that escapes nothing"),
@@ -96,6 +99,9 @@ NOT_YET = [
     ("S_INTERSECTS(a, POINT ZM (1 2 3 4))", 17, "POINT ZM is not supported yet"),
     ("S_INTERSECTS(a, POINT(1 2 3 4))", 17, "POINT with four coordinates is not supported yet"),
     ("A_CONTAINS(a, ('x', b + 1))", 21, "an arithmetic expression inside an array is not supported yet"),
+    ("A_CONTAINS(a, ('x', CASEI(b)))", 21, "the result of CASEI inside an array is not supported yet"),
+    ("A_CONTAINS(a, (('x'), 'y'))", 16, "an array inside an array is not supported, for a list of an event holds no"),
+    ("A_CONTAINS(a, ((b)))", 16, "an array inside an array is not supported"),
 ]
 
 

@@ -246,6 +246,11 @@ def test_values_that_parse_refuses_have_no_instance(good: str) -> None:
 WITHOUT = [
     "a = DATE('2024-05-31')",
     "a < TIMESTAMP('2024-05-31T08:15:00Z')",
+    "A_CONTAINS(a, (CASEI('x')))",
+    "A_CONTAINS(a, (1 + 2))",
+    "A_CONTAINS(a, (1 - 2 + 3, 4))",
+    "POINT(1 2) IS NULL",
+    "S_INTERSECTS(a, BBOX(1, 2, 0, 3, 4, 0))",
     "S_INTERSECTS(a, BBOX(1, 2, 3))",
     "S_INTERSECTS(a, POINT(1.5.5.5))",
     "S_INTERSECTS(a, POINT(1 - -2))",
@@ -263,7 +268,7 @@ WITHOUT = [
 
 @pytest.mark.parametrize("text", WITHOUT)
 def test_what_has_no_template(text: str) -> None:
-    """Instants, and what is no expression: these are for `parse` to read or to refuse."""
+    """Instants, what is computed, and what is no expression: these are for `parse` to read or to refuse."""
     assert Templates().instance(text) is None
 
 

@@ -87,6 +87,12 @@ TREES = {
         "A_CONTAINS", (A, Array((Constant("x"), num(-3), Constant(True), Constant(Instant(86_400_000_000)))))
     ),
     "a_equals((1), a)": Call("A_EQUALS", (Array((ONE,)), A)),
+    "a_equals((CASEI('X'), Accenti('é'), 1 + 2, (3 - 1), -(4)), a)": Call(
+        "A_EQUALS", (Array((Constant("x"), Constant("e"), num(3), TWO, num(-4))), A)
+    ),
+    "POINT(0 0) IS NULL": Constant(False),
+    "BBOX(0, 0, 1, 1) IS NOT NULL": Not(Constant(False)),
+    "INTERVAL('2020-01-01', '..') IS NULL OR a": Or((Constant(False), A)),
     "A_OVERLAPS(a, ())": Call("A_OVERLAPS", (A, Array(()))),
     "A_CONTAINEDBY(a, b)": Call("A_CONTAINEDBY", (A, B)),
     "S_INTERSECTS(a, POINT(1 -2.5))": Call("S_INTERSECTS", (A, Constant(Point(1.0, -2.5)))),

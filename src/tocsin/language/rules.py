@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from tocsin.errors import ExpressionError, InvalidInput
+from tocsin.language.evaluate import value_of
 from tocsin.language.functions import unknown_function
 from tocsin.language.geometry_rules import AS_IN, require_geometry, require_metres, require_point, require_relation
 from tocsin.language.limits import measure, too_deep
@@ -140,19 +142,28 @@ def like(operand: Expression, pattern: Expression, *, span: Span | None = None) 
 
 
 def is_null(operand: Expression, *, span: Span | None = None) -> Expression:
+    if _is_place(operand) or (isinstance(operand, Interval) and not any(map(_is_attribute, operand.children()))):
+        return Constant(False, span=span)  # as of any constant, though of these nothing else is asked
     _require_scalar(operand)
     return IsNull(operand, span=span)
 
 
+def _is_attribute(node: Expression) -> bool:
+    return isinstance(node, Attribute)
+
+
+def _is_place(node: Expression) -> bool:
+    return isinstance(node, Constant) and isinstance(node.value, Point | Box | Shape)
+
+
 def _require_scalar(node: Expression) -> None:
-    if isinstance(node, Constant):
-        if isinstance(node.value, Point | Box | Shape):
-            raise Misplaced("a geometry has no place here; it is an argument of S_INTERSECTS", node)
-    elif isinstance(node, Array):
+    if _is_place(node):
+        raise Misplaced("a geometry has no place here; it is an argument of spatial functions, say S_INTERSECTS", node)
+    if isinstance(node, Array):
         raise Misplaced("an array has no place here; it is an argument of, say, A_CONTAINS", node)
-    elif isinstance(node, Interval):
+    if isinstance(node, Interval):
         raise Misplaced("an interval has no place here; it is an argument of, say, T_DURING", node)
-    elif is_distance(node):
+    if is_distance(node):
         raise Misplaced(f"a distance is compared with a number of metres, {AS_IN}", node)
 
 
@@ -218,15 +229,35 @@ def _lists_in(condition: Expression) -> int:
 
 
 def array(items: Sequence[Expression], *, span: Span | None = None) -> Array:
-    taken = []
-    for item in items:
-        if not isinstance(item, Constant | Attribute):
-            reason = f"{describe(item)} inside an array is not supported yet; write constants and attributes"
-            raise Misplaced(reason, item, unsupported=True)
-        if isinstance(item, Constant) and isinstance(item.value, Point | Box | Shape):
-            raise Misplaced("an array holds numbers, strings, booleans, dates and timestamps", item)
-        taken.append(item)
-    return Array(tuple(taken), span=span)
+    return Array(tuple(map(_element, items)), span=span)
+
+
+def _element(item: Expression) -> Constant | Attribute:
+    """An element of an array: a constant, computed where it has to be, or an attribute."""
+    if _is_place(item):
+        raise Misplaced("an array holds numbers, strings, booleans, dates and timestamps", item)
+    if isinstance(item, Constant | Attribute):
+        return item
+    if isinstance(item, Array):
+        raise Misplaced(NO_LISTS_IN_LISTS.format("an array inside an array"), item, unsupported=True)
+    if not _is_computed(item):
+        reason = f"{describe(item)} inside an array is not supported yet; write constants and attributes"
+        raise Misplaced(reason, item, unsupported=True)
+    value = value_of(item, {})
+    if not isinstance(value, str | float):
+        raise Misplaced(f"{describe(item)} inside an array has no value; write one that has", item)
+    return Constant(value, span=item.span)
+
+
+NO_LISTS_IN_LISTS: Final = "{} is not supported, for a list of an event holds no lists; leave the inner parentheses out"
+
+
+def _is_computed(item: Expression) -> bool:
+    """Whether an element is made of constants alone; of a template's placeholders nothing can be computed."""
+    if not isinstance(item, Arithmetic) and not (isinstance(item, Call) and item.name in STRING_FUNCTIONS):
+        return False
+    leaves = [node for node in walk(item) if not node.children()]
+    return all(isinstance(one, Constant) and not str(one.value).startswith("\x00") for one in leaves)
 
 
 def _require_count(name: str, arguments: Sequence[Expression], count: int, what: str) -> None:

@@ -232,9 +232,11 @@ def _learn(example: str, marks: list[str]) -> _Reader | None:
         template = Template(parse(example), kinds)
     except ValueError:  # InvalidInput is one; `POINT(1 - -2)` makes `parse` raise a bare one
         return None
+    if _slots_in(template.tree) != list(range(len(slots))):
+        return None  # what is computed of several slots, as in an array, is in none of them
     # The same tree without places, which would be those of no user's text.
     tree = template.fill([placeholder(kind, slot) for slot, kind in enumerate(kinds)])
-    if tree != template.tree or _slots_in(tree) != list(range(len(slots))):
+    if tree != template.tree:
         return None
 
     def marked(mark: str) -> list[int]:

@@ -91,6 +91,12 @@ def _parser() -> lark.Lark:
     return lark.Lark(grammar, parser="lalr", lexer=_Words, start="expression", transformer=_Nodes())
 
 
+class _Grouped(Span):
+    """The place of what stands in parentheses of its own."""
+
+    __slots__ = ()
+
+
 class _Listed:
     """Items between parentheses: an array, once it is clear that a function wants one."""
 
@@ -139,7 +145,7 @@ class _Nodes(lark.Transformer[Token, Expression]):
     @staticmethod
     def group(c: list[Any]) -> Expression:
         # The node is ours alone until the parse ends, so its place may still grow to the parentheses.
-        object.__setattr__(c[1], "span", Span(c[0].start_pos, c[2].end_pos))
+        object.__setattr__(c[1], "span", _Grouped(c[0].start_pos, c[2].end_pos))
         return cast(Expression, c[1])
 
     # ---- predicates
@@ -282,6 +288,10 @@ def _number(written: str, span: Span) -> Expression:
 def _resolve(name: str, listed: _Listed) -> Expression:
     """Items between parentheses as the argument of a function: an array where it takes one, else a group."""
     if name in ARRAY_FUNCTIONS:
+        for item in listed.items:
+            if isinstance(item, Constant | Attribute) and isinstance(item.span, _Grouped):
+                reason = rules.NO_LISTS_IN_LISTS.format("an array inside an array")
+                raise Misplaced(reason, item, unsupported=True)
         return rules.array(listed.items, span=listed.span)
     here = Constant(False, span=listed.span)
     if len(listed.items) != 1:
