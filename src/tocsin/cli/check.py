@@ -11,10 +11,10 @@ from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
 from tocsin.cli.sampling import add_sample, sampled
 from tocsin.columns.events.batch import Wanted
+from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.loading import read_part
 from tocsin.engine.notices import notices
 from tocsin.engine.seen import seen_in
-from tocsin.engine.systems import in_other_systems
 from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.index import Part
 from tocsin.kernels.compiling.stores import has_all
@@ -84,7 +84,7 @@ def _print_notices(given: argparse.Namespace, part: Part) -> None:
         print(
             f"warning: {counted(count, 'event')} of the sample had what could not be read; {describe('event', first)}"
         )
-    others = in_other_systems({} if seen is None else seen.systems, wanted)
+    others = no_degrees(seen, wanted)
     found = [*others, *notices([(part, None)], seen)]
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}")

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.explaining import explain_stored
 from tocsin.engine.holdings import export, held_table, optional_parts
 from tocsin.engine.loading import checked_rejects, collect
@@ -26,7 +27,6 @@ from tocsin.engine.schemas import checked_texts, with_schema
 from tocsin.engine.seen import seen_in
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
-from tocsin.engine.systems import in_other_systems
 from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Plan, Statistics, find_index
@@ -243,7 +243,7 @@ class Engine:
         with self._store.reading() as snapshots:
             seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
             own = notices([(one.part(), one.alive) for one in snapshots if len(one)], seen)
-            others = in_other_systems({} if seen is None else seen.systems, snapshots.wanted)
+            others = no_degrees(seen, snapshots.wanted)
             return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *others, *own]
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any], *, ranking: Similar | None = None) -> Explanation:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.loading import load_segments, raise_first, require_some
 from tocsin.engine.misnamed import misnamed
@@ -21,7 +22,6 @@ from tocsin.engine.notices import notices_of
 from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.engine.schemas import require_asked
 from tocsin.engine.seen import Seen
-from tocsin.engine.systems import in_other_systems
 from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
@@ -162,7 +162,7 @@ def answer_of(
 
 
 def told_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: bool = False) -> list[Notice]:
-    """What options name that is not there, places in other systems and, unless of these alone, what is asked."""
+    """What options name that is not there, coordinates that are no degrees and, but for `of_options`, what is asked."""
     seen.finish()
     options = misnamed(
         snapshots.wanted,
@@ -172,7 +172,7 @@ def told_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: b
         event_key=request.event_key,
         ranking=request.ranking,
     )
-    others = in_other_systems(seen.systems, snapshots.wanted)
+    others = no_degrees(seen, snapshots.wanted)
     return [*options, *others, *(() if of_options else notices_of(snapshots, seen))]
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.engine.coordinates import beyond_globe, systems_of
 from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.points import Points, checked_points, with_coordinates
-from tocsin.engine.systems import systems_of
 from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import note_types
 from tocsin.model.readings import attribute_of
@@ -35,6 +35,7 @@ class Seen:
         self.refused: list[Reject] = []  # what could not be read of a sample
         self.with_key = self.without_key = 0  # matched events whose key was asked for: those that have it, or not
         self.systems: dict[str, str] = {}  # columns of geometries that are not in longitude and latitude, and in what
+        self.beyond_globe: dict[str, int] = {}  # how many points are of no longitude and latitude, by attribute
         self.first: Chunk | None = None  # the first events, for the names of attributes that nobody asks for
         self._lock = threading.Lock()
         self._pending: tuple[list[str], NDArray[np.uint32]] = [], np.empty(0, np.uint32)
@@ -60,8 +61,11 @@ class Seen:
                 with self._lock:
                     own = self.elements.setdefault(name, Seen((self, name)))
                 own._add(lists.batch)
+        beyond = beyond_globe(batch) if len(batch.arrays.boxes) else {}
         with self._lock:
             self.events += len(batch)
+            for name, count in beyond.items():
+                self.beyond_globe[name] = self.beyond_globe.get(name, 0) + count
             names, found = self._pending
             if names is not batch.attributes:
                 self._fold()

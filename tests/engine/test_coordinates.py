@@ -1,4 +1,4 @@
-"""Geometries in another coordinate reference system than longitude and latitude are told of, once, and matched."""
+"""Coordinates that are no longitude and latitude are told of, once, and matched."""
 
 from __future__ import annotations
 
@@ -76,3 +76,29 @@ def test_commands_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "warning: geometry: its coordinates are in EPSG:3857" in capsys.readouterr().err
     main(["check", str(tmp_path / "s.jsonl"), "--sample", str(path)])
     assert "warning: geometry: its coordinates are in EPSG:3857" in capsys.readouterr().out
+
+
+NEAR = "DISTANCE_M(at, POINT(13.4 52.5)) <= 5000"
+BEYOND = "beyond longitude 180 or latitude 90, where DISTANCE_M is UNKNOWN; longitude comes first"
+
+
+@pytest.mark.parametrize(
+    ("where", "events", "told"),
+    [
+        (NEAR, [{"at": [52.5, 113.4]}, {"at": [13.4, 52.5]}, {"at": [200, 0]}], f"at: 2 points lie {BEYOND}"),
+        (NEAR, [{"at": {"type": "Point", "coordinates": [1, -91]}}], f"at: 1 point lies {BEYOND}"),
+        (NEAR, b'{"at": [181, 5]}\n{"at": [13.4, 52.5]}\n', f"at: 1 point lies {BEYOND}"),
+        (NEAR.replace("<=", ">"), [{"at": [-200, 0]}], f"at: 1 point lies {BEYOND}"),
+        (f"ANY(stops, {NEAR})", [{"stops": [{"at": [1, 1]}, {"at": [1, 100]}]}], f"stops.at: 1 point lies {BEYOND}"),
+        (NEAR, [{"at": [180, -90]}, {"at": [-180, 90]}, {"at": [0, 0, 300, 300]}, {"at": [500, 1, 2]}], ""),
+        ("S_INTERSECTS(at, BBOX(0, 0, 900, 900))", [{"at": [200, 300]}], ""),
+        (f"{NEAR} AND S_INTERSECTS(to, BBOX(0, 0, 900, 900))", [{"at": [1, 1], "to": [200, 300]}], ""),
+    ],
+)
+def test_points_beyond_the_globe_are_told(where: str, events: Any, told: str) -> None:
+    """Where a distance is asked of them; on the plane any point will do."""
+    engine = tocsin.Engine()
+    engine.subscribe("s", where)
+
+    for notices in (tocsin.match([{"id": "s", "where": where}], events).warnings, engine.warnings(events)):
+        assert [str(one) for one in notices] == [told] * bool(told)

@@ -1,0 +1,115 @@
+"""Which coordinates are no longitude and latitude? They are taken as they are, and that is told.
+
+A file may say that its geometries are in another reference system: GeoParquet in the file's metadata, GeoArrow in those
+of the column. And points that DISTANCE_M is asked of may lie beyond the globe, often because x and y were exchanged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.kernels import codes
+from tocsin.language import name_text
+from tocsin.model.expression import DISTANCE
+from tocsin.model.notice import Notice
+
+if TYPE_CHECKING:
+    from tocsin.engine.seen import Seen
+
+_DEGREES: Final = frozenset(("OGC:CRS84", "OGC:CRS84H", "EPSG:4326", "EPSG:4979"))
+_OF_FILE: Final = b"geo"
+_OF_COLUMN: Final = b"ARROW:extension:metadata"
+
+
+def systems_of(schema: pa.Schema) -> dict[str, str]:
+    """The columns that are in another system than longitude and latitude, and how that is called."""
+    found = dict(_in_file((schema.metadata or {}).get(_OF_FILE, b"")))
+    for field in schema:
+        own = (field.metadata or {}).get(_OF_COLUMN)
+        if own is not None and (name := _named(_object(own).get("crs"))):
+            found[field.name] = name
+    return {name: system for name, system in found.items() if system.upper() not in _DEGREES}
+
+
+@lru_cache(64)
+def _in_file(text: bytes) -> tuple[tuple[str, str], ...]:
+    """What a file says of its columns, those of an unknown system left out."""
+    columns = _object(text).get("columns")
+    if not isinstance(columns, dict):
+        return ()
+    named = ((name, _named(own.get("crs"))) for name, own in columns.items() if isinstance(own, dict))
+    return tuple((name, system) for name, system in named if system)
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    """A JSON object, empty where a text is none."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _named(system: Any) -> str:
+    """A system by its identifier, else by its name; empty where none is said."""
+    if not isinstance(system, dict):
+        return system if isinstance(system, str) else ""
+    own = system.get("id")
+    if isinstance(own, dict) and "authority" in own and "code" in own:
+        return f"{own['authority']}:{own['code']}"
+    return str(system.get("name", ""))
+
+
+def beyond_globe(batch: EventBatch) -> dict[str, int]:
+    """The attributes of which points lie beyond longitude 180 or latitude 90, and how many do, of a batch with places.
+
+    Cost: some nanoseconds a place, as long as none does.
+    """
+    arrays = batch.arrays
+    left, lower, right, upper = arrays.boxes.T
+    if (
+        left.min() >= -_LONGITUDE
+        and right.max() <= _LONGITUDE
+        and lower.min() >= -_LATITUDE
+        and upper.max() <= _LATITUDE
+    ):
+        return {}
+    is_beyond = (left == right) & (lower == upper) & ((np.abs(left) > _LONGITUDE) | (np.abs(lower) > _LATITUDE))
+    boxes = np.where(arrays.types == codes.GEOMETRY, arrays.payloads, -1)
+    lists = np.flatnonzero(arrays.types == codes.LIST)
+    boxes[lists] = arrays.list_boxes[arrays.payloads[lists]]
+    entries = np.flatnonzero(boxes >= 0)
+    numbers, counts = np.unique(arrays.attributes[entries[is_beyond[boxes[entries]]]], return_counts=True)
+    return {batch.attributes[number]: count for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)}
+
+
+_LONGITUDE: Final = 180.0
+_LATITUDE: Final = 90.0
+
+
+def no_degrees(seen: Seen | None, wanted: Wanted, prefix: str = "") -> Iterator[Notice]:
+    """A notice for each attribute that subscriptions ask about whose coordinates are no longitude and latitude."""
+    if seen is None:
+        return
+    for name, system in seen.systems.items():
+        if wanted.holds(name):
+            reason = (
+                f"its coordinates are in {system:.60} and taken as they are; bring them to longitude and latitude "
+                "(OGC:CRS84) unless subscriptions are in that system, too, and none asks for DISTANCE_M"
+            )
+            yield Notice(name, name_text(name), reason, 0, None)
+    for name, count in seen.beyond_globe.items():
+        if any(DISTANCE in asked for asked in wanted.places.get(name, ())):
+            points = "1 point lies" if count == 1 else f"{count:,} points lie"
+            reason = f"{points} beyond longitude 180 or latitude 90, where DISTANCE_M is UNKNOWN; longitude comes first"
+            yield Notice(prefix + name, name_text(prefix + name), reason, 0, None)
+    for name, own in seen.elements.items():
+        if name in wanted.elements:
+            yield from no_degrees(own, wanted.elements[name], f"{prefix}{name}.")
