@@ -317,6 +317,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path):
         ({"key": "v", "most_objects": 0}, "most_objects is 0"),
         ({"key": "v", "most_objects": True}, "most_objects is True"),
         ({"key": "v", "forget_after": 5}, "by the attribute that time names"),
+        ({"key": "v", "time": "t", "forget_after": "5"}, "forget_after is '5', time is 't'; it is a number of seconds"),
     ],
 )
 def test_odd_options_are_refused(options, said):

@@ -19,7 +19,6 @@ from tocsin.kernels import codes
 from tocsin.language import name_text
 from tocsin.model.expression import DISTANCE
 from tocsin.model.notice import Notice
-from tocsin.records import Chunk, TableChunk
 
 if TYPE_CHECKING:
     from tocsin.engine.seen import Seen
@@ -29,11 +28,8 @@ _OF_FILE: Final = b"geo"
 _OF_COLUMN: Final = b"ARROW:extension:metadata"
 
 
-def systems_of(chunk: Chunk) -> dict[str, str]:
-    """The columns of a chunk that are in another system than longitude and latitude, and how that is called."""
-    if not isinstance(chunk, TableChunk):
-        return {}
-    schema: pa.Schema = chunk.table.schema
+def systems_of(schema: pa.Schema) -> dict[str, str]:
+    """The columns that are in another system than longitude and latitude, and how that is called."""
     found = dict(_in_file((schema.metadata or {}).get(_OF_FILE, b"")))
     for field in schema:
         own = (field.metadata or {}).get(_OF_COLUMN)
@@ -72,13 +68,11 @@ def _named(system: Any) -> str:
 
 
 def beyond_globe(batch: EventBatch) -> dict[str, int]:
-    """The attributes of which points lie beyond longitude 180 or latitude 90, and how many do.
+    """The attributes of which points lie beyond longitude 180 or latitude 90, and how many do, of a batch with places.
 
     Cost: some nanoseconds a place, as long as none does.
     """
     arrays = batch.arrays
-    if not len(arrays.boxes):
-        return {}
     left, lower, right, upper = arrays.boxes.T
     if (
         left.min() >= -_LONGITUDE

@@ -60,7 +60,9 @@ class Followed:
                 raise InvalidInput(f"path and {name} are both {value!r:.40}; path names what has the object's place")
         if not isinstance(self.most_objects, int) or isinstance(self.most_objects, bool) or self.most_objects < 1:
             raise InvalidInput(f"most_objects is {self.most_objects!r:.40}; it counts objects, from 1 on.")
-        if self.forget_after is not None and not (self.time is not None and self.forget_after > 0):
+        if self.forget_after is not None and not (
+            self.time is not None and isinstance(self.forget_after, int | float) and self.forget_after > 0
+        ):
             raise InvalidInput(
                 f"forget_after is {self.forget_after!r:.40}, time is {self.time!r:.40}; it is a number of seconds "
                 "above 0, by the attribute that time names."

@@ -17,7 +17,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import note_types
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Reject
-from tocsin.records import Chunk, read_events
+from tocsin.records import Chunk, TableChunk, read_events
 
 _FIRST: Final = 256
 _WORDS: Final = 1 << codes.LIST
@@ -44,7 +44,8 @@ class Seen:
         """Take note of a chunk, and of the batches that became of it. Cost: a nanosecond a value."""
         if self.first is None and any(map(len, batches)):
             self.first = chunk
-        self.systems.update(systems_of(chunk))
+        if isinstance(chunk, TableChunk):
+            self.systems.update(systems_of(chunk.table.schema))
         for batch in batches:
             self._add(batch)
 
@@ -60,7 +61,7 @@ class Seen:
                 with self._lock:
                     own = self.elements.setdefault(name, Seen((self, name)))
                 own._add(lists.batch)
-        beyond = beyond_globe(batch)
+        beyond = beyond_globe(batch) if len(batch.arrays.boxes) else {}
         with self._lock:
             self.events += len(batch)
             for name, count in beyond.items():
