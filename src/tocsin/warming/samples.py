@@ -212,7 +212,8 @@ def _several_attributes() -> None:
 def _many_rectangles() -> None:
     """So many that they are looked for in tiles, beside others."""
     texts = [f"price BETWEEN {n} AND {n + 900} AND stock BETWEEN {n} AND {n + 900}" for n in range(_MANY)]
-    match(_subscriptions([*texts, "model = 'm'"]), [{"price": 1000, "stock": 1000, "model": "m"}])
+    for count in (1, 99):  # one by one, then tile by tile
+        match(_subscriptions([*texts, "model = 'm'"]), [{"price": 1000, "stock": 1000, "model": "m"}] * count)
 
 
 def _best_of_many() -> None:
