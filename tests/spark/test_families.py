@@ -72,6 +72,9 @@ EVENTS = pa.table(
     }
 )
 
+SCHEMA = "n double, m double, s string, place array<double>, t string, d string, words array<string>"
+"""The events' columns, on Spark."""
+
 
 def subscriptions_for(index: str) -> list[dict[str, Any]]:
     """Those that an index by name can hold."""

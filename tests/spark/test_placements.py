@@ -17,7 +17,7 @@ import pytest
 import tocsin
 import tocsin.spark as tocsin_spark
 from tests.naive.changes import Changing
-from tests.spark.test_families import EVENTS, RANKINGS, TEXTS, answers, expected
+from tests.spark.test_families import EVENTS, RANKINGS, SCHEMA, TEXTS, answers, expected
 from tocsin.errors import InvalidInput, SegmentError
 from tocsin.index.statistics import together
 from tocsin.placement import PLACEMENTS, Placement, planned
@@ -156,9 +156,7 @@ def test_spark_places_and_routes(spark: Any, tmp_path: Path) -> None:
     frame = spark.createDataFrame(
         [tuple(one.values()) for one in [*SUBSCRIPTIONS, BAD]], "id string, where string, score double"
     )
-    events = spark.createDataFrame(
-        EVENTS.to_pylist(), "n double, m double, s string, place array<double>, words array<string>"
-    )
+    events = spark.createDataFrame(EVENTS.to_pylist(), SCHEMA)
     keyed = events.selectExpr("monotonically_increasing_id() key", "*")
     wanted = expected(SUBSCRIPTIONS, None)
 

@@ -11,12 +11,13 @@ from pyspark.sql import Observation
 import tocsin
 import tocsin.spark as tocsin_spark
 from tests.spark.test_families import EVENTS
+from tests.spark.test_families import SCHEMA as COLUMNS
 from tests.spark.test_placements import SUBSCRIPTIONS
 from tests.spark.test_streams import Files, expected, matches, run
 from tocsin.errors import InvalidInput
 from tocsin.segment import IndexFolder
 
-SCHEMA = "key bigint, n double, m double, s string, place array<double>, words array<string>, `a.b` struct<c: string>"
+SCHEMA = f"key bigint, {COLUMNS}, `a.b` struct<c: string>"
 RECORDS = [{"key": key, **event, "a.b": {"c": "ax"}} for key, event in enumerate(EVENTS.to_pylist())]
 ATTRIBUTES = ["n", "m", "s", "place", "words"]
 
