@@ -20,6 +20,7 @@ from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.events.batch import Dictionary, EventBatch, Wanted
 from tocsin.columns.events.readings import with_readings, without_readings
 from tocsin.columns.events.scalars import encode_scalars
+from tocsin.columns.meeting import box_numbers
 from tocsin.errors import InvalidInput, UnsupportedError
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
@@ -142,9 +143,7 @@ def _is_of(arrays: Events, kind: str) -> NDArray[np.bool_]:
         (types == _TYPES[kind]) | (types == codes.RANGED + _TYPES[kind]) | (types == codes.UNTYPED)
     )
     if kind == "geometry":
-        found |= types == codes.SHAPE
-        lists = np.flatnonzero(types == codes.LIST)
-        found[lists] = arrays.list_boxes[arrays.payloads[lists]] >= 0
+        found |= (types == codes.SHAPE) | (box_numbers(types, arrays.payloads, arrays.list_boxes) >= 0)
     if kind == "text":
         found |= types == codes.LIST
     return found

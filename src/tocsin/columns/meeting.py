@@ -1,4 +1,4 @@
-"""Which of the expressions' boxes does a shape meet? Known for a batch's shapes before any kernel asks."""
+"""Which of a batch's values are places, which boxes of expressions does a shape meet? Known before kernels ask."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import empty_runs, frozen, starts_of
+from tocsin.kernels import codes
 from tocsin.language.spatial import of_bounds
 from tocsin.model.shapes import shapely
 
@@ -32,6 +33,16 @@ class BoxFinder:
         order = np.lexsort((numbers, owners))
         starts = starts_of(np.bincount(owners, minlength=len(shapes)), len(shapes))
         return starts, frozen(numbers[order], np.int32)
+
+
+def box_numbers(
+    types: NDArray[np.uint8], payloads: NDArray[np.int64], list_boxes: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """(V,) the box of each value that is a point, a box, or a list that can be read as one; -1 of any other."""
+    boxes: NDArray[np.int64] = np.where(types == codes.GEOMETRY, payloads, -1)
+    lists = np.flatnonzero(types == codes.LIST)
+    boxes[lists] = list_boxes[payloads[lists]]
+    return boxes
 
 
 def geometries_of(bounds: NDArray[np.float64]) -> NDArray[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tocsin.columns.events.batch import EventBatch, Wanted
-from tocsin.kernels import codes
+from tocsin.columns.meeting import box_numbers
 from tocsin.language import name_text
 from tocsin.model.expression import DISTANCE
 from tocsin.model.notice import Notice
@@ -82,9 +82,7 @@ def beyond_globe(batch: EventBatch) -> dict[str, int]:
     ):
         return {}
     is_beyond = (left == right) & (lower == upper) & ((np.abs(left) > _LONGITUDE) | (np.abs(lower) > _LATITUDE))
-    boxes = np.where(arrays.types == codes.GEOMETRY, arrays.payloads, -1)
-    lists = np.flatnonzero(arrays.types == codes.LIST)
-    boxes[lists] = arrays.list_boxes[arrays.payloads[lists]]
+    boxes = box_numbers(arrays.types, arrays.payloads, arrays.list_boxes)
     entries = np.flatnonzero(boxes >= 0)
     numbers, counts = np.unique(arrays.attributes[entries[is_beyond[boxes[entries]]]], return_counts=True)
     return {batch.attributes[number]: count for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)}

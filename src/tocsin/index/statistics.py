@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import gathered
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.readings import read_instants
+from tocsin.columns.meeting import box_numbers
 from tocsin.errors import InvalidInput
 from tocsin.index.fields.histogram import Histogram, added
 from tocsin.index.fields.kernels.layouts import ELEMENT
@@ -168,9 +169,7 @@ def _histograms(batches: Sequence[EventBatch]) -> dict[str, Histogram]:
     found: dict[str, list[NDArray[np.float64]]] = {}
     for batch in batches:
         events = batch.arrays
-        boxes = np.where(events.types == codes.GEOMETRY, events.payloads, -1)
-        lists = np.flatnonzero(events.types == codes.LIST)
-        boxes[lists] = events.list_boxes[events.payloads[lists]]
+        boxes = box_numbers(events.types, events.payloads, events.list_boxes)
         entries = np.flatnonzero(boxes >= 0)
         for attribute in np.unique(events.attributes[entries]).tolist():
             own = entries[events.attributes[entries] == attribute]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
-from tocsin.columns.meeting import geometries_of
+from tocsin.columns.meeting import box_numbers, geometries_of
 from tocsin.kernels import codes
 from tocsin.model.shapes import shapely
 
@@ -27,9 +27,7 @@ class Places(NamedTuple):
         number = batch.attributes.index(name) if name in batch.attributes else -1
         entries = np.flatnonzero(arrays.attributes == number)
         types, payloads = arrays.types[entries], arrays.payloads[entries]
-        boxes = np.where(types == codes.GEOMETRY, payloads, -1)
-        lists = np.flatnonzero(types == codes.LIST)
-        boxes[lists] = arrays.list_boxes[payloads[lists]]
+        boxes = box_numbers(types, payloads, arrays.list_boxes)
         is_shape = types == codes.SHAPE
         kept = np.flatnonzero((boxes >= 0) | is_shape)
         shapes = np.full(len(kept), None, object)
