@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import replace
 from typing import Final
 
 from tocsin.cli.progress import ShareBar
@@ -15,8 +14,8 @@ from tocsin.engine.loading import read_part
 from tocsin.engine.sampling import first_batches
 from tocsin.errors import InvalidInput
 from tocsin.index.elements import with_conditions
-from tocsin.placement import AUTO, PLACEMENTS, PlacementReport, check_placement, planned
-from tocsin.planner import SHUFFLE, Routed, choose, choose_routing
+from tocsin.placement import AUTO, PLACEMENTS, check_placement
+from tocsin.planner import choose, routed_plan
 from tocsin.segment.folder import saved_statistics
 from tocsin.segment.outlines import bytes_each
 
@@ -59,15 +58,10 @@ def print_plan(given: argparse.Namespace) -> int:
         batches: list[EventBatch] = []
         if given.sample is not None:
             batches = [with_conditions(batch, wanted) for batch in first_batches(given.sample, wanted)]
-        each = bytes_each(part, choose("auto", statistics))
+        size = bytes_each(part, choose("auto", statistics)) * len(part)
         names = [placement] if placement != AUTO else [*PLACEMENTS, AUTO]
-
-        def routed(report: PlacementReport) -> Routed:
-            return choose_routing("auto", round(each * len(part) * report.copies), partitions, memory)
-
         for name in names:
-            report = planned(part, name, partitions, statistics, batches, lambda one: routed(one).how == SHUFFLE).report
-            report = replace(report, routing=str(routed(report)))
+            report = routed_plan(part, name, partitions, statistics, batches, size, memory)
             print(f"auto chooses {report.name}" if name == AUTO else "\n".join(report.lines()))
     log.require("subscription", len(part))
     return 1 if log.count else 0

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
+from tocsin.columns.events.batch import EventBatch
 from tocsin.errors import InvalidInput
+from tocsin.index import Part, Statistics
+from tocsin.placement import PlacementReport, planned
 
 AUTO: Final = "auto"
 LOCAL: Final = "local"
@@ -49,6 +54,30 @@ def choose_routing(routing: str, index_bytes: int, parts: int, memory: int | Non
     if parts < 2:
         return Routed(LOCAL, f"{size} does not fit {room}, but it is one part, which every event visits")
     return Routed(SHUFFLE, f"{size} does not fit {room}: events are sent to the parts that they visit")
+
+
+def routed_plan(
+    part: Part,
+    placement: str,
+    partitions: int,
+    statistics: Statistics | None,
+    batches: Sequence[EventBatch],
+    copy_bytes: float,
+    memory: int | None,
+) -> PlacementReport:
+    """What a placement would cost, and how events would come to its parts, where one copy of all has so many bytes.
+
+    The rest is as `placement.planned` has it, and `choose_routing` the memory.
+    """
+
+    def routed(report: PlacementReport) -> Routed:
+        return choose_routing(AUTO, round(copy_bytes * report.copies), partitions, memory)
+
+    def is_shuffled(report: PlacementReport) -> bool:
+        return routed(report).how == SHUFFLE
+
+    report = planned(part, placement, partitions, statistics, batches, is_shuffled).report
+    return replace(report, routing=str(routed(report)))
 
 
 def machine_memory() -> int:

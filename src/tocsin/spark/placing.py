@@ -7,7 +7,6 @@ that one. What is refused then goes along, with the reason, to be written with w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,9 +17,9 @@ from tocsin.errors import InvalidInput
 from tocsin.index import Part, Statistics
 from tocsin.index.elements import with_conditions
 from tocsin.language import Templates
-from tocsin.placement import AUTO, Placement, PlacementReport, check_placement, planned
+from tocsin.placement import AUTO, Placement, PlacementReport, check_placement
 from tocsin.placement.hashing import hashes_of_ids
-from tocsin.planner import SHUFFLE, Routed, choose, choose_routing
+from tocsin.planner import choose, routed_plan
 from tocsin.records import chunk_of
 from tocsin.segment import SegmentBuilder
 from tocsin.segment.outlines import bytes_each
@@ -63,12 +62,7 @@ def plan(
     part = part_of(some_of(read(subscriptions), checked_sample(sample)))
     batches = [] if events is None else _batches(events, asked_of(events, attributes, json=json), part)
     size = bytes_each(part, choose("auto", statistics)) * subscriptions.count()
-
-    def routed(report: PlacementReport) -> Routed:
-        return choose_routing("auto", round(size * report.copies), partitions, memory)
-
-    report = planned(part, placement, partitions, statistics, batches, lambda one: routed(one).how == SHUFFLE).report
-    return replace(report, routing=str(routed(report)))
+    return routed_plan(part, placement, partitions, statistics, batches, size, memory)
 
 
 def checked_sample(sample: int) -> int:
