@@ -228,25 +228,29 @@ class Access:
             scratch, verifier = self._new_scratch(_FEW), self._new_verifier(_FEW)
         else:
             scratch, verifier = kept[0].table, kept[1].table
-        if not self._surely_fits(batch, bound, scratch, verifier):
-            scratch, verifier = self._with_room(scratch, verifier, *self._needed(batch, bound))
+        of_each = self._most_pairs(batch)
+        if not self._surely_fits(batch, bound, of_each, scratch, verifier):
+            scratch, verifier = self._with_room(scratch, verifier, *self._needed(batch, bound, of_each))
         if kept is None or scratch is not kept[0].table or verifier is not kept[1].table:
             kept = self._threads.kept = (Packed(scratch, SCRATCH), Packed(verifier, VERIFIER))
         return kept
 
-    def _surely_fits(self, batch: EventBatch, bound: Bound, scratch: Scratch, verifier: Verifier) -> bool:
-        """Whether a batch without fitting patterns is so small that nothing needs to be counted."""
+    def _surely_fits(self, batch: EventBatch, bound: Bound, of_each: int, scratch: Scratch, verifier: Verifier) -> bool:
+        """Whether a batch without fitting patterns is so small that nothing needs to be counted.
+
+        An entry activates `of_each` pairs at most.
+        """
         entries = len(batch.arrays.attributes)
-        pairs = entries * self._most_pairs(batch) + len(batch) * self._nulls
+        pairs = entries * of_each + len(batch) * self._nulls
         return not len(bound.fits) and entries < len(verifier.block.lanes) and pairs <= len(scratch.fields)
 
-    def _needed(self, batch: EventBatch, bound: Bound) -> tuple[int, int]:
+    def _needed(self, batch: EventBatch, bound: Bound, of_each: int) -> tuple[int, int]:
         """Room for the pairs that a block activates, and for its entries; pairs are counted where a guess takes much.
 
         Twice what one has, because a block begins where the output of the one before was full, and lies across two.
         """
         entries = 2 * widest_block(batch.arrays.starts, LANES)
-        pairs = entries * self._most_pairs(batch) + 2 * LANES * self._nulls
+        pairs = entries * of_each + 2 * LANES * self._nulls
         if len(bound.fits) or pairs > _PLENTY:
             pairs = 2 * widest_activation(self._layout.lists.fields, batch.arrays, bound, LANES)
         return pairs, entries if self._layout.has_programs else 0
