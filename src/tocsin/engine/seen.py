@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
@@ -37,6 +38,7 @@ class Seen:
         self.systems: dict[str, str] = {}  # columns of geometries that are not in longitude and latitude, and in what
         self.beyond_globe: dict[str, int] = {}  # how many points are of no longitude and latitude, by attribute
         self.first: Chunk | None = None  # the first events, for the names of attributes that nobody asks for
+        self._schema: pa.Schema | None = None  # of the last table
         self._lock = threading.Lock()
         self._pending: tuple[list[str], NDArray[np.uint32]] = [], np.empty(0, np.uint32)
 
@@ -45,9 +47,15 @@ class Seen:
         if self.first is None and any(map(len, batches)):
             self.first = chunk
         if isinstance(chunk, TableChunk):
-            self.systems.update(systems_of(chunk.table.schema))
+            self._add_systems(chunk.table.schema)
         for batch in batches:
             self._add(batch)
+
+    def _add_systems(self, schema: pa.Schema) -> None:
+        """Take note of what the columns of a table say; most chunks are of the table before."""
+        if self._schema is None or not schema.equals(self._schema, check_metadata=True):
+            self._schema = schema
+            self.systems.update(systems_of(schema))
 
     def add_keys(self, with_key: int, without_key: int) -> None:
         """Take note of how many events have the key that is asked for."""
