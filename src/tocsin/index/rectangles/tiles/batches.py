@@ -30,11 +30,12 @@ from tocsin.kernels.compacting import AT_ONCE
 def find_by_tile(structure: Tiles, held: Held, coming: Coming, seen: Seen) -> Found | None:
     """What meets in its rectangle, and is alive; None where some event lies in several tiles."""
     count = len(coming.events.starts) - 1
-    located = _room(count, count)
+    is_exact = max(structure.shifts_x.max(initial=0), structure.shifts_y.max(initial=0)) <= BITS
+    located = _room(count, 0 if is_exact else count)
     if not locate_events(structure, held.axes, held.groups, coming, seen, located):
         return None
     starts, numbers = _written(structure, located, seen.flags, seen.hits)
-    if max(structure.shifts_x.max(initial=0), structure.shifts_y.max(initial=0)) > BITS:
+    if not is_exact:
         numbers = numbers[: keep_met(held.groups.rectangles, located, starts, numbers)]
     return only_alive(Found(starts, numbers, len(numbers), 0), coming.alive if coming.is_anyone_gone else None)
 

@@ -184,8 +184,9 @@ def locate_events(tiles: Tiles, axes: Axes, groups: Groups, coming: Coming, memo
         if pair >= 0:
             asked = asked_of(grid, seen, pair)
             place, question = one_tile(held, pair, asked)
-            out.asked[event, LEFT], out.asked[event, RIGHT] = asked.left, asked.right
-            out.asked[event, LOWER], out.asked[event, UPPER] = asked.lower, asked.upper
+            if len(out.asked) > 0:
+                out.asked[event, LEFT], out.asked[event, RIGHT] = asked.left, asked.right
+                out.asked[event, LOWER], out.asked[event, UPPER] = asked.lower, asked.upper
         forget_axes(seen, touched)
         if place == SEVERAL:
             return False
