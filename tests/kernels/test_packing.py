@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import inner, kernel
-from tocsin.kernels.packing import Packed, kind_of, view, viewed
+from tocsin.kernels.packing import Packed, array_of, hints_of, kind_of, view, viewed
 
 
 class Shelf(NamedTuple):
@@ -96,3 +96,23 @@ def test_a_function_without_a_way_in_says_so() -> None:
     """Numba would end the process."""
     with pytest.raises(TypeError, match="only kernels call _told"):
         _told(_table(), np.zeros(8))
+
+
+@pytest.mark.parametrize("alias", (list[np.int64], tuple[np.int64, str], None))
+def test_a_layout_is_read_without_numpys_alias(alias: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layout means the same whatever the running NumPy makes of `NDArray[...]`."""
+    monkeypatch.setitem(globals(), "NDArray", alias)
+    hints = hints_of(Shelf)
+
+    assert array_of(hints["rows"]) == (np.dtype(np.float64), 2)
+    assert array_of(hints["marks"]) == (np.dtype(np.uint8), 1)
+
+
+def test_an_annotation_that_says_no_element_type_is_refused() -> None:
+    """A field of a layout that is neither a number, a table nor an array is refused, and the error shows it."""
+
+    class Wrong(NamedTuple):
+        names: list[str]
+
+    with pytest.raises(TypeError, match=r"list\[str\]"):
+        kind_of(Wrong)

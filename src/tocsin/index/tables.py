@@ -7,12 +7,12 @@ numbers are sound is for who knows what they mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, cast
 
 from numpy.typing import NDArray
 
 from tocsin.columns.expressions.checks import require_type
-from tocsin.kernels.packing import array_of
+from tocsin.kernels.packing import array_of, hints_of
 
 Table = TypeVar("Table", bound=tuple[Any, ...])
 
@@ -37,7 +37,7 @@ def restored_table(
     Of `missing` kinds of tables, of which there may be no array at all, it is said what stands for them.
     """
     parts: dict[str, Any] = {}
-    for field, hint in get_type_hints(kind, include_extras=True).items():
+    for field, hint in hints_of(kind).items():
         name = f"{prefix}{field}"
         if isinstance(hint, type) and issubclass(hint, tuple):
             stands_for = (missing or {}).get(hint)

@@ -31,6 +31,7 @@ from numba.np.arrayobj import make_array, populate_array
 from tocsin.kernels.compiling.digests import digest_of_layout
 
 Table = TypeVar("Table")
+Element = TypeVar("Element")
 _WORD = ir.IntType(64)
 
 
@@ -44,8 +45,7 @@ def kind_of(layout: type) -> Any:
 
     An array has one dimension, or as many as `Annotated[NDArray[...], dimensions]` says.
     """
-    hints = get_type_hints(layout, include_extras=True)
-    return numba.types.NamedTuple([_part_of(hint) for hint in hints.values()], layout)
+    return numba.types.NamedTuple([_part_of(hint) for hint in hints_of(layout).values()], layout)
 
 
 def _part_of(hint: Any) -> Any:
@@ -57,10 +57,27 @@ def _part_of(hint: Any) -> Any:
     return numba.types.Array(numba.from_dtype(kind), dimensions, "C")
 
 
+class _ArrayOf(Generic[Element]):
+    """What `NDArray` means in the annotations of a layout. NumPy's own alias is of another form in each version."""
+
+
+def hints_of(layout: type) -> dict[str, Any]:
+    """The annotations of a layout by field. `array_of` reads those that are arrays."""
+    return get_type_hints(layout, localns={"NDArray": _ArrayOf}, include_extras=True)
+
+
 def array_of(hint: Any) -> tuple[np.dtype[Any], int]:
-    """The type and the dimensions of an array by its annotation."""
+    """The element type and the number of dimensions of an array, by its annotation in `hints_of`.
+
+    Raises `TypeError` for an annotation that is not written as `NDArray[...]`, or was evaluated before it was read.
+    """
     array, dimensions = get_args(hint) if get_origin(hint) is Annotated else (hint, 1)
-    return np.dtype(get_args(get_args(array)[1])[0]), dimensions
+    if get_origin(array) is not _ArrayOf:
+        raise TypeError(
+            f"a layout's field is annotated {hint}; write int, float, bool, a table, or NDArray[...], "
+            "under `from __future__ import annotations`"
+        )
+    return np.dtype(get_args(array)[0]), dimensions
 
 
 _NUMBERS = {int: numba.types.int64, float: numba.types.float64, bool: numba.types.boolean}

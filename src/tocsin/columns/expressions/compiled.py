@@ -7,12 +7,13 @@ Three write them: `writer` one expression after the other, `instances` all insta
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, empty_runs, frozen
+from tocsin.kernels.packing import array_of, hints_of
 from tocsin.kernels.programs.layouts import Expressions
 
 
@@ -41,7 +42,7 @@ class CompiledExpressions:
 
 def _nothing() -> Expressions:
     """No expressions: the arrays with the types that they are annotated with."""
-    types = {name: get_args(get_args(hint)[1])[0] for name, hint in get_type_hints(Expressions).items()}
+    types = {name: array_of(hint)[0] for name, hint in hints_of(Expressions).items()}
     empty = {name: np.zeros(1 if name.endswith("starts") else 0, dtype) for name, dtype in types.items()}
     empty["boxes"] = empty["boxes"].reshape(0, 4)
     return Expressions(**{name: frozen(array, array.dtype) for name, array in empty.items()})

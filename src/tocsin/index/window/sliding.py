@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Final, get_type_hints
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ from tocsin.index.window.kernels.searching import forget_slot
 from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages, take_messages
 from tocsin.index.window.slots import Coming, Held, Slots
 from tocsin.index.window.stored import no_messages, no_waiting, with_message_room, with_waiting_room
-from tocsin.kernels.packing import Packed
+from tocsin.kernels.packing import Packed, array_of, hints_of
 
 _AT_ONCE: Final = 1024
 """Messages between two looks at whether a structure is to be built anew."""
@@ -360,8 +360,7 @@ def _no_changes(room: int) -> Changes:
 
 def _no_work() -> Work:
     """Without room, but for what a push writes to before it knows how much it needs."""
-    hints = get_type_hints(Work)
-    work = Work._make(np.zeros(0, hint.__args__[1].__args__[0]) for hint in hints.values())
+    work = Work._make(np.zeros(0, array_of(hint)[0]) for hint in hints_of(Work).values())
     return work._replace(
         hits=np.zeros(_SPARE, np.int32),
         hit_scores=np.zeros(_SPARE),
