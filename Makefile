@@ -3,6 +3,7 @@
 #   make test     every test but the longest; the slowest are named at the end
 #   make unit     the first case of each test that was quick the last time: a minute, once kernels are compiled
 #   make thorough every test, the longest too, two hundred times as many examples (hours)
+#   make pythons  the README's first example, and the default index against the oracle, on every further Python here
 #   make check    format, lint, types, imports, doctests, links
 #   make fuzz     odd inputs for five minutes (ARGS="--minutes 60 csv"); what fails is kept as a test
 #   make bench    benchmarks          make format  let ruff rewrite files
@@ -19,7 +20,7 @@ SETUP  := pyproject.toml constraints.txt scripts/setup.sh
 # One thread for every library that would start its own: tests run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test unit thorough check lint format fuzz bench reproduce clean
+.PHONY: demo test unit thorough pythons oldest check lint format fuzz bench reproduce clean
 
 demo: $(DEMO)
 	$(BIN)/tocsin warm
@@ -34,9 +35,15 @@ unit: $(DEV)
 	$(BIN)/tocsin warm
 	HYPOTHESIS_PROFILE=unit $(BIN)/python -m pytest -n 2 --dist worksteal -q --quick -m "not spark and not slow" $(ARGS)
 
-thorough: $(DEV)
+thorough: $(DEV) oldest
 	$(BIN)/tocsin warm
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 $(ARGS)
+
+pythons: $(DEV)
+	sh scripts/pythons.sh
+
+oldest: $(DEV)
+	CONSTRAINT=scripts/oldest.txt sh scripts/pythons.sh "$(PYTHON)"
 
 fuzz: $(DEV)
 	$(BIN)/tocsin warm
@@ -72,5 +79,5 @@ $(DEV): $(SETUP)
 	touch $@ $(DEMO)
 
 clean:
-	rm -rf $(VENV) demo-output reproduced .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-3.* demo-output reproduced .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks reproduce -name __pycache__ -type d -prune -exec rm -rf {} +

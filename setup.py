@@ -1,15 +1,17 @@
-"""What a wheel has that a checkout has not: kernels that are compiled already. All else is in pyproject.toml.
+"""What a wheel has that a checkout has not: compiled kernels, and a pin of the Numba that compiled them.
 
 `TOCSIN_WHEEL_LEVELS` names the levels of processors that they are compiled for, with commas between; "none" leaves them
-out, and a user's first answers compile them. See docs/decisions/0022-kernels-that-travel.md.
+out, and first answers compile them. All else is in pyproject.toml: docs/decisions/0022-kernels-that-travel.md.
 """
 
 import os
 import platform
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
@@ -35,7 +37,19 @@ class WithKernels(build_py):
 
 
 class Compiled(Distribution):
-    """A distribution for one kind of machine, where it brings kernels."""
+    """A distribution for one kind of machine, where it brings kernels.
+
+    Only the minor version of Numba that compiled kernels loads them, so a wheel asks for it.
+    """
+
+    def parse_config_files(self, *given: object, **named: object) -> None:
+        super().parse_config_files(*given, **named)
+        if LEVELS and "TOCSIN_BUILDS_A_WHEEL" in os.environ:
+            minor = ".".join(version("numba").split(".")[:2])
+            self.install_requires = [
+                f"numba=={minor}.*" if Requirement(one).name == "numba" else one for one in self.install_requires
+            ]
+            self.metadata.install_requires = self.install_requires
 
     def has_ext_modules(self) -> bool:
         return bool(LEVELS)

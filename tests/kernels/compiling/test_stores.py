@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
+import numba
 import pytest
 
 from tocsin.kernels.compiling import stores
@@ -181,3 +183,19 @@ def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
     assert time.monotonic() - killed < 60
     lock.release()
     assert not Lock(path).waited
+
+
+def test_kernels_of_another_numba_are_told_of(tmp_path: Path) -> None:
+    """A wheel whose kernels another Numba compiled warns, and says which one loads them; its own says nothing."""
+    folder = tmp_path / "x86-64-v3"
+    folder.mkdir()
+    mark = folder / f"all-digest-{numba.__version__}-3.11"
+    mark.touch()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stores.warn_of_useless_kernels(tmp_path)
+        stores.warn_of_useless_kernels(tmp_path / "a checkout brings none")
+
+    mark.rename(folder / "all-digest-0.60.1-3.11")
+    with pytest.warns(UserWarning, match=r"pip install numba==0\.60\.1"):
+        stores.warn_of_useless_kernels(tmp_path)

@@ -186,3 +186,6 @@ def _layouts(types: Iterable[Any]) -> Iterator[type]:
         if isinstance(one, numba.types.BaseNamedTuple):
             yield one.instance_class
             yield from _layouts(one.types)
+
+
+stores.warn_of_useless_kernels()  # once a process: whoever uses a kernel imports this module

@@ -127,6 +127,18 @@ def _mark() -> str:
     return f"all-{digest_of_all()}-{numba.__version__}-{sys.version_info[0]}.{sys.version_info[1]}"
 
 
+def warn_of_useless_kernels(shipped: Path = SHIPPED) -> None:
+    """Warn where another Numba than the installed one compiled what a wheel brings: only that one loads it."""
+    compilers = {mark.name.split("-")[2] for mark in shipped.glob("*/all-*-*-*")}
+    if compilers and numba.__version__ not in compilers:
+        wanted = max(compilers)
+        warnings.warn(
+            f"tocsin's compiled kernels are of Numba {wanted}, and Numba {numba.__version__} is installed: it compiles "
+            f"them again, once. To use them: pip install numba=={wanted}",
+            stacklevel=2,
+        )
+
+
 def _temporary() -> Path:
     kept = tempfile.TemporaryDirectory(prefix="tocsin-kernels-", ignore_cleanup_errors=True)
     _KEPT.append(kept)  # which removes it when the process ends

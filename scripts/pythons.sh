@@ -1,0 +1,30 @@
+#!/bin/sh
+# Test tocsin on further Pythons, each in an environment of its own: tests/test_everywhere.py.
+# Usage: pythons.sh [PYTHON ...]     default: every Python from 3.11 on that pyenv has, but the one of `make test`
+# CONSTRAINT names a file of versions; without one pip takes the newest that pyproject.toml allows.
+set -eu
+cd "$(dirname "$0")/.."
+own=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo none)
+
+others() {
+    command -v pyenv >/dev/null 2>&1 || return 0
+    for folder in "$(pyenv root)"/versions/3.*; do
+        python=$folder/bin/python
+        version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
+        case $version in 3.[0-9] | 3.10 | "$own") continue ;; esac
+        echo "$python"
+    done
+}
+
+[ $# -gt 0 ] || set -- $(others)
+[ $# -gt 0 ] || echo "There is no further Python here; pyenv installs some" >&2
+for python; do
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    venv=.venv-$version${CONSTRAINT:+-$(basename "$CONSTRAINT" .txt)}
+    echo "Python $version in $venv" >&2
+    "$python" -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check ${CONSTRAINT:+--constraint "$CONSTRAINT"} \
+        --editable ".[geo]" pytest hypothesis
+    "$venv/bin/python" -m pip list --disable-pip-version-check 2>/dev/null | grep -E '^(numpy|numba|pyarrow|lark|tqdm) ' >&2
+    "$venv/bin/python" -m pytest -q -p no:cacheprovider tests/test_everywhere.py
+done
