@@ -36,5 +36,4 @@ if [ ! -x "$venv/bin/pip" ]; then
 fi
 
 say "Installing tocsin[$extra] into $venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 \
-    --constraint constraints.txt --editable ".[$extra]"
+"$venv/bin/python" "$(dirname "$0")/install.py" --use-pep517 --constraint constraints.txt --editable ".[$extra]"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file
-from tocsin.kernels.compiling.stores import LEVELS, SHIPPED, VARIABLE, own
-from tocsin.warming import warm
+from tocsin.kernels.compiling.stores import LEVELS, SHIPPED, VARIABLE, has_all, own
+from tocsin.warming import expected_s, warm
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,12 +30,15 @@ def run(given: argparse.Namespace) -> int:
     into = None if given.into is None else Path(given.into)
     if into is not None:
         refuse_file(given.into)
+    if not sys.stderr.isatty() and not (into is None and has_all()):
+        minutes = max(round(expected_s(given.processes) / 60), 1)
+        print(f"compiling kernels: about {counted(minutes, 'minute')}", file=sys.stderr, flush=True)
     with ShareBar("compiling kernels") as bar:
         compiled = warm(
             into,
             level=given.level,
             processes=given.processes,
-            progress=lambda done, functions: bar.update(done, f", {functions:,} functions"),
+            progress=lambda done, functions: bar.update(done, f"{functions:,} functions"),
         )
     where = own() if into is None else into
     if compiled:
