@@ -8,6 +8,7 @@ a line for each of the two. pip's own output is shown where it fails.
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -89,7 +90,7 @@ class Installation:
 
 def run(arguments: list[str]) -> int:
     """pip's exit status."""
-    constraints = next((Path(b) for a, b in zip(arguments, arguments[1:], strict=False) if a == "--constraint"), None)
+    constraints = next((Path(b) for a, b in itertools.pairwise(arguments) if a == "--constraint"), None)
     pinned = [] if constraints is None else constraints.read_text("utf-8").splitlines()
     command = [
         sys.executable,
