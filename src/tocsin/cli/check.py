@@ -85,7 +85,7 @@ def _print_notices(given: argparse.Namespace, part: Part) -> None:
             f"warning: {counted(count, 'event')} of the sample had what could not be read; {describe('event', first)}"
         )
     others = no_degrees(seen, wanted)
-    found = [*others, *notices([(part, None)], seen)]
+    found = [*others, *notices(part, seen)]
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}")
     if len(found) > _MOST_SHOWN:

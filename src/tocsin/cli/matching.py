@@ -57,6 +57,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument(
         "--delimiter", metavar="CHARACTER", help="what parts the fields of a CSV of events (default: recognised)"
     )
+    parser.add_argument("--no-warnings", action="store_true", help="do not tell what is asked that no event has")
     parser.add_argument("--event-key", metavar="NAME", help="write this attribute of events beside their rows")
     parser.add_argument("--payload", action="store_true", help="write what subscriptions carry, as JSON")
     parser.add_argument(
@@ -83,7 +84,7 @@ def run(given: argparse.Namespace) -> int:
                 texts=texts_in(request.schema or {}),
             )
         log.add("subscription", rejects)
-        seen = Seen()
+        seen = None if given.no_warnings else Seen()
         served = _match(given, subscriptions, request, stats, log, seen)
         rate = stats.events / stats.seconds if stats.seconds else 0.0
         print(
@@ -94,7 +95,8 @@ def run(given: argparse.Namespace) -> int:
         if stats.unanswered:
             told = counted(stats.unanswered, "subscription")
             print(f"warning: {told} of no region with keywords, which --similar leaves out", file=sys.stderr)
-        _print_notices(subscriptions, request, stats, seen)
+        if seen is not None:
+            _print_notices(subscriptions, request, stats, seen)
     log.require("subscription", len(subscriptions))
     log.require("event", served)
     return 1 if log.count else 0
@@ -126,7 +128,12 @@ def _request(given: argparse.Namespace) -> Request:
 
 
 def _match(
-    given: argparse.Namespace, subscriptions: Snapshots, request: Request, stats: Stats, log: RejectLog, seen: Seen
+    given: argparse.Namespace,
+    subscriptions: Snapshots,
+    request: Request,
+    stats: Stats,
+    log: RejectLog,
+    seen: Seen | None,
 ) -> int:
     """Write all matches; how many events were answered."""
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes

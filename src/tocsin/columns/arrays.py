@@ -79,10 +79,11 @@ def together(numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 def gathered(starts: NDArray[np.int64], chosen: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The members of chosen runs, one run after the other, and which of the chosen each belongs to."""
-    lengths = (starts[1:] - starts[:-1])[chosen]
+    begins = starts[chosen]
+    lengths = starts[1:][chosen] - begins
     owners = np.repeat(np.arange(len(chosen)), lengths)
     within = np.arange(len(owners)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return starts[chosen][owners] + within, owners
+    return begins[owners] + within, owners
 
 
 @dataclass(frozen=True, slots=True)

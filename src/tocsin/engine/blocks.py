@@ -21,7 +21,7 @@ from tocsin.index.alive import Alive, are_alive, bitmap
 
 _PLAN: Final = Plan("scan", "so few are looked at one by one")
 
-_SMALLEST: Final = 64
+SMALLEST: Final = 64
 """Subscriptions of the smallest block that is kept."""
 
 
@@ -55,7 +55,7 @@ class Blocks:
 
     def of(self, count: int, part: Callable[[], Part]) -> list[Block]:
         """The blocks of the first `count` subscriptions, which `part` gives in columns."""
-        spans = _spans(count)
+        spans = spans_below(count)
         with self._lock:
             missing = [span for span in spans if span not in self._blocks]
             if missing:
@@ -69,16 +69,16 @@ class Blocks:
         return Block(numbers, build_structure(self._question, part.only(numbers), _PLAN), self._spend)
 
 
-def _spans(count: int) -> list[tuple[int, int]]:
-    """Numbers below `count` in blocks, a power of two times _SMALLEST each, the larger first; the last may be short.
+def spans_below(count: int) -> list[tuple[int, int]]:
+    """Numbers below `count` in blocks, a power of two times SMALLEST each, the larger first; the last may be short.
 
-    >>> _spans(200)
+    >>> spans_below(200)
     [(0, 128), (128, 192), (192, 200)]
     """
     spans = []
     first = 0
-    while count - first >= _SMALLEST:
-        size = _SMALLEST << (((count - first) // _SMALLEST).bit_length() - 1)
+    while count - first >= SMALLEST:
+        size = SMALLEST << (((count - first) // SMALLEST).bit_length() - 1)
         spans.append((first, first + size))
         first += size
     return [*spans, (first, count)] if first < count else spans

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.expressions.growing import Growing
 from tocsin.columns.expressions.recipes import RecipeBook
-from tocsin.engine.blocks import Blocks
+from tocsin.engine.blocks import SMALLEST, Blocks, spans_below
 from tocsin.engine.sources import Source
 from tocsin.index import Found, Part, Plan, Question, Structure
 from tocsin.index.alive import everyone, living
@@ -50,6 +50,7 @@ class Delta(Source):
         self.payloads: list[str | None] = []
         self.weights: list[str | None] = []
         self.blocks: OnceEach[Blocks] = OnceEach()
+        self.kept: OnceEach[Any] = OnceEach()
         self._scores: Growing[np.float64] = Growing(np.float64)
         self._has_shared_scores = False  # a snapshot may have them
         self._numbers: dict[SubscriptionId, int] = {}
@@ -137,6 +138,16 @@ class DeltaSnapshot(Snapshot):
     def part(self) -> Part:
         ids, sources, *others = self._columns()
         return Part(ids, self.chains.expressions(), sources, *others)
+
+    def spans(self) -> list[tuple[int, int]]:
+        return spans_below(len(self))
+
+    def part_of(self, span: tuple[int, int]) -> Part:
+        return self.part().only(np.arange(*span))
+
+    def kept(self, key: Any, span: tuple[int, int], make: Callable[[], Any]) -> Any:
+        is_last = span[1] - span[0] < SMALLEST  # and grows with the next one
+        return make() if is_last else self.delta.kept.get((key, span), make)
 
     def records(self) -> pa.Table:
         return records_table(*self._columns())

@@ -21,7 +21,7 @@ from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
 from tocsin.engine.misnamed import misnamed
-from tocsin.engine.notices import notices
+from tocsin.engine.notices import notices_of
 from tocsin.engine.points import Points
 from tocsin.engine.saving import open_sources, save_sources, texts_of
 from tocsin.engine.seen import seen_in
@@ -251,7 +251,7 @@ class Engine:
         """
         with self._store.reading() as snapshots:
             seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
-            own = notices([(one.part(), one.alive) for one in snapshots if len(one)], seen)
+            own = notices_of(snapshots, seen)
             others = no_degrees(seen, snapshots.wanted)
             return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *others, *own]
 

@@ -32,6 +32,7 @@ class Seen:
         self.events = 0
         self._of = of  # for elements: whose lists they are in, under which attribute
         self.types: dict[str, int] = {}  # a bit for each type, by attribute, or reading
+        self.items: dict[str, int] = {}  # the same of what is in lists
         self.elements: dict[str, Seen] = {}  # the same of the elements of lists, by the lists' attribute
         self.refused: list[Reject] = []  # what could not be read of a sample
         self.with_key = self.without_key = 0  # matched events whose key was asked for: those that have it, or not
@@ -70,8 +71,11 @@ class Seen:
                     own = self.elements.setdefault(name, Seen((self, name)))
                 own._add(lists.batch)
         beyond = beyond_globe(batch) if len(batch.arrays.boxes) else {}
+        items = _types_in_lists(batch) if len(batch.arrays.list_types) else {}
         with self._lock:
             self.events += len(batch)
+            for name, bits in (*items.items(), *((name, 1 << codes.STRING) for name in batch.texts)):
+                self.items[name] = self.items.get(name, 0) | bits
             for name, count in beyond.items():
                 self.beyond_globe[name] = self.beyond_globe.get(name, 0) + count
             names, found = self._pending
@@ -108,6 +112,23 @@ class Seen:
             outer, prefix = self._of[0], f"{self._of[1]}."
             found.update(name.removeprefix(prefix) for name in outer.names() if name.startswith(prefix))
         return sorted(found)
+
+
+def _types_in_lists(batch: EventBatch) -> dict[str, int]:
+    """The types of the elements of lists, a bit each, by attribute. Cost: some nanoseconds a value."""
+    arrays = batch.arrays
+    is_list = arrays.types == codes.LIST
+    own = np.zeros(len(batch.attributes), np.int64)
+    lowest, highest = int(arrays.list_types.min()), int(arrays.list_types.max())
+    if lowest == highest:
+        own[arrays.attributes[is_list]] = 1 << lowest
+    else:
+        bits = np.int64(1) << arrays.list_types.astype(np.int64)
+        filled = np.flatnonzero(np.diff(arrays.list_starts))
+        found = np.zeros(len(arrays.list_starts) - 1, np.int64)
+        found[filled] = np.bitwise_or.reduceat(bits, arrays.list_starts[filled])
+        np.bitwise_or.at(own, arrays.attributes[is_list], found[arrays.payloads[is_list]])
+    return {batch.attributes[number]: int(own[number]) for number in np.flatnonzero(own).tolist()}
 
 
 def seen_in(

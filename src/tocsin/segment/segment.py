@@ -6,7 +6,7 @@ Readers hold a `Snapshot` of it: who of it is alive at a moment, and with which 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -48,6 +48,8 @@ class Segment:
     saved: Mapping[str, Arrays] = field(default_factory=dict, compare=False, repr=False)
     """What was saved of the structures for other questions, by the question's name."""
     _structures: OnceEach[Structure] = field(default_factory=OnceEach, compare=False, repr=False)
+    kept: OnceEach[Any] = field(default_factory=OnceEach, compare=False, repr=False)
+    """What is worked out of its subscriptions when it is first asked for, by a key of who asks."""
     _extents: ExtentMatching = field(default_factory=ExtentMatching, compare=False, repr=False)
 
     def __len__(self) -> int:
@@ -130,6 +132,18 @@ class Snapshot(ABC):
     def part(self) -> Part:
         """Its subscriptions in columns, those that are gone included."""
 
+    def spans(self) -> list[tuple[int, int]]:
+        """Its numbers in runs, from the first up to the second, of which nothing changes but who is alive."""
+        return [(0, len(self))]
+
+    @abstractmethod
+    def part_of(self, span: tuple[int, int]) -> Part:
+        """The subscriptions of one of the `spans` in columns."""
+
+    @abstractmethod
+    def kept(self, key: Any, span: tuple[int, int], make: Callable[[], Any]) -> Any:
+        """What is worked out of the subscriptions of a span, made once a key and kept as long as they are."""
+
     @abstractmethod
     def records(self) -> pa.Table:
         """What was given, as `records_table` has it, those that are gone included."""
@@ -178,6 +192,12 @@ class SegmentSnapshot(Snapshot):
 
     def part(self) -> Part:
         return replace(self.segment.part(), scores=self.version.scores)
+
+    def part_of(self, span: tuple[int, int]) -> Part:
+        return self.part()
+
+    def kept(self, key: Any, span: tuple[int, int], make: Callable[[], Any]) -> Any:
+        return self.segment.kept.get(key, make)
 
     def records(self) -> pa.Table:
         held = self.segment

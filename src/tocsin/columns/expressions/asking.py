@@ -1,7 +1,8 @@
-"""What does each predicate ask of which attribute: which types of a value could ever make it true or false?"""
+"""What each predicate asks of which attribute: the types of a value that could ever make it TRUE or FALSE."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import gathered
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.kernels import codes
+from tocsin.model.readings import is_reading
 
 ANY: Final = 0xFFFFFFFF
+_NUMBER: Final = 1 << codes.NUMBER | 1 << (codes.RANGED + codes.NUMBER)
 _OF_TYPE: Final = {
-    codes.NUMBER: 1 << codes.NUMBER | 1 << (codes.RANGED + codes.NUMBER),
+    codes.NUMBER: _NUMBER,
     codes.STRING: 1 << codes.STRING,
     codes.BOOLEAN: 1 << codes.BOOLEAN,
     codes.INSTANT: 1 << codes.INSTANT | 1 << (codes.RANGED + codes.INSTANT),
@@ -22,37 +25,41 @@ _OF_TYPE: Final = {
 }
 """The types of values that a predicate on a type is about, a bit each; that of a range beside its ends'."""
 
+# Kinds of what is asked, those that are told first before the others.
+OF_TYPE: Final = 0  # first: an attribute, second: the types that a value of it may have
+COMPARED: Final = 1  # the same, of an attribute that is compared with another one
+UNLESS_NULL: Final = 2  # the same; where no value has such a type, it always holds
+SAME_TYPE: Final = 3  # first, second: attributes
+ALL_ELEMENTS: Final = 4  # first: an attribute, second: types that some element of a list must have, each
+SOME_ELEMENT: Final = 5  # the same, one of them
 
-class Asked(NamedTuple):
-    """What leaves ask. N of them, those on two attributes twice."""
+
+class Asks(NamedTuple):
+    """What leaves ask, to be TRUE and, `negated`, to be FALSE. N of them; a leaf may ask several."""
 
     leaves: NDArray[np.int64]  # (N,)
-    attributes: NDArray[np.int64]  # (N,)
-    types: NDArray[np.uint32]  # (N,) a bit for each type of a value that the leaf is not UNKNOWN of
+    negated: NDArray[np.bool_]  # (N,)
+    kinds: NDArray[np.int64]  # (N,) OF_TYPE .. SOME_ELEMENT
+    first: NDArray[np.int64]  # (N,)
+    second: NDArray[np.int64]  # (N,)
 
 
 class Literals(NamedTuple):
-    """The literals of all programs. L of them."""
+    """The literals of all programs. L of them; S programs."""
 
     owners: NDArray[np.int64]  # (L,) the expression
     leaves: NDArray[np.int64]  # (L,)
     negated: NDArray[np.bool_]  # (L,)
+    groups: NDArray[np.int64]  # (L,) the innermost AND or OR: the expression for its own, numbers from S on for others
+    is_or: NDArray[np.bool_]  # (L,) whether that is an OR
 
 
-def asked(compiled: CompiledExpressions) -> Asked:
+def asked(compiled: CompiledExpressions) -> Asks:
     """What every leaf asks; of a condition that is used as a value, what the leaves in it ask."""
-    leaves = compiled.arrays
-    kinds = leaves.leaf_kinds
-    on_one = np.flatnonzero(kinds < codes.COMPARE)
-    on_two = np.flatnonzero(kinds == codes.ARRAY_PAIR)
-    terms = [_of_terms(compiled, np.flatnonzero(kinds == codes.COMPARE), leaves.leaf_others)]
-    calculating = np.flatnonzero((kinds == codes.COMPARE) | (kinds == codes.TERM_IS_NULL))
-    terms.append(_of_terms(compiled, calculating, leaves.leaf_attributes))
-    named = np.concatenate([on_one, on_two])
-    attributes = np.concatenate([leaves.leaf_attributes[on_one], leaves.leaf_others[on_two]]).astype(np.int64)
-    own = Asked(named, attributes, _types(kinds[named], leaves.leaf_types[named]))
-    direct = Asked(*(np.concatenate(columns) for columns in zip(own, *terms, strict=True)))
-    return _with_truths(compiled, direct)
+    kinds = compiled.arrays.leaf_kinds
+    own = [_on_one(compiled), _on_lists(compiled), *_compared(compiled), *_of_nulls(compiled)]
+    direct = _joined(own)
+    return _joined([direct, *_of_truths(compiled, direct)]) if (kinds == codes.TRUTH).any() else direct
 
 
 def literals(compiled: CompiledExpressions) -> Literals:
@@ -63,40 +70,166 @@ def literals(compiled: CompiledExpressions) -> Literals:
     is_literal[1:] &= ~is_mark[:-1]  # behind a mark is a length
     places = np.flatnonzero(is_literal)
     owners = np.searchsorted(starts, places, side="right") - 1
+    groups, is_or = owners.astype(np.int64), np.zeros(len(places), bool)
+    marks = np.flatnonzero(is_mark)
+    for chosen in _by_depth(marks, program[marks + 1].astype(np.int64)):  # outer groups first
+        ends = marks[chosen] + 2 + program[marks[chosen] + 1]
+        at = np.searchsorted(marks[chosen], places, side="right") - 1
+        within = (at >= 0) & (places < ends[np.maximum(at, 0)])
+        groups[within] = len(starts) - 1 + chosen[at[within]]
+        is_or[within] = program[marks[chosen[at[within]]]] == codes.OPEN_OR
     found = program[places].astype(np.int64)
-    return Literals(owners, found >> 1, (found & 1).astype(bool))
+    return Literals(owners, found >> 1, (found & 1).astype(bool), groups, is_or)
 
 
-def _types(kinds: NDArray[np.uint8], types: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    table = np.full(codes.UNTYPED + 1, ANY, np.uint32)
+def _by_depth(marks: NDArray[np.int64], lengths: NDArray[np.int64]) -> Iterable[NDArray[np.int64]]:
+    """Which marks open groups in no other, in one other, and so on."""
+    if not len(marks):
+        return []
+    ends = np.sort(marks + 2 + lengths)
+    depths = np.arange(len(marks)) - np.searchsorted(ends, marks, side="right")
+    return [np.flatnonzero(depths == depth) for depth in range(int(depths.max()) + 1)]
+
+
+def types_of(kinds: NDArray[np.uint8], types: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The types of a value that leaves of these kinds are not UNKNOWN of, a bit each."""
+    table = np.full(codes.UNTYPED + 1, ANY, np.int64)
     for kind, bits in _OF_TYPE.items():
         table[kind] = bits
-    own = np.where(kinds == codes.INTERSECTS, codes.GEOMETRY, types)
-    return np.where(kinds == codes.IS_NULL, np.uint32(ANY), table[own]).astype(np.uint32)
+    return table[np.where(kinds == codes.INTERSECTS, codes.GEOMETRY, types)]
 
 
-def _of_terms(compiled: CompiledExpressions, chosen: NDArray[np.int64], terms: NDArray[np.int32]) -> Asked:
+def _joined(parts: Iterable[Asks]) -> Asks:
+    return Asks(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _asks(leaves: NDArray[np.int64], negated: bool, kind: object, first: NDArray[np.int32], second: object) -> Asks:
+    count = len(leaves)
+    wide = (np.broadcast_to(np.asarray(one, np.int64), count) for one in (kind, first, second))
+    return Asks(leaves, np.full(count, negated), *wide)
+
+
+def _both(leaves: NDArray[np.int64], kind: object, first: NDArray[np.int32], second: object) -> Asks:
+    return _joined(_asks(leaves, negated, kind, first, second) for negated in (False, True))
+
+
+def _on_one(compiled: CompiledExpressions) -> Asks:
+    """Of predicates on one attribute, and of arrays on two."""
     arrays = compiled.arrays
-    steps, owners = gathered(arrays.term_starts, terms[chosen])
-    on_attribute = arrays.term_codes[steps] == codes.TERM_ATTRIBUTE
-    attributes = arrays.term_arguments[steps][on_attribute]
-    return Asked(chosen[owners[on_attribute]], attributes.astype(np.int64), np.full(len(attributes), ANY, np.uint32))
+    kinds = arrays.leaf_kinds
+    on_one = np.flatnonzero((kinds < codes.COMPARE) & (kinds != codes.IS_NULL))
+    on_two = np.flatnonzero(kinds == codes.ARRAY_PAIR)
+    leaves = np.concatenate([on_one, on_two])
+    named = np.concatenate([arrays.leaf_attributes[on_one], arrays.leaf_others[on_two]])
+    types = types_of(kinds[leaves], arrays.leaf_types[leaves])
+    nulls = np.flatnonzero(kinds == codes.IS_NULL)
+    of_nulls = arrays.leaf_attributes[nulls]
+    return _joined(
+        [
+            _both(leaves, OF_TYPE, named, types),
+            _asks(nulls, False, UNLESS_NULL, of_nulls, ANY),
+            _asks(nulls, True, OF_TYPE, of_nulls, ANY),
+        ]
+    )
 
 
-def _with_truths(compiled: CompiledExpressions, direct: Asked) -> Asked:
+def _on_lists(compiled: CompiledExpressions) -> Asks:
+    """Which types the elements of a list must have, for an array of constants to be in it or to share something."""
+    arrays = compiled.arrays
+    own = np.array([not is_reading(name) for name in compiled.attributes], bool)
+    leaves = np.flatnonzero(arrays.leaf_kinds == codes.ARRAY_SET)
+    leaves = leaves[own[arrays.leaf_attributes[leaves]]] if len(leaves) else leaves
+    steps, owners = gathered(arrays.set_starts, arrays.leaf_others[leaves])
+    types = np.zeros(len(leaves), np.int64)
+    np.bitwise_or.at(types, owners, np.int64(1) << arrays.set_types[steps].astype(np.int64))
+    operations = arrays.leaf_operations[leaves]
+    parts = []
+    for kind, chosen in (
+        (ALL_ELEMENTS, np.isin(operations, (codes.CONTAINS, codes.EQUALS))),
+        (SOME_ELEMENT, operations == codes.OVERLAPS),
+    ):
+        chosen &= types > 0
+        parts.append(_asks(leaves[chosen], False, kind, arrays.leaf_attributes[leaves[chosen]], types[chosen]))
+    return _joined(parts)
+
+
+class _Steps(NamedTuple):
+    """The attributes in the terms of some leaves. N of them, of L leaves."""
+
+    places: NDArray[np.int64]  # (N,) which of the leaves
+    attributes: NDArray[np.int32]  # (N,)
+    types: NDArray[np.int64]  # (N,) what the term makes of it
+    is_bare: NDArray[np.bool_]  # (L,) whether the term is an attribute as it is, and nothing else
+
+
+def _steps(compiled: CompiledExpressions, terms: NDArray[np.int32]) -> _Steps:
+    arrays = compiled.arrays
+    steps, places = gathered(arrays.term_starts, terms)
+    is_alone = np.diff(arrays.term_starts)[terms] == 1
+    named = arrays.term_codes[steps] == codes.TERM_ATTRIBUTE
+    steps, places = steps[named], places[named]
+    is_folded = arrays.term_transforms[steps] > 0
+    types = np.where(is_folded, _OF_TYPE[codes.STRING], np.where(is_alone[places], ANY, _NUMBER))
+    is_bare = np.zeros(len(terms), bool)
+    is_bare[places[is_alone[places] & ~is_folded]] = True
+    return _Steps(places, arrays.term_arguments[steps], types, is_bare)
+
+
+def _compared(compiled: CompiledExpressions) -> list[Asks]:
+    """Of comparisons of attributes and arithmetic. An attribute by itself has the type of the other side."""
+    arrays = compiled.arrays
+    leaves = np.flatnonzero(arrays.leaf_kinds == codes.COMPARE)
+    terms = arrays.leaf_attributes[leaves], arrays.leaf_others[leaves]
+    sides = [_steps(compiled, one) for one in terms]
+    found = []
+    for own, other in (sides, sides[::-1]):
+        of_other = np.full(len(leaves), _NUMBER, np.int64)  # arithmetic, and numbers
+        of_other[other.places] = np.where(other.is_bare[other.places], ANY, other.types)
+        types = np.where(own.is_bare[own.places], of_other[own.places], own.types)
+        kinds = np.where((own.is_bare & other.is_bare)[own.places], COMPARED, OF_TYPE)
+        found.append(_both(leaves[own.places], kinds, own.attributes, types))
+    both = np.flatnonzero(sides[0].is_bare & sides[1].is_bare)
+    alone = [arrays.term_arguments[arrays.term_starts[one[both]]] for one in terms]
+    return [*found, _both(leaves[both], SAME_TYPE, alone[0], alone[1])]
+
+
+def _of_nulls(compiled: CompiledExpressions) -> list[Asks]:
+    """Of arithmetic, or folded text, that IS NULL asks about."""
+    arrays = compiled.arrays
+    leaves = np.flatnonzero(arrays.leaf_kinds == codes.TERM_IS_NULL)
+    own = _steps(compiled, arrays.leaf_attributes[leaves])
+    return [
+        _asks(leaves[own.places], negated, kind, own.attributes, own.types)
+        for negated, kind in ((False, UNLESS_NULL), (True, OF_TYPE))
+    ]
+
+
+def _of_truths(compiled: CompiledExpressions, direct: Asks) -> list[Asks]:
+    """Of conditions used as values, where they are known only if each part of them is; with AND or OR they need not be.
+
+    `(n > 1) IS NULL` holds where the parts are not known.
+    """
     arrays = compiled.arrays
     outer = np.flatnonzero(arrays.leaf_kinds == codes.TRUTH)
-    if not len(outer):
-        return direct
     steps, owners = gathered(arrays.truth_starts, arrays.leaf_attributes[outer])
-    asks = arrays.truth_codes[steps] == codes.TRUTH_LEAF
-    inner, by = arrays.truth_arguments[steps][asks], outer[owners[asks]]
-    order = np.argsort(direct.leaves, kind="stable")
-    starts = np.searchsorted(direct.leaves[order], np.arange(len(arrays.leaf_kinds) + 1))
-    rows, which = gathered(starts, inner)
-    rows = order[rows]
-    return Asked(
-        np.concatenate([direct.leaves, by[which]]),
-        np.concatenate([direct.attributes, direct.attributes[rows]]),
-        np.concatenate([direct.types, direct.types[rows]]),
-    )
+    operations = arrays.truth_codes[steps]
+    open_, nulls = np.zeros(len(outer), bool), np.zeros(len(outer), np.int64)
+    open_[owners[np.isin(operations, (codes.TRUTH_AND, codes.TRUTH_OR))]] = True
+    np.add.at(nulls, owners[operations == codes.TRUTH_IS_NULL], 1)
+    ends = arrays.truth_starts[arrays.leaf_attributes[outer] + 1] - 1
+    of_null = (nulls == 1) & (arrays.truth_codes[ends] == codes.TRUTH_IS_NULL)
+    asks = (operations == codes.TRUTH_LEAF) & ((nulls == 0) | of_null)[owners] & ~open_[owners]
+    inner, by = arrays.truth_arguments[steps][asks], owners[asks]
+    rows = np.flatnonzero(~direct.negated & (direct.kinds <= COMPARED) | ~direct.negated & (direct.kinds == SAME_TYPE))
+    rows = rows[np.argsort(direct.leaves[rows], kind="stable")]
+    starts = np.searchsorted(direct.leaves[rows], np.arange(len(arrays.leaf_kinds) + 1))
+    at, which = gathered(starts, inner)
+    at, by = rows[at], by[which]
+    kinds, first, second = direct.kinds[at], direct.first[at], direct.second[at]
+    is_null = of_null[by]
+    as_it_is = np.where(is_null & (kinds <= COMPARED), UNLESS_NULL, kinds)
+    told = ~is_null | (kinds != SAME_TYPE)
+    return [
+        Asks(outer[by][told], np.zeros(int(told.sum()), bool), as_it_is[told], first[told], second[told]),
+        Asks(outer[by], np.ones(len(by), bool), kinds, first, second),
+    ]

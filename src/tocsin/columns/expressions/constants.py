@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.expressions.asking import Literals
+from tocsin.columns.expressions.asking import Literals, types_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.like_tokens import like_text
 from tocsin.columns.expressions.operands import transformed
-from tocsin.columns.payloads import HIGHEST, LOWEST
 from tocsin.kernels import codes
 
 
@@ -51,23 +53,92 @@ def _texts(compiled: CompiledExpressions, leaf: int) -> list[str]:
     return [compiled.vocabulary.text(number >> 1) for number in numbers]
 
 
-def contradictory(compiled: CompiledExpressions, literals: Literals) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """ANDs of predicates whose ranges of one attribute have no value in common: the expressions, and the attributes."""
+def unknown(compiled: CompiledExpressions) -> NDArray[np.int64]:
+    """Comparisons with a term that has no value, whatever comes: `(a = 1) + 2`, for a condition is not a number."""
     leaves = compiled.arrays
-    lengths = np.diff(leaves.program_starts)
-    counts = np.bincount(literals.owners, minlength=len(lengths))
-    is_and = counts == lengths  # no groups
-    chosen = is_and[literals.owners] & ~literals.negated & (leaves.leaf_kinds[literals.leaves] == codes.RANGE)
-    owners, own = literals.owners[chosen], literals.leaves[chosen]
-    keys = np.stack([owners, leaves.leaf_attributes[own], leaves.leaf_transforms[own]]).astype(np.int64)
+    compares = np.flatnonzero(leaves.leaf_kinds == codes.COMPARE)
+    has_none = _without_value(compiled)
+    chosen = has_none[leaves.leaf_attributes[compares]] | has_none[leaves.leaf_others[compares]]
+    return compares[chosen] if len(compares) else compares
+
+
+def always_null(compiled: CompiledExpressions) -> NDArray[np.int64]:
+    """Terms without a value of which IS NULL is asked."""
+    leaves = compiled.arrays
+    nulls = np.flatnonzero(leaves.leaf_kinds == codes.TERM_IS_NULL)
+    return nulls[_without_value(compiled)[leaves.leaf_attributes[nulls]]] if len(nulls) else nulls
+
+
+def _without_value(compiled: CompiledExpressions) -> NDArray[np.bool_]:
+    """(X,) the terms that are null for any event."""
+    starts, steps = compiled.arrays.term_starts, compiled.arrays.term_codes
+    before = np.concatenate([[0], np.cumsum(steps == codes.TERM_NULL)])
+    found: NDArray[np.bool_] = before[starts[1:]] > before[starts[:-1]]
+    return found
+
+
+def capitals(compiled: CompiledExpressions) -> dict[int, str]:
+    """The leaves that look for what folded text never has in a regular expression: those letters.
+
+    Letters behind a backslash, and in the names of groups and classes, count for nothing; neither does all of an
+    expression that says `(?i)`.
+    """
+    leaves = compiled.arrays
+    found = {}
+    for leaf in np.flatnonzero((leaves.leaf_kinds == codes.REGEX) & (leaves.leaf_transforms > 0)).tolist():
+        pattern = compiled.regexes[leaves.leaf_others[leaf]][0]
+        if _IGNORES_CASE.search(pattern):
+            continue
+        transform = compiled.transforms[leaves.leaf_transforms[leaf]]
+        letters = [one for one in _NO_LETTERS.sub("", pattern) if transformed(one, transform) != one]
+        if letters:
+            found[leaf] = "".join(dict.fromkeys(letters))
+    return found
+
+
+_IGNORES_CASE: Final = re.compile(r"\(\?[a-zA-Z]*i")
+_NO_LETTERS: Final = re.compile(
+    r"\\Q.*?(?:\\E|$)|\\[pPx]\{[^}]*\}|\\.[0-9A-Fa-f]?|\(\?P?<[^>]*>|\[:\^?\w+:\]", re.DOTALL
+)
+
+
+def contradictory(compiled: CompiledExpressions, literals: Literals) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """ANDs of predicates that no value of an attribute fulfils together: the expressions, and the attributes.
+
+    Their ranges have nothing in common, or each needs a value of another type. NOT of it needs that, too.
+    """
+    leaves = compiled.arrays
+    kinds = leaves.leaf_kinds[literals.leaves]
+    chosen = np.flatnonzero(~literals.is_or & (kinds < codes.COMPARE) & (kinds != codes.IS_NULL))
+    own = literals.leaves[chosen]
+    keys = np.stack([literals.owners[chosen], literals.groups[chosen], leaves.leaf_attributes[own]])
     order = np.lexsort(keys[::-1])
-    keys, own = keys[:, order], own[order]
+    keys, own, chosen = keys[:, order], own[order], chosen[order]
     if not len(own):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    firsts = np.flatnonzero(np.concatenate([[True], (keys[:, 1:] != keys[:, :-1]).any(axis=0)]))
-    low = np.maximum.reduceat(np.where(leaves.leaf_lows[own] == LOWEST, LOWEST, leaves.leaf_lows[own]), firsts)
-    high = np.minimum.reduceat(np.where(leaves.leaf_highs[own] == HIGHEST, HIGHEST, leaves.leaf_highs[own]), firsts)
-    least, greatest = (reduce.reduceat(leaves.leaf_types[own], firsts) for reduce in (np.minimum, np.maximum))
-    several = np.diff(np.append(firsts, len(own))) > 1
-    apart = several & ((low > high) | (least != greatest))
-    return keys[0, firsts[apart]], keys[1, firsts[apart]]
+    firsts = np.flatnonzero(np.concatenate([[True], (keys[1:, 1:] != keys[1:, :-1]).any(axis=0)]))
+    types = np.bitwise_and.reduceat(types_of(leaves.leaf_kinds[own], leaves.leaf_types[own]), firsts)
+    apart = types == 0
+    apart |= _are_apart(compiled, own, literals.negated[chosen], firsts)
+    return keys[0, firsts[apart]], keys[2, firsts[apart]].astype(np.int64)
+
+
+def _are_apart(
+    compiled: CompiledExpressions, own: NDArray[np.int64], negated: NDArray[np.bool_], firsts: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether the ranges of a run, of one attribute and one folding, have no value in common."""
+    leaves = compiled.arrays
+    run = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(own))))
+    ranges = np.flatnonzero((leaves.leaf_kinds[own] == codes.RANGE) & ~negated)
+    apart = np.zeros(len(firsts), bool)
+    if not len(ranges):
+        return apart
+    keys = np.stack([run[ranges], leaves.leaf_transforms[own[ranges]].astype(np.int64)])
+    order = np.lexsort(keys[::-1])
+    keys, ranges = keys[:, order], own[ranges[order]]
+    begins = np.flatnonzero(np.concatenate([[True], (keys[:, 1:] != keys[:, :-1]).any(axis=0)]))
+    low = np.maximum.reduceat(leaves.leaf_lows[ranges], begins)
+    high = np.minimum.reduceat(leaves.leaf_highs[ranges], begins)
+    several = np.diff(np.append(begins, len(ranges))) > 1
+    apart[keys[0, begins[several & (low > high)]]] = True
+    return apart

@@ -1,0 +1,272 @@
+"""What compiled expressions ask of events, worked out once, and which of it some events can never give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import gathered
+from tocsin.columns.expressions import asking, constants
+from tocsin.columns.expressions.asking import ANY, Literals, asked, literals
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.engine.notices.wording import Wording
+from tocsin.engine.seen import Seen
+from tocsin.kernels import codes
+from tocsin.language import constant_text, name_text
+from tocsin.language.stored import stored_expression
+from tocsin.model.expression import Not
+from tocsin.model.readings import attribute_of, reading_of
+
+_CONDITION: Final = asking.SOME_ELEMENT + 1
+"""A kind of question beside those of `asking`: first, a condition about elements; second, 1 where it is negated."""
+
+
+class Reason(NamedTuple):
+    """Why a condition is worth a warning, and which one it is."""
+
+    attribute: str  # empty for none
+    text: str
+    is_whole: bool = False  # whether all conditions on the attribute are meant together
+
+
+class _Groups(NamedTuple):
+    """Members by group in CSR form: members[starts[g]:starts[g + 1]] belong to group g."""
+
+    starts: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, groups: NDArray[np.int64], members: NDArray[np.int64], count: int) -> _Groups:
+        order = np.argsort(groups, kind="stable")
+        return cls(np.searchsorted(groups[order], np.arange(count + 1)), members[order])
+
+
+class Asking:
+    """The conditions of compiled expressions: who has each, what it asks of events, and what holds whatever comes.
+
+    A condition is a leaf, or its NOT. Memory: some 8 bytes a condition and expression. Cost: linear, once.
+    """
+
+    def __init__(self, compiled: CompiledExpressions, prefix: str = "") -> None:
+        self._names, self._prefix = compiled.attributes, prefix
+        found = literals(compiled)
+        distinct, which = np.unique(found.leaves * 2 + found.negated, return_inverse=True)
+        self._owners = _Groups.of(which.reshape(-1), found.owners, len(distinct))
+        self._fixed = _fixed(compiled, distinct)
+        self._apart = _apart(compiled, found)
+        self._ask(compiled, found, distinct)
+        self._numbers = {name: number for number, name in enumerate(compiled.attributes)}
+        self._readings = _readings(compiled.attributes)
+        self._elements = self._of_elements(compiled)
+
+    def _ask(self, compiled: CompiledExpressions, found: Literals, distinct: NDArray[np.int64]) -> None:
+        """The questions, each once, and the conditions that ask them."""
+        asks = _with_alternatives(compiled, found, asked(compiled))
+        conditions = np.searchsorted(distinct, asks.leaves * 2 + asks.negated)
+        there = conditions < len(distinct)
+        there[there] = distinct[conditions[there]] == (asks.leaves * 2 + asks.negated)[there]
+        there[there] &= ~np.isin(conditions[there], self._fixed[0])
+        rows = np.stack([asks.kinds, asks.first, asks.second])[:, there]
+        of_elements = np.array([reading_of(name).is_condition for name in compiled.attributes], bool)
+        on_elements = np.flatnonzero((rows[0] == asking.OF_TYPE) & np.append(of_elements, False)[rows[1]])
+        sides = distinct[conditions[there][on_elements]] & 1
+        more = np.stack([np.full(len(sides), _CONDITION), rows[1][on_elements], sides])
+        self._questions, which = np.unique(np.concatenate([rows, more], axis=1), axis=1, return_inverse=True)
+        asking_conditions = np.concatenate([conditions[there], conditions[there][on_elements]])
+        self._askers = _Groups.of(which.reshape(-1), asking_conditions, self._questions.shape[1])
+
+    def _of_elements(self, compiled: CompiledExpressions) -> dict[str, tuple[NDArray[np.int64], Asking]]:
+        """By list, the conditions about its elements, and what they and their NOTs ask of an element."""
+        wanted = self._questions[1, self._questions[0] == _CONDITION]
+        by_list: dict[str, list[int]] = {}
+        for number in np.unique(wanted).tolist():
+            by_list.setdefault(reading_of(compiled.attributes[number]).attribute, []).append(number)
+        made = {}
+        for name, numbers in by_list.items():
+            trees = [stored_expression(reading_of(compiled.attributes[number]).rest) for number in numbers]
+            both = compile_expressions([side for tree in trees for side in (tree, Not(tree))])
+            made[name] = np.array(numbers, np.int64), Asking(both, f"{self._prefix}{name}.")
+        return made
+
+    def told(self, seen: Seen | None) -> Iterator[tuple[Reason, NDArray[np.int64]]]:
+        """The reasons for which something is worth a warning, with the expressions that have it, ascending.
+
+        Cost: linear in the questions, and in the conditions that are told of.
+        """
+        for reason, conditions in self._fixed[1].items():
+            yield reason, self._owners_of(np.array(conditions, np.int64))
+        yield from self._apart.items()
+        if seen is not None and seen.events:
+            apart = {reason.attribute: owners for reason, owners in self._apart.items()}
+            for reason, owners in self._missed(seen):  # of what excludes itself nothing more is told
+                yield reason, np.setdiff1d(owners, apart[reason.attribute]) if reason.attribute in apart else owners
+
+    def _missed(self, seen: Seen) -> Iterator[tuple[Reason, NDArray[np.int64]]]:
+        types, items = self._came(seen)
+        kinds, first, second = self._questions
+        missed = np.zeros(len(kinds), bool)
+        by_type = kinds <= asking.UNLESS_NULL
+        missed[by_type] = types[first[by_type]] & second[by_type] == 0
+        pairs = kinds == asking.SAME_TYPE
+        missed[pairs] = types[first[pairs]] & types[second[pairs]] & _COMPARABLE == 0
+        whole, some = kinds == asking.ALL_ELEMENTS, kinds == asking.SOME_ELEMENT
+        missed[whole] = second[whole] & ~items[first[whole]] != 0
+        missed[some] = second[some] & items[first[some]] == 0
+        told = self._elements_told(seen)
+        if told:
+            about = np.flatnonzero(kinds == _CONDITION)
+            missed[about] = np.isin(first[about] * 2 + second[about], [2 * number + side for number, side in told])
+        chosen = np.flatnonzero(missed)
+        conditions, at = gathered(self._askers.starts, chosen)
+        asked_by, first_rows = np.unique(self._askers.members[conditions], return_index=True)
+        which = chosen[at[first_rows]]  # questions ascend, so that it is the one which is told first
+        words = Wording(seen, self._prefix)
+        by_reason: dict[Reason, list[NDArray[np.int64]]] = {}
+        order = np.argsort(which, kind="stable")
+        questions, starts = np.unique(which[order], return_index=True)
+        for question, own in zip(questions.tolist(), np.split(asked_by[order], starts[1:]), strict=False):
+            reason = self._reason(question, words, told)
+            by_reason.setdefault(reason, []).append(own)
+        for reason, several in by_reason.items():
+            yield reason, self._owners_of(np.concatenate(several))
+
+    def _owners_of(self, conditions: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.unique(self._owners.members[gathered(self._owners.starts, conditions)[0]])
+
+    def _came(self, seen: Seen) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(A,) the types that came under each name, and those of the elements of lists, a bit each."""
+        types, items = (np.zeros(len(self._names), np.int64) for _ in range(2))
+        for found, came in ((types, seen.types), (items, seen.items)):
+            for name, own in came.items():
+                if (number := self._numbers.get(name)) is not None:
+                    found[number] |= own
+        for (name, bits), numbers in self._readings.items():
+            has_it = name in seen.elements if bits == _ELEMENTS else seen.types.get(name, 0) & bits
+            types[numbers] |= ANY if has_it else 0
+        return types, items
+
+    def _elements_told(self, seen: Seen) -> dict[tuple[int, int], str]:
+        """By condition about elements and side, what no element that came fulfils of it."""
+        told: dict[tuple[int, int], str] = {}
+        for name, (numbers, inner) in self._elements.items():
+            own = seen.elements.get(name)
+            if own is None or not own.events:
+                continue
+            for reason, owners in inner.told(own):
+                for number, side in zip(numbers[owners >> 1].tolist(), (owners & 1).tolist(), strict=True):
+                    told[number, side] = min(told.get((number, side), reason.text), reason.text)
+        return told
+
+    def _reason(self, question: int, words: Wording, told: dict[tuple[int, int], str]) -> Reason:
+        kind, first, second = self._questions[:, question].tolist()
+        name = self._names[first]
+        if kind == _CONDITION:
+            items = reading_of(name).attribute
+            return Reason(items, f"of the elements of {name_text(items)}: {told[first, second]}")
+        if kind == asking.SAME_TYPE:
+            return Reason(attribute_of(name), words.of_two(name, self._names[second]))
+        if kind in (asking.ALL_ELEMENTS, asking.SOME_ELEMENT):
+            return Reason(name, words.of_items(name, second))
+        if kind == asking.UNLESS_NULL:
+            return Reason(attribute_of(name), words.always_null(name, second))
+        return Reason(attribute_of(name), words.missing(name, second, is_compared=kind == asking.COMPARED))
+
+
+_ELEMENTS: Final = 0
+_TEXTS: Final = 1 << codes.STRING | 1 << codes.LIST
+_SCALARS: Final = 1 << codes.NUMBER | 1 << codes.STRING | 1 << codes.BOOLEAN | 1 << codes.INSTANT
+_COMPARABLE: Final = _SCALARS | _SCALARS << codes.RANGED
+_PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE | 1 << codes.LIST
+
+
+def _readings(names: list[str]) -> dict[tuple[str, int], NDArray[np.int64]]:
+    """The compiled names that are readings, by attribute and by the types of its values that have such a reading."""
+    found: dict[tuple[str, int], list[int]] = {}
+    for number, name in enumerate(names):
+        reading = reading_of(name)
+        for is_such, bits in (
+            (reading.is_condition, _ELEMENTS),
+            (reading.is_of_text, _TEXTS),
+            (reading.is_of_place, _PLACES),
+            (reading.is_array, _SCALARS),
+        ):
+            if is_such:
+                found.setdefault((reading.attribute, bits), []).append(number)
+    return {key: np.array(numbers, np.int64) for key, numbers in found.items()}
+
+
+def _with_alternatives(compiled: CompiledExpressions, found: Literals, asks: asking.Asks) -> asking.Asks:
+    """The same, where `x IN (500, '500')` asks for a number or a text: equalities of one OR ask for any of their types.
+
+    A leaf in several ORs asks for all that any of them allows.
+    """
+    leaves = compiled.arrays
+    kinds = leaves.leaf_kinds[found.leaves]
+    is_equality = (kinds == codes.RANGE) & (leaves.leaf_lows[found.leaves] == leaves.leaf_highs[found.leaves])
+    chosen = np.flatnonzero(found.is_or & ~found.negated & (is_equality | (kinds == codes.IN_SET)))
+    own = found.leaves[chosen]
+    keys = np.stack([found.groups[chosen], leaves.leaf_attributes[own].astype(np.int64)])
+    runs, which = np.unique(keys, axis=1, return_inverse=True)
+    union = np.zeros(runs.shape[1], np.int64)
+    np.bitwise_or.at(union, which.reshape(-1), asking.types_of(leaves.leaf_kinds[own], leaves.leaf_types[own]))
+    allowed = np.zeros(len(leaves.leaf_kinds), np.int64)
+    np.bitwise_or.at(allowed, own, union[which.reshape(-1)])
+    second = np.where((asks.kinds == asking.OF_TYPE) & ~asks.negated, asks.second | allowed[asks.leaves], asks.second)
+    return asks._replace(second=second)
+
+
+def _apart(compiled: CompiledExpressions, found: Literals) -> dict[Reason, NDArray[np.int64]]:
+    """What excludes itself, and the expressions that have it."""
+    owners, attributes = constants.contradictory(compiled, found)
+    return {
+        Reason(attribute_of(compiled.attributes[number]), "no value fulfils all of this", True): np.unique(
+            owners[attributes == number]
+        )
+        for number in np.unique(attributes).tolist()
+    }
+
+
+_ALWAYS: Final = Reason("", "always true")
+_NEVER: Final = Reason("", "never true")
+_NEITHER: Final = Reason("", "neither true nor false of any event")
+_CONSTANT: Final = (
+    (codes.TRUE_LEAF, _ALWAYS, _NEVER),
+    (codes.FALSE_LEAF, _NEVER, _ALWAYS),
+    (codes.UNKNOWN_LEAF, _NEITHER, _NEITHER),
+)
+
+
+def _fixed(
+    compiled: CompiledExpressions, distinct: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], dict[Reason, list[int]]]:
+    """What holds, or does not, whatever comes: the conditions, and by reason those that have it."""
+    names, arrays = compiled.attributes, compiled.arrays
+    by_side: dict[int, Reason] = {}
+    for leaf in np.flatnonzero(constants.empty_ranges(compiled)).tolist():
+        by_side[2 * leaf] = Reason(attribute_of(names[arrays.leaf_attributes[leaf]]), "no value lies within")
+    for leaf, (text, folded) in constants.unfolded(compiled).items():
+        reason = f"folded text is never {constant_text(text)}, which folds to {constant_text(folded)}: fold it, too"
+        by_side[2 * leaf] = Reason(names[arrays.leaf_attributes[leaf]], reason)
+    for leaf, letters in constants.capitals(compiled).items():
+        reason = f"folded text never has {constant_text(letters)}: write the pattern in folded letters, or with (?i)"
+        by_side[2 * leaf] = Reason(names[arrays.leaf_attributes[leaf]], reason)
+    for leaf in constants.unknown(compiled).tolist():
+        by_side[2 * leaf] = by_side[2 * leaf + 1] = Reason("", _NO_NUMBER)
+    for leaf in constants.always_null(compiled).tolist():
+        by_side[2 * leaf], by_side[2 * leaf + 1] = _ALWAYS, _NEVER
+    for kind, as_it_is, negated in _CONSTANT:
+        for leaf in np.flatnonzero(arrays.leaf_kinds == kind).tolist():
+            by_side[2 * leaf], by_side[2 * leaf + 1] = as_it_is, negated
+    sides = np.array(sorted(by_side), np.int64)
+    conditions = np.flatnonzero(np.isin(distinct, sides))
+    by_reason: dict[Reason, list[int]] = {}
+    for condition in conditions.tolist():
+        by_reason.setdefault(by_side[int(distinct[condition])], []).append(condition)
+    return conditions, by_reason
+
+
+_NO_NUMBER: Final = f"{_NEITHER.text}: it calculates with what is not a number"

@@ -1,0 +1,145 @@
+"""Warnings about what subscriptions ask and no event has: told by condition, so a million of one mistake is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.engine.notices.asking import Asking, Reason
+from tocsin.engine.seen import Seen
+from tocsin.index import Part
+from tocsin.index.alive import Alive, are_alive
+from tocsin.kernels import codes
+from tocsin.language import to_text
+from tocsin.language.stored import stored_expression
+from tocsin.model.expression import And, Expression, Not, Or, attributes
+from tocsin.model.notice import Notice
+from tocsin.segment import Snapshot
+
+_LONGEST: Final = 100
+_MOST_DEAD: Final = 10_000
+
+
+def notices_of(sources: Iterable[Snapshot], seen: Seen | None) -> list[Notice]:
+    """What the subscriptions of a moment ask that no event had, or that none can have; those that most ask first.
+
+    Without events, what can be told of the subscriptions alone. What they ask is worked out once a source and kept
+    with it; after that, the cost is linear in what is told.
+    """
+    return _merged(((asked, one.alive) for one in sources if len(one) for asked in _kept(one)), seen)
+
+
+def notices(part: Part, seen: Seen | None) -> list[Notice]:
+    """The same of subscriptions that all are alive, from their columns."""
+    return _merged(((one, None) for one in prepared(part)), seen)
+
+
+class Asked:
+    """Subscriptions, what they ask, and the texts of warnings that were made before. Many threads may ask it."""
+
+    def __init__(self, part: Part, numbers: NDArray[np.int64], asking: Asking) -> None:
+        self._ids, self._sources = part.ids, part.sources
+        self._numbers = numbers  # of the expressions, among the subscriptions of their source; -1 for one left out
+        self._asking = asking
+        self._texts: dict[tuple[Reason, int], str] = {}
+
+    def told(self, seen: Seen | None, alive: Alive) -> Iterator[tuple[Reason, int, int]]:
+        """The reasons for a warning, how many subscriptions have each, and the first of them."""
+        for reason, own in self._asking.told(seen):
+            own = own[self._numbers[own] >= 0]
+            if alive is not None:
+                own = own[are_alive(alive, self._numbers[own])]
+            if len(own):
+                yield reason, len(own), int(own[0])
+
+    def notice(self, reason: Reason, count: int, owner: int, seen: Seen | None) -> Notice:
+        """The warning, with the condition of one subscription that has the reason."""
+        text = self._texts.get((reason, owner))
+        if text is None:
+            text = _condition(stored_expression(self._sources[owner].as_py()), reason, seen)
+            self._texts[reason, owner] = text
+        return Notice(reason.attribute, text, reason.text, count, self._ids[owner].as_py())
+
+
+def _kept(source: Snapshot) -> list[Asked]:
+    """What the subscriptions of a source ask, made when it is first asked for and kept with them."""
+    found: list[Asked] = []
+    for first, stop in source.spans():
+        found += source.kept(Asked, (first, stop), partial(_prepared_span, source, first, stop))
+    return found
+
+
+def _prepared_span(source: Snapshot, first: int, stop: int) -> list[Asked]:
+    return prepared(source.part_of((first, stop)), first)
+
+
+def prepared(part: Part, first: int = 0) -> list[Asked]:
+    """What subscriptions ask, counted from `first` on; then those of which an index kept only that they match nothing.
+
+    These are compiled again, from their texts.
+    """
+    arrays = part.compiled.arrays
+    alone = np.flatnonzero(np.diff(arrays.program_starts) == 1)
+    leaves = arrays.program[arrays.program_starts[alone]] >> 1
+    dead = alone[arrays.leaf_kinds[leaves] == codes.FALSE_LEAF][:_MOST_DEAD]
+    numbers = first + np.arange(len(part))
+    numbers[dead] = -1
+    found = [Asked(part, numbers, Asking(part.compiled))]
+    if len(dead):
+        trees = [stored_expression(part.sources[number].as_py()) for number in dead.tolist()]
+        own = replace(part.only(dead), compiled=compile_expressions(trees))
+        found.append(Asked(own, first + dead, Asking(own.compiled)))
+    return found
+
+
+def _merged(sources: Iterable[tuple[Asked, Alive]], seen: Seen | None) -> list[Notice]:
+    if seen is not None:
+        seen.finish()
+    by_reason: dict[tuple[str, str], tuple[int, Asked, Reason, int]] = {}
+    for asked, alive in sources:
+        for reason, count, owner in asked.told(seen, alive):
+            key = reason.attribute, reason.text
+            before, *example = by_reason.get(key, (0, asked, reason, owner))
+            by_reason[key] = before + count, *example  # type: ignore[assignment]
+    found = [asked.notice(reason, count, owner, seen) for count, asked, reason, owner in by_reason.values()]
+    return sorted(found, key=lambda notice: -notice.subscriptions)
+
+
+def _condition(tree: Expression, reason: Reason, seen: Seen | None) -> str:
+    """The smallest part of an expression that has a reason by itself, as text."""
+    about = [part for part in _parts(tree) if not reason.attribute or reason.attribute in attributes(part)]
+    found = next((part for part in about if reason in _reasons_of(part, seen)), tree)
+    if reason.is_whole and isinstance(found, And):
+        own = [one for one in found.operands if reason.attribute in attributes(one)]
+        text = " AND ".join(map(to_text, own))
+    else:
+        text = to_text(found)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _reasons_of(node: Expression, seen: Seen | None) -> set[Reason]:
+    """The reasons for which a part by itself is worth a warning."""
+    return {reason for reason, _ in Asking(compile_expressions([node])).told(seen)}
+
+
+def _parts(tree: Expression) -> list[Expression]:
+    """The predicates of a tree from left to right, then its groups, inner ones first, with NOT where it applies."""
+    predicates: list[Expression] = []
+    groups: list[Expression] = []
+    stack = [(tree, False)]
+    while stack:
+        node, is_negated = stack.pop()
+        if isinstance(node, Not):
+            stack.append((node.operand, not is_negated))
+        else:
+            part = Not(node) if is_negated else node
+            (groups if isinstance(node, And | Or) else predicates).append(part)
+            if isinstance(node, And | Or):
+                stack.extend((child, is_negated) for child in reversed(node.operands))
+    return [*predicates, *reversed(groups)]

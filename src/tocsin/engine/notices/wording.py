@@ -1,0 +1,106 @@
+"""The words of warnings about what events have."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final
+
+from tocsin.engine.seen import Seen
+from tocsin.kernels import codes
+from tocsin.language import constant_text, name_text
+from tocsin.language.nearest import nearest
+from tocsin.model.readings import Reading, attribute_of, is_reading, reading_of
+from tocsin.schemas import WORDS
+
+_MOST_ADVICE: Final = 20
+"""Of so many attributes it is looked up which one was meant: up to a millisecond each."""
+
+
+class Wording:
+    """What is said of the attributes that some events had; `prefix` is what those are in, if they are of elements."""
+
+    def __init__(self, seen: Seen, prefix: str) -> None:
+        self._seen, self._prefix = seen, prefix
+        self._whose = "element" if prefix else "event"
+        self._advised = 0
+
+    @cached_property
+    def _known(self) -> list[str]:
+        return self._seen.names()
+
+    def _nearest(self, attribute: str) -> str | None:
+        self._advised += 1
+        return nearest(attribute, self._known) if self._advised <= _MOST_ADVICE else None
+
+    def missing(self, name: str, types: int, *, is_compared: bool) -> str:
+        """Why nothing fulfils what is asked of an attribute, or its reading."""
+        attribute = attribute_of(name)
+        shown, own, is_list = name_text(attribute), self._seen.types.get(attribute, 0), reading_of(name).is_condition
+        if is_reading(name) and not is_list:
+            types, is_compared = 1 << _read_as(reading_of(name)), False
+        if not own:
+            near = self._nearest(attribute)
+            advice = f"; did you mean {name_text(near)}?" if near else ""
+            if is_compared and not near:
+                advice = f"; a text stands in single quotes: {constant_text(attribute)}"
+            return f"no {self._whose} has {f'a list {shown}' if is_list else shown}{advice}"
+        types = 1 << codes.LIST if is_list else types
+        kind = codes.GEOMETRY if types >> codes.GEOMETRY & 1 else (types & -types).bit_length() - 1
+        advice = _advice(self._prefix + attribute, kind, own)
+        return f"every {shown} that came is {_listed(own)}, never {_listed(types & _SHOWN, kind)}{advice}"
+
+    def always_null(self, name: str, types: int) -> str:
+        """Why what is computed of an attribute is always null."""
+        attribute = attribute_of(name)
+        own = self._seen.types.get(attribute, 0)
+        if not own:
+            return f"always true: no {self._whose} has {name_text(attribute)}"
+        kind = (types & -types).bit_length() - 1
+        return f"always true: every {name_text(attribute)} that came is {_listed(own)}, never {WORDS[kind]}"
+
+    def of_two(self, name: str, other: str) -> str:
+        """Why two attributes never compare."""
+        first, second = attribute_of(name), attribute_of(other)
+        types = [_listed(self._seen.types.get(one, 0)) for one in (first, second)]
+        return (
+            f"{name_text(first)} and {name_text(second)} are never of one type: every {name_text(first)} that came is "
+            f"{types[0]}, every {name_text(second)} {types[1]}"
+        )
+
+    def of_items(self, name: str, types: int) -> str:
+        """Why the lists of an attribute never have some constants."""
+        own = self._seen.items.get(name, 0)
+        if not own:
+            return f"every {name_text(name)} that came is empty"
+        wanted = _listed(types & ~own)
+        return f"every element of {name_text(name)} that came is {_listed(own)}, never {wanted}"
+
+
+_SHOWN: Final = 1 << codes.NUMBER | 1 << codes.STRING | 1 << codes.BOOLEAN | 1 << codes.INSTANT
+
+
+def _listed(types: int, or_else: int = -1) -> str:
+    """Types in words."""
+    if or_else >= 0 and types.bit_count() != 2:
+        return WORDS[or_else]
+    return " or ".join(word for code, word in WORDS.items() if types >> code & 1) or "a range"
+
+
+def _read_as(reading: Reading) -> int:
+    """The type of the values that a reading is made of."""
+    return codes.GEOMETRY if reading.is_of_place else codes.STRING if reading.is_of_text else codes.INSTANT
+
+
+def _advice(attribute: str, kind: int, came: int) -> str:
+    if came == 1 << codes.LIST and kind <= codes.INSTANT:
+        return "; A_CONTAINS, A_OVERLAPS and ANY look into lists"
+    if came == 1 << codes.STRING and kind in (codes.NUMBER, codes.BOOLEAN):
+        return f"; a schema can say what its texts are: {{{attribute!r}: {_SCHEMA[kind]!r}}}"
+    if came == 1 << codes.STRING and kind == codes.LIST:
+        return f"; TEXT asks for its words, and a schema makes a list of them: {{{attribute!r}: 'text'}}"
+    if came == 1 << codes.STRING and kind == codes.INSTANT:
+        return "; 2024-06-01T08:15:00Z is read as one"
+    return ""
+
+
+_SCHEMA: Final = {codes.NUMBER: "number", codes.BOOLEAN: "boolean"}
