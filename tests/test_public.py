@@ -57,6 +57,7 @@ NAMES = [
     "match",
     "parse",
     "parse_json",
+    "quote",
     "sample",
     "to_json",
     "to_text",

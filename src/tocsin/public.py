@@ -15,7 +15,7 @@ from tocsin.errors import (
     UnsupportedError,
 )
 from tocsin.index import Statistics
-from tocsin.language import parse, parse_json, to_json, to_text
+from tocsin.language import parse, parse_json, quote, to_json, to_text
 from tocsin.model.fence import FenceChange
 from tocsin.model.ranking import Relaxed, Similar, Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
@@ -66,6 +66,7 @@ __all__ = [
     "match",
     "parse",
     "parse_json",
+    "quote",
     "sample",
     "to_json",
     "to_text",

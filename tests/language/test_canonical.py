@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import pytest
+import shapely
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.language.strategies import trees
-from tocsin.language import parse, to_text
+from tocsin.errors import InvalidInput
+from tocsin.language import evaluate, parse, quote, to_text
+from tocsin.model.event import flatten
+
+SCALARS = st.one_of(
+    st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00")),
+    st.booleans(),
+    st.integers(-(2**53), 2**53),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.datetimes(),
+    st.dates(),
+)
 
 WRITTEN = {
     "not(price<=580.0)or(color in('gold'))": "NOT price <= 580 OR color IN ('gold')",
@@ -48,3 +61,27 @@ def test_text_of_a_tree_reads_as_that_tree(tree) -> None:
 
     assert parse(text) == tree
     assert to_text(parse(text)) == text
+
+
+@given(st.one_of(SCALARS, st.lists(SCALARS, min_size=1, max_size=4)))
+def test_a_quoted_value_is_read_again(value: object) -> None:
+    """What `quote` writes is the constant that an event's value of it equals."""
+    values = value if isinstance(value, list) else [value]
+    text = f"a IN {quote(values)}"
+
+    for one in values:
+        assert evaluate(parse(text), flatten({"a": one}).values) is True
+        assert evaluate(parse(f"a = {quote(one)}"), flatten({"a": one}).values) is True
+
+
+@pytest.mark.parametrize("value", (None, float("nan"), float("inf"), 2**53 + 1, object(), "\ud800", [None]))
+def test_what_is_not_a_constant_is_not_quoted(value: object) -> None:
+    """Absence, infinity, long integers and what has no type are refused."""
+    with pytest.raises(InvalidInput, match="constant"):
+        quote(value)
+
+
+def test_geometries_are_quoted() -> None:
+    """GeoJSON becomes well-known text."""
+    assert quote({"type": "Point", "coordinates": [1, 2.5]}) == "POINT(1 2.5)"
+    assert quote(shapely.box(0, 0, 1, 1)).startswith("POLYGON ((")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 
 from tests.language.strategies import events, trees
@@ -137,3 +138,22 @@ def test_the_deepest_tree_is_explained() -> None:
 
     assert explain(tree, {"a": True}).truth is None
     assert to_text(parse(to_text(tree))) == to_text(tree)
+
+
+@pytest.mark.parametrize(
+    ("came", "needed", "told"),
+    [
+        ("Sa\u0303o", "S\u00e3o", "U+00E3 where U+0061 U+0303 came, at character 2; the two look the same"),
+        ("a\u00a0b", "a b", "U+0020 where U+00A0 came, at character 2"),
+        ("ab ", "ab", "nothing where U+0020 came, at character 3"),
+        ("a\u200bb", "ab", "nothing where U+200B came, at character 2"),
+        ("\uff35SB", "USB", "U+0055 where U+FF35 came, at character 1"),
+    ],
+)
+def test_texts_that_look_the_same_are_told_apart(came: str, needed: str, told: str) -> None:
+    """Where a text fails that looks like the constant, the code points that differ are shown."""
+    for where in (f"c = '{needed}'", f"c IN ('{needed}', 'x')", f"A_CONTAINS(c, ('{needed}'))"):
+        value: object = (came,) if where.startswith("A_") else came
+        assert told in str(explain(parse(where), {"c": value}))
+    assert "look the same" not in str(explain(parse(f"c = '{needed}'"), {"c": "other"}))
+    assert "look the same" not in str(explain(parse(f"c <> '{needed}'"), {"c": needed}))

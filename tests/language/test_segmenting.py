@@ -60,6 +60,7 @@ def test_many_texts_at_a_time(texts: list[str], how: Text) -> None:
 
 @given(st.text(st.one_of(LETTERS, st.characters(max_codepoint=0x33FF)), max_size=12))
 @example("0\u20600")
+@example("ＵＳＢ ｶﾞｽ Łódź Ǿ ｶ ﾞ")
 def test_words_are_those_of_the_oracle(text: str) -> None:
     """Which looks at one character after the other."""
     assert words_of(text) == naive.words(text)

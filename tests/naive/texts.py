@@ -18,7 +18,10 @@ BETWEEN_DIGITS: Final = ".,;'‘،٫"
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order, without case and accents."""
+    """The words of a text in order, without case and accents, full and half width forms in their usual width."""
+    wide = [letter if 0xFF00 < ord(letter) < 0xFFEF else " " for letter in text]
+    for run in sorted(filter(None, "".join(wide).split(" ")), key=len, reverse=True):
+        text = text.replace(run, unicodedata.normalize("NFKC", run))
     text = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold()).replace("’", "'")
     letters = [letter for letter in text if letter not in UNSEEN]
     kinds = [_kind(letter) for letter in letters]
@@ -65,7 +68,17 @@ def _joins(letters: list[str], kinds: list[str], at: int) -> bool:
 
 def _bare(word: str) -> str:
     kept = [letter for letter in unicodedata.normalize("NFD", word) if not 0x300 <= ord(letter) < 0x370]
-    return unicodedata.normalize("NFC", "".join(kept))
+    return unicodedata.normalize("NFC", "".join(map(letter_of, kept)))
+
+
+def letter_of(form: str) -> str:
+    """The letter of Latin that another one is a form of, by its name; any other character itself."""
+    of, with_, _ = unicodedata.name(form, "").partition(" WITH ")
+    *script, letter = of.split(" ")
+    if with_ and script in (["LATIN", "SMALL", "LETTER"], ["LATIN", "CAPITAL", "LETTER"]) and len(letter) == 1:
+        plain = letter.lower() if script[1] == "SMALL" else letter
+        return form if unicodedata.decomposition(form) else plain
+    return form
 
 
 def text(value: object, query: object, settings: object = "plain") -> bool | None:

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import shapely
 
 from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, is_of_type, judge, truth_that
-from tests.naive.texts import text
+from tests.naive.texts import letter_of, text
 from tocsin.model.expression import (
     And,
     AnyElement,
@@ -301,11 +301,11 @@ def casei(text: Result) -> str | None:
 
 
 def accenti(text: Result) -> str | None:
-    """Text without its accents: decomposed, marks dropped, composed again; null for what is no text."""
+    """Text without its accents: decomposed, marks dropped, composed, letters with strokes plain; else null."""
     if not isinstance(text, str):
         return None
     letters = [c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn"]
-    return unicodedata.normalize("NFC", "".join(letters))
+    return "".join(map(letter_of, unicodedata.normalize("NFC", "".join(letters))))
 
 
 def matches(text: Result, regex: Result) -> Truth:

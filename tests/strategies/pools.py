@@ -31,11 +31,28 @@ ORDERED: Final[tuple[Kind, ...]] = ("number", "number", "string", "instant")
 NUMBERS: Final = (1.0, 0.0, 2.0, -1.0, 3.0, 0.5)
 EXTREMES: Final = (1e308, -1e308, 5e-324, -0.0, 0.1, 9007199254740992.0)
 STRINGS: Final = ("a", "A", "ab", "é", "É", "e", "", "b%", "straße", "STRASSE", "😀")
-ODD_STRINGS: Final = ("e\u0301", "a_b", "a\\b", "it's", "a\nb", '"', "｡", "😀a", "a\x00b", "1", "true", "İ")
+ODD_STRINGS: Final = (
+    "e\u0301",
+    "a_b",
+    "a\\b",
+    "it's",
+    "a\nb",
+    '"',
+    "｡",
+    "😀a",
+    "a\x00b",
+    "1",
+    "true",
+    "İ",
+    "ł",
+    "Ǿ",
+    "ＵＳＢ",
+    "ｶﾞ",
+)
 TEXTS: Final = ("A b", "b, a-É ab!", "a b\na", "日本 e", "it’s a_b: 1,5", "a.b b a", "  ")
 QUERIES: Final = ("a", "b a", "É e", "ab", '"a b"', '"b a" e', "日本", "a_b", "it's", "1", "1,5 a", '"a" "a é"')
 """What is asked of texts."""
-PATTERN_PARTS: Final = ("a", "b", "e", "é", "A", "%", "%", "_", "\\%", "\\_", "\\\\", "\\a", "ß", "😀")
+PATTERN_PARTS: Final = ("a", "b", "e", "é", "A", "%", "%", "_", "\\%", "\\_", "\\\\", "ß", "😀")
 PATTERNS: Final = ("", "%", "_", "_%", "a%", "%b%", "%e", "__", "%\\%", "STRASSE", "stra%", "%ß_", "A", "É")
 REGEXES: Final = (
     "a",

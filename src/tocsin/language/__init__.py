@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tocsin.language.canonical import constant_text, name_text, to_text
+from tocsin.language.canonical import constant_text, name_text, quote, to_text
 from tocsin.language.evaluate import evaluate
 from tocsin.language.explain import Explanation, Finding, explain
 from tocsin.language.json_form import decode, parse_json, to_json
@@ -33,6 +33,7 @@ __all__ = [
     "parse",
     "parse_any",
     "parse_json",
+    "quote",
     "regex_problem",
     "strip_accents",
     "to_json",

@@ -6,10 +6,12 @@ Reading the text again gives the same tree, for every tree that a parser makes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final, NamedTuple, cast
+from collections.abc import Sequence, Set
+from typing import Any, Final, NamedTuple, cast
 
+from tocsin.errors import InvalidInput
 from tocsin.language.tokens import is_plain_name
+from tocsin.model.event import Problem, value_of
 from tocsin.model.expression import (
     And,
     AnyElement,
@@ -29,7 +31,7 @@ from tocsin.model.expression import (
     Or,
     fold,
 )
-from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Range, Shape, Value
+from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Shape, Value
 
 # How tightly a text binds, as the rules of the grammar nest.
 _OR: Final = 1
@@ -132,6 +134,42 @@ def name_text(name: str) -> str:
     ('price', '"unit price"', '"in"')
     """
     return name if is_plain_name(name) else '"' + name.replace('"', '""') + '"'
+
+
+def quote(value: Any) -> str:
+    """A Python value as a constant of CQL2 text, to be put into an expression.
+
+    Parameters
+    ----------
+    value
+        A string, number, boolean, date, datetime, Decimal, geometry (a GeoJSON object, a shapely geometry), or a list
+        of these, which becomes what stands behind IN or in A_CONTAINS.
+
+    Returns
+    -------
+    str
+        The text; `parse` reads the same value from it.
+
+    Raises
+    ------
+    InvalidInput
+        For None, NaN and infinity, integers beyond 2**53, and what has no type.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> f"name = {quote("O'Hara")} AND day >= {quote(datetime.date(2024, 5, 31))} AND size IN {quote([1, 2.5])}"
+    "name = 'O''Hara' AND day >= DATE('2024-05-31') AND size IN (1, 2.5)"
+    """
+    if isinstance(value, list | tuple | Set) and not isinstance(value, Point | Box):
+        return _list([quote(item) for item in value])
+    problems: list[Problem] = []
+    found = value_of(value, "value", problems)
+    if problems:
+        raise InvalidInput(f"{value!r:.60} cannot be written as a constant: {problems[0].reason}")
+    if found is None or found is UNTYPED or isinstance(found, Range):
+        raise InvalidInput(f"{value!r:.60} is not a constant; whether a value is missing is asked by IS NULL")
+    return constant_text(found)
 
 
 def constant_text(value: Value) -> str:

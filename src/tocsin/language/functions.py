@@ -19,11 +19,59 @@ _FUNCTIONS: Final = STRING_FUNCTIONS + MEASURES + PREDICATE_FUNCTIONS + ELEMENT_
 SUPPORTED: Final = frozenset(_FUNCTIONS + LITERAL_FUNCTIONS) | SHAPES
 
 
+_IGNORING_CASE: Final = "write CASEI(name) = CASEI('Paris')"
+_PART_OF_TEXT: Final = "write name LIKE '%part%'"
+_ELEMENTS: Final = "write ANY(items, price > 3) for a condition on the elements of a list"
+
+_ELSEWHERE: Final = {
+    **dict.fromkeys(("LOWER", "UPPER", "LCASE", "UCASE"), f"to ignore case {_IGNORING_CASE}"),
+    **dict.fromkeys(("UNACCENT", "NORMALIZE"), "to ignore accents write ACCENTI(name) = ACCENTI('Zürich')"),
+    **dict.fromkeys(
+        ("CAST", "CONVERT", "TRY_CAST", "TO_NUMBER", "TO_DATE", "TO_TIMESTAMP"), "a schema types attributes"
+    ),
+    **dict.fromkeys(("COALESCE", "IFNULL", "NVL", "ISNULL"), "write name IS NULL OR name = 'x'"),
+    "EXISTS": "whether a value is there is asked by name IS NOT NULL; " + _ELEMENTS,
+    "CONTAINS": "for a text " + _PART_OF_TEXT + " or TEXT(name, 'word'), for a list A_CONTAINS(tags, ('a', 'b'))",
+    **dict.fromkeys(("STARTSWITH", "STARTS_WITH"), "write name LIKE 'part%'"),
+    **dict.fromkeys(("ENDSWITH", "ENDS_WITH"), "write name LIKE '%part'"),
+    **dict.fromkeys(("STRPOS", "INSTR", "POSITION", "CHARINDEX", "LOCATE"), _PART_OF_TEXT),
+    **dict.fromkeys(("REGEXP_LIKE", "REGEXP_MATCHES", "REGEXP", "RLIKE"), "write MATCHES(name, '^a.*z$')"),
+    **dict.fromkeys(
+        ("ARRAY_CONTAINS", "HAS", "HAS_ANY"), "write A_CONTAINS(tags, ('a')) or A_OVERLAPS(tags, ('a', 'b'))"
+    ),
+    **dict.fromkeys(("ALL", "EVERY", "SOME"), _ELEMENTS + ", NOT ANY(items, NOT price > 3) for all of them"),
+    **dict.fromkeys(
+        ("NOW", "CURRENT_TIMESTAMP", "CURRENT_DATE", "GETDATE", "TODAY"),
+        "a subscription knows no present time; give events an attribute that has it",
+    ),
+    **dict.fromkeys(
+        ("COUNT", "SUM", "AVG", "MIN", "MAX"),
+        "a subscription looks at one event; aggregate before, and match the result",
+    ),
+    **dict.fromkeys(
+        ("LENGTH", "LEN", "SIZE", "CARDINALITY"), "lengths are not computed; give events an attribute for it"
+    ),
+    **dict.fromkeys(
+        ("YEAR", "MONTH", "DAY", "HOUR", "EXTRACT", "DATE_PART", "DATE_TRUNC"), "write t >= DATE('2024-05-01')"
+    ),
+    **dict.fromkeys(("ST_INTERSECTS", "INTERSECTS"), "write S_INTERSECTS(location, BBOX(2, 48, 3, 49))"),
+    **dict.fromkeys(("ST_WITHIN", "WITHIN"), "write S_WITHIN(location, POLYGON((...)))"),
+    **dict.fromkeys(("ST_CONTAINS",), "write S_CONTAINS(area, POINT(2.35 48.85))"),
+    **dict.fromkeys(
+        ("ST_DWITHIN", "DWITHIN", "ST_DISTANCE", "DISTANCE"), "write DISTANCE_M(location, POINT(2 48)) <= 500"
+    ),
+}
+"""What to write in place of what other languages have, by the name that it has there."""
+
+
 def unknown_function(name: str) -> str:
-    """The message for a function that CQL2 does not have: the nearest that there is, and all of them."""
-    near = difflib.get_close_matches(name.upper()[:40], sorted(SUPPORTED), n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"there is no function {name[:60]!r}{hint} (there are {', '.join(sorted(SUPPORTED))})"
+    """The message for a function that CQL2 does not have: what to write instead, or the nearest that there is."""
+    capital = name.upper()[:40]
+    if capital in _ELSEWHERE:
+        return f"there is no function {name[:60]!r}; {_ELSEWHERE[capital]}"
+    near = difflib.get_close_matches(capital, sorted(SUPPORTED), n=1)
+    hint = f"did you mean {near[0]}?" if near else "docs/language.md lists those that there are"
+    return f"there is no function {name[:60]!r}; {hint}"
 
 
 def not_supported(name: str) -> str:

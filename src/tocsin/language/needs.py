@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any, Final, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
@@ -27,6 +29,7 @@ from tocsin.model.expression import (
     IsNull,
     Like,
     Not,
+    attributes,
     walk,
 )
 from tocsin.model.readings import is_reading
@@ -54,7 +57,38 @@ def needed_for(node: Expression, wanted: bool, values: Values) -> str:
     """
     need = _NEEDS.get(type(node))
     words = need(node, wanted, values) if need else ""
-    return words or _plainly(node, wanted, values)
+    return _looks_alike(node, wanted, values) or words or _plainly(node, wanted, values)
+
+
+def _looks_alike(node: Expression, wanted: bool, values: Values) -> str:
+    """By which characters a text that came differs from a constant that looks the same; empty of any other."""
+    if not wanted or isinstance(node, AnyElement):
+        return ""
+    constants = [one.value for one in walk(node) if isinstance(one, Constant) and isinstance(one.value, str)]
+    came = [values.get(name) for name in attributes(node)]
+    texts = [text for one in came for text in (one if isinstance(one, tuple) else (one,)) if isinstance(text, str)]
+    alike = ((a, b) for a in texts for b in constants if a != b and _seen(a) == _seen(b))
+    return next((_apart(*pair) for pair in alike), "")
+
+
+def _seen(text: str) -> str:
+    """What is seen of a text, nearly: composed, in its usual width, without what is not seen and spaces around it."""
+    return "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf").strip()
+
+
+def _apart(came: str, wanted: str) -> str:
+    """Where two texts that look the same differ, in code points."""
+    start = _in_common(came, wanted)
+    rests = came[start:], wanted[start:]
+    end = _in_common(rests[0][::-1], rests[1][::-1])
+    pieces = [rest[: len(rest) - end][:_MOST_SHOWN] for rest in rests]
+    first, second = (" ".join(f"U+{ord(letter):04X}" for letter in piece) or "nothing" for piece in pieces)
+    return f"{second} where {first} came, at character {start + 1}; the two look the same"
+
+
+def _in_common(first: str, second: str) -> int:
+    """How many characters two texts begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
 def _plainly(node: Expression, wanted: bool, values: Values) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Final
 
 from tocsin.errors import ExpressionError, InvalidInput
@@ -14,8 +15,8 @@ from tocsin.language.evaluate import value_of
 from tocsin.language.functions import unknown_function
 from tocsin.language.geometry_rules import AS_IN, require_geometry, require_metres, require_point, require_relation
 from tocsin.language.limits import measure, too_deep
-from tocsin.language.misplaced import Misplaced, describe
-from tocsin.language.strings import ends_in_escape, regex_problem
+from tocsin.language.misplaced import Misplaced, describe, refuse_since
+from tocsin.language.strings import ends_in_escape, like_problem, regex_problem
 from tocsin.language.text_rules import require_text
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.expression import (
@@ -138,6 +139,8 @@ def like(operand: Expression, pattern: Expression, *, span: Span | None = None) 
         )
     if ends_in_escape(inner.value):
         raise Misplaced(r"the pattern ends in a \ that escapes nothing; a backslash itself is written \\", pattern)
+    if problem := like_problem(inner.value):
+        refuse_since(problem, pattern)
     return Like(operand, pattern, span=span)
 
 
@@ -308,7 +311,7 @@ def _inside_string_functions(node: Expression) -> Expression:
 
 def number(value: float, written: str, is_integer: bool, *, span: Span | None = None) -> Constant:
     """A number that float64 holds; `written` is its spelling, `is_integer` whether that is an integer's."""
-    if is_integer and abs(value) >= LARGEST_INTEGER and not _is_exact(written):
+    if abs(value) >= LARGEST_INTEGER and not (_is_exact(written) if is_integer else _keeps_digits(written, value)):
         raise Misplaced(f"{written[:40]} cannot be represented exactly; write it as a string")
     if math.isnan(value):
         raise Misplaced("NaN is no number that can be compared; whether a value is missing is asked by IS NULL")
@@ -320,6 +323,11 @@ def number(value: float, written: str, is_integer: bool, *, span: Span | None = 
 def _is_exact(integer: str) -> bool:
     digits = integer.lstrip("+-0")
     return len(digits) <= 16 and int(digits) <= LARGEST_INTEGER
+
+
+def _keeps_digits(written: str, value: float) -> bool:
+    """Whether all digits of a large number are in the float64: they are in 1e300, and not in 9007199254740993.0."""
+    return not math.isfinite(value) or Decimal(written) == Decimal(repr(value))
 
 
 def date(written: str, *, span: Span | None = None) -> Constant:

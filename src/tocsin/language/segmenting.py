@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.language.strings import without_strokes
 from tocsin.model.texts import PLAIN, Text, analyzer_of
 
 _END: Final = "\x00"
@@ -101,9 +102,10 @@ def _forms(words: Sequence[str], how: Text) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    """A text without case, in Unicode's composed form, without what is not seen in it."""
+    """A text without case, in Unicode's composed form, without what is not seen in it; letters in their usual width."""
     if text.isascii():
         return text.lower()
+    text = _OTHER_WIDTHS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
     return _UNSEEN.sub("", folded).replace("’", "'").replace("＇", "'")
 
@@ -112,10 +114,12 @@ def _without_accents(word: str) -> str:
     """A word without the accents of Latin, Greek and Cyrillic letters; the vowel signs of other scripts stay."""
     if word.isascii():
         return word
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
+    return without_strokes(unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word))))
 
 
 _ACCENTS: Final = re.compile("[\u0300-\u036f]")
+_OTHER_WIDTHS: Final = re.compile("[\uff01-\uffee]+")
+"""Full and half width forms: ＵＳＢ, ｽｼ."""
 _UNSEEN: Final = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
 
 _IN_WORDS: Final = ".:'‘·\u0387\u055f\u05f4‧․﹒．︓﹕："

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tocsin.errors import ExpressionError, SegmentError
+from tocsin.language.misplaced import as_stored
 from tocsin.model.expression import Expression
 
 
@@ -16,7 +17,8 @@ def stored_expression(text: str) -> Expression:
     from tocsin.language import parse_any
 
     try:
-        return parse_any(text)
+        with as_stored():
+            return parse_any(text)
     except ExpressionError as error:
         raise _changed("expression", text, error.reason) from None
 

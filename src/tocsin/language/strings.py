@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from typing import Final
 
 import pyarrow as pa
@@ -24,13 +25,39 @@ def fold_case(text: str) -> str:
 def strip_accents(text: str) -> str:
     """ACCENTI: a text without the marks on its letters (decomposed, category Mn dropped, composed again).
 
-    >>> strip_accents("Chișinău, Übergröße")
-    'Chisinau, Ubergroße'
+    Latin letters that Unicode does not decompose, as ł and ø, become the letter that they are a form of.
+
+    >>> strip_accents("Chișinău, Übergröße, Łódź")
+    'Chisinau, Ubergroße, Lodz'
     """
     if text.isascii():
         return text
     bare = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
-    return unicodedata.normalize("NFC", bare)
+    return without_strokes(unicodedata.normalize("NFC", bare))
+
+
+def without_strokes(text: str) -> str:
+    """A text whose Latin letters with strokes, hooks and the like, which Unicode does not decompose, are plain letters.
+
+    >>> without_strokes("łøđħ, æ þ é")
+    'lodh, æ þ é'
+    """
+    find, plain = _stroked()
+    return find.sub(lambda found: plain[found[0]], text)
+
+
+@cache
+def _stroked() -> tuple[re.Pattern[str], dict[str, str]]:
+    """What finds such a letter, and what each becomes, by its Unicode name: LATIN SMALL LETTER L WITH STROKE."""
+    plain = {}
+    for code in (*range(0x80, 0x2C80), *range(0xA720, 0xAB70), *range(0x1DF00, 0x1E000)):
+        named = _FORM_OF_A_LETTER.match(unicodedata.name(chr(code), ""))
+        if named is not None and not unicodedata.decomposition(chr(code)):
+            plain[chr(code)] = named[2].lower() if named[1] == "SMALL" else named[2]
+    return re.compile(f"[{''.join(plain)}]"), plain
+
+
+_FORM_OF_A_LETTER: Final = re.compile("LATIN (SMALL|CAPITAL) LETTER ([A-Z]) WITH ")
 
 
 def like_parts(pattern: str) -> list[list[str | None]]:
@@ -56,6 +83,23 @@ def like_parts(pattern: str) -> list[list[str | None]]:
 def ends_in_escape(pattern: str) -> bool:
     r"""Whether a LIKE pattern ends in a `\` that escapes nothing."""
     return (len(pattern) - len(pattern.rstrip(_ESCAPE))) % 2 == 1
+
+
+def like_problem(pattern: str) -> str | None:
+    r"""What is wrong with a LIKE pattern whose `\` stands before something other than `%`, `_` and `\`; else None.
+
+    >>> like_problem(r"%\cmd.exe"), like_problem(r"50\%")
+    ('in LIKE \\ escapes %, _ and \\ alone; a backslash itself is written \\\\, as in %\\\\cmd.exe', None)
+    """
+    if _ESCAPE not in pattern:
+        return None
+    meant = _LONE_ESCAPE.sub(lambda found: found[1] or r"\\", pattern)
+    if meant == pattern:
+        return None
+    return rf"in LIKE \ escapes %, _ and \ alone; a backslash itself is written \\, as in {meant:.60}"
+
+
+_LONE_ESCAPE: Final = re.compile(r"(\\[%_\\])|\\")
 
 
 def like_regex(pattern: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from tocsin.errors import ExpressionError, UnsupportedError
@@ -82,6 +83,8 @@ def _stray(stop: _Stop) -> str:
 
 _STRAY_ADVICE: Final = {
     "!=": "write <> for 'not equal'",
+    "!~": "write NOT MATCHES(name, '^a.*z$')",
+    "~": "write MATCHES(name, '^a.*z$') for a regular expression",
     "!": "write NOT",
     "&&": "write AND",
     "&": "write AND",
@@ -110,6 +113,34 @@ def _two_signs(stop: _Stop) -> ExpressionError | None:
     if sign not in advice:
         return None
     return _error(stop, f"{sign!r} is not understood; write {advice[sign]}", previous)
+
+
+def _elsewhere(stop: _Stop) -> ExpressionError | None:
+    """Words of other languages where an operator stands: `name ILIKE 'a%'`, `DATE '2024-05-01'`, `x::int`."""
+    found, previous = stop.found, stop.previous
+    if previous is not None and found.type == "STRING" and previous.value.upper() in ("DATE", "TIMESTAMP"):
+        name = previous.value.upper()
+        return _error(stop, f"{name} is written with parentheses: {name}({found.value[:40]})", previous)
+    if previous is None or found.type not in ("NAME", words.UNKNOWN_FUNCTION):
+        return None
+    advice = _WORDS_ELSEWHERE.get(found.value.upper())
+    if advice is None and "OR" in stop.expected and (near := get_close_matches(found.value.upper(), words.KEYWORDS, 1)):
+        advice = f"did you mean {near[0]}?"
+    if advice is None and previous.type == "NAME" and previous.value.upper() == "EXISTS":
+        return _error(stop, unknown_function(previous.value), previous)
+    return None if advice is None else _error(stop, f"{found.value[:40]} is not understood; {advice}")
+
+
+_WORDS_ELSEWHERE: Final = {
+    "ILIKE": "write CASEI(name) LIKE CASEI('a%')",
+    **dict.fromkeys(("RLIKE", "REGEXP", "SIMILAR", "MATCHES"), "write MATCHES(name, '^a.*z$')"),
+    **dict.fromkeys(("CONTAINS", "STARTSWITH", "ENDSWITH"), "write name LIKE '%part%', 'part%' or '%part'"),
+    "ESCAPE": "\\ is what escapes in LIKE",
+    **dict.fromkeys(("EQ", "EQUALS"), "write ="),
+    "NE": "write <>",
+    "MOD": "write %",
+    "XOR": "write (a = 1) <> (b = 2)",
+}
 
 
 def _geometry(stop: _Stop) -> ExpressionError | None:
@@ -173,6 +204,7 @@ def _misplaced_list(stop: _Stop) -> ExpressionError | None:
 
 
 _EXPLANATIONS: Final[tuple[Callable[[_Stop], ExpressionError | None], ...]] = (
+    _elsewhere,
     _geometry,
     _bad_word,
     _two_signs,

@@ -20,7 +20,7 @@ from tocsin.errors import InvalidInput
 from tocsin.language import rules
 from tocsin.language.keywords import text_problem
 from tocsin.language.misplaced import Misplaced
-from tocsin.language.strings import ends_in_escape, regex_problem
+from tocsin.language.strings import like_problem, regex_problem
 from tocsin.language.text import parse
 from tocsin.language.tokens import tokenize
 from tocsin.language.words import (
@@ -304,7 +304,7 @@ def _check_of(node: Expression) -> _Check | None:
     if isinstance(node, Like):
         *_, pattern = walk(node.pattern)  # it stands inside of nothing but CASEI and ACCENTI
         slot = _slots_in(pattern)[0]
-        return lambda values: not ends_in_escape(cast(str, values[slot]))
+        return lambda values: like_problem(cast(str, values[slot])) is None
     if isinstance(node, Call) and node.name == "MATCHES":
         slot = _slots_in(node.arguments[1])[0]
         return lambda values: regex_problem(cast(str, values[slot])) is None

@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from tocsin.errors import MissingExtra
 from tocsin.language.keywords import text_problem
-from tocsin.language.misplaced import Misplaced, describe
+from tocsin.language.misplaced import Misplaced, describe, refuse_since
 from tocsin.model.expression import Attribute, Constant, Expression
 
 _AS_IN: Final = "as in TEXT(title, 'seafood paris')"
@@ -33,4 +33,4 @@ def require_text(arguments: Sequence[Expression]) -> None:
     except MissingExtra as error:
         raise Misplaced(str(error), strings[-1], unsupported=True) from None
     if problem:
-        raise Misplaced(problem, strings[0])
+        refuse_since(problem, strings[0])
