@@ -146,7 +146,7 @@ FLAT = [
 ODD = [
     *(2**53 + 1, -(2**60), float("inf"), float("-inf"), Decimal("Infinity"), Decimal("1e400")),
     *("\ud800", b"a", object(), 1j, dt.timedelta(1), Decimal(10) ** 400),
-    *([1, 2**60], ["a", float("inf")], [[1]], [[]], [1, {"x": 1}], ["a", b"b"], [1, Point(0.0, 0.0)]),
+    *([1, 2**60], ["a", float("inf")], [[1], 2**60], [1, {"x": 1}], ["a", b"b"], [1, Point(0.0, 0.0)]),
     *([{"type": "Point", "coordinates": [0, 1]}], [{"x": 1}, {"type": "Point", "coordinates": [0, 1]}]),
     *({"type": "Point", "coordinates": place} for place in ([], [1], [1, 2, 3, 4], [1, "2"], [1, True], None)),
     *({"type": "Point", "coordinates": [1, place]} for place in (float("inf"), float("nan"), 2**60, [2])),
@@ -160,6 +160,8 @@ def test_flatten_names_and_types(event, expected):
     """Every attribute has its dotted name and its one value; nothing is wrong with it."""
     values, problems = flatten(event)
 
+    values = {name: value for name, value in values.items() if value is not UNTYPED}  # the objects themselves
+
     assert values == expected
     assert {name: type(value) for name, value in values.items()} == {n: type(v) for n, v in expected.items()}
     assert problems == []
@@ -170,15 +172,40 @@ def test_what_has_no_type_is_present_and_reported(odd):
     """A value that cannot be represented is of no type, alone, in an object and in a list of objects."""
     values, problems = flatten({"a": odd, "b": {"c": odd}, "d": [{"e": odd}, {"e": 1}], "n": 1})
 
-    assert values == {"a": UNTYPED, "b.c": UNTYPED, "d.e": UNTYPED, "n": 1.0}
+    assert values == {**dict.fromkeys(("a", "b", "b.c", "d", "d.e"), UNTYPED), "n": 1.0}
     assert [name for name, reason in problems if reason] == ["a", "b.c", "d.e"]
+
+
+@pytest.mark.parametrize(
+    ("event", "present"),
+    [
+        ({"a": {}}, ["a"]),
+        ({"a": {"b": {"c": None}}}, ["a", "a.b"]),
+        ({"a": [{}], "b": [None, {"c": {}}]}, ["a", "b", "b.c"]),
+        ({"a": [None], "b": [], "c": {"type": "Point", "coordinates": [0, 0]}}, []),
+        ({"a.b": 1, "a": {"b": {"c": 2}}}, ["a"]),
+        ({"a": [{"b": 1}, {"b": {"c": 2}}]}, ["a"]),
+    ],
+)
+def test_objects_are_present_themselves(event, present):
+    """An object, or a list of objects, is of no type under its own name, where no other value has that name."""
+    values, problems = flatten(event)
+
+    assert sorted(name for name, value in values.items() if value is UNTYPED) == present
+    assert problems == []
+
+
+@pytest.mark.parametrize("lists", ([[1]], [[]], [[{"x": 1}], [2]]))
+def test_lists_of_lists_are_present_and_no_problem(lists):
+    """A list of lists has no type, and nothing is reported: ANY may look into it."""
+    assert flatten({"a": lists}) == ({"a": UNTYPED}, [])
 
 
 def test_one_value_of_no_type_spoils_a_list_of_objects():
     """The list that the objects' attribute becomes has no type, and its neighbour is served."""
     values, problems = flatten({"items": [{"a": 1, "b": 1}, {"a": 2**60, "b": 2}]})
 
-    assert values == {"items.a": UNTYPED, "items.b": (1.0, 2.0)}
+    assert values == {"items": UNTYPED, "items.a": UNTYPED, "items.b": (1.0, 2.0)}
     assert [name for name, _ in problems] == ["items.a"]
 
 

@@ -15,7 +15,7 @@ def test_shares_are_those_of_the_events() -> None:
     """The share of events that have each attribute, absent and null ones apart."""
     statistics = tocsin.sample([{"a": 1, "b": {"c": 2}}, {"a": None, "b": {"c": 3}}, {"d": "x"}, {}])
 
-    assert statistics.shares == {"a": 0.25, "b.c": 0.5, "d": 0.25}
+    assert statistics.shares == {"a": 0.25, "b": 0.5, "b.c": 0.5, "d": 0.25}
     assert statistics.source == "sampled from 4 events"
 
 

@@ -6,8 +6,10 @@ The laws, in order of strength:
   string, makes the whole event bad;
 * null and NaN are absence, wherever they stand;
 * an object that is no geometry is its members, under dotted names; a list of such objects is a list of each
-  of their attributes, lists inside concatenated;
-* what has no type is present, `UNTYPED`, and reported.
+  of their attributes, lists inside concatenated; the object, or the list, is `UNTYPED` itself, where nothing else
+  has its name;
+* a list of lists is present and `UNTYPED`;
+* what else has no type is present, `UNTYPED`, and reported.
 
 Every list that lies in objects alone is kept beside them, element by element, each an event of its own.
 """
@@ -84,6 +86,10 @@ def _element(item: object) -> Flat | None:
     return values
 
 
+_OBJECT = object()
+"""Stands for an object, or a list of such, under its own name."""
+
+
 def _leaves(path: tuple[str, ...], members: Mapping[str, object], listed: bool) -> Iterator[_Leaf]:
     for key, value in members.items():
         if not isinstance(key, str):
@@ -92,8 +98,10 @@ def _leaves(path: tuple[str, ...], members: Mapping[str, object], listed: bool) 
         if _is_absent(value):
             continue
         if _is_object(value):
+            yield _Leaf(here, _OBJECT, listed)
             yield from _leaves(here, value, listed)  # type: ignore[arg-type]
         elif objects := _objects(value):
+            yield _Leaf(here, _OBJECT, listed)
             for item in objects:
                 yield from _leaves(here, item, listed=True)
         else:
@@ -126,6 +134,9 @@ def _objects(value: object) -> list[Mapping[str, object]]:
 
 def _attribute(name: str, leaves: list[_Leaf]) -> tuple[Value, str]:
     """An attribute's value, and what is wrong with it, if anything."""
+    leaves = [leaf for leaf in leaves if leaf.value is not _OBJECT]
+    if not leaves:
+        return UNTYPED, ""
     if len({leaf.path for leaf in leaves}) > 1:
         raise RecordError("comes twice, as a dotted name and as a nested object; send one of them", name)
     if not leaves[0].listed:
@@ -174,13 +185,14 @@ def _list(items: Iterable[object]) -> tuple[Value, str]:
     scalars = tuple(scalar for scalar, _ in pairs if not isinstance(scalar, Untyped))
     reasons = [reason for _, reason in pairs if reason]
     if len(scalars) < len(pairs):
-        return UNTYPED, next(reason for scalar, reason in pairs if isinstance(scalar, Untyped))
+        untyped = [reason for scalar, reason in pairs if isinstance(scalar, Untyped)]
+        return UNTYPED, next(filter(None, untyped), "")
     return scalars, reasons[0] if reasons else ""
 
 
 def _item(item: object) -> tuple[Scalar | Untyped, str]:
     if isinstance(item, _LISTS):
-        return UNTYPED, "a list within a list"
+        return UNTYPED, ""
     if isinstance(item, Mapping | Point | Box | Range):
         return UNTYPED, "a list of scalars holds an object, a geometry or a range"
     return _scalar(item)

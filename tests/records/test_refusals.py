@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,6 @@ ODD_VALUES = [
     Decimal("1E+400"),
     Decimal("-Infinity"),
     "\ud800",
-    [[1]],
     [{"a": 1}, 2],
     {"type": "Polygon", "coordinates": []},
 ]
@@ -168,10 +168,36 @@ def test_a_value_of_no_type_is_reported_and_costs_its_event_nothing_else(value: 
     assert caught.value.field == "v"
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), Decimal("NaN"), {}, []])
+@pytest.mark.parametrize("value", [None, float("nan"), Decimal("NaN"), {}, [], {"a": 1}, [{"a": 1}], [[1]]])
 def test_absence_is_no_error(value: Any) -> None:
-    """None, NaN and an empty object are absent; an empty list is a value."""
+    """None and NaN are absent; objects and lists are there, empty or not, whatever is in them."""
     answer = tocsin.match([{"id": "null", "where": "v IS NULL"}], [{"v": value}])
 
-    assert answer.table["subscription"].to_pylist() == ([] if value == [] else ["null"])
+    assert answer.table["subscription"].to_pylist() == ([] if isinstance(value, dict | list) else ["null"])
     assert answer.errors == []
+
+
+def test_objects_and_lists_of_them_are_present_in_every_form() -> None:
+    """IS NULL is FALSE of an object, of a list of objects and of a list of lists, in dicts, JSON and tables."""
+    events = [
+        {"o": {"a": 1}, "l": [{"p": 1}], "n": [[1]]},
+        {"o": {"a": None}, "l": [], "n": []},
+        {"o": None, "l": None, "n": None},
+    ]
+    wheres = ("o IS NULL", "l IS NULL", "n IS NULL", "o.a = 1", "A_CONTAINS(l.p, (1))")
+    subscriptions = [{"id": where, "where": where} for where in wheres]
+    lists = pa.list_(pa.struct([("p", pa.int64())]))
+    columns = {
+        "o": pa.array([event["o"] for event in events], pa.struct([("a", pa.int64())])),
+        "l": pa.array([event["l"] for event in events], lists),
+        "n": pa.array([event["n"] for event in events], pa.list_(pa.list_(pa.int64()))),
+    }
+    as_map = columns | {"o": pa.array([[("a", 1)], [], None], pa.map_(pa.string(), pa.int64()))}
+    lines = "".join(json.dumps(event) + "\n" for event in events).encode()
+
+    for source in (events, lines, pa.table(columns), pa.table(as_map)):
+        answer = tocsin.match(subscriptions, source)
+        found = [(row["event"], row["subscription"]) for row in answer.table.to_pylist()]
+        absent = [(2, "l IS NULL"), (2, "n IS NULL"), (2, "o IS NULL")]
+        assert sorted(found) == [(0, "A_CONTAINS(l.p, (1))"), (0, "o.a = 1"), *absent]
+        assert answer.errors == []

@@ -1,8 +1,8 @@
 """What is an event? A JSON-like object, flattened to values under dotted attribute names.
 
-Nested objects flatten to dotted names, a list of objects to lists. `None` and NaN are absence. What cannot be
-represented is `UNTYPED` and reported, so that one odd field costs nothing but itself; only an event that gives one
-attribute twice is refused as a whole.
+Nested objects flatten to dotted names, a list of objects to lists; under their own names they are present, of no type,
+and so are lists of lists. `None` and NaN are absence. What cannot be represented is `UNTYPED` and reported, so that one
+odd field costs nothing but itself; only an event that gives one attribute twice is refused as a whole.
 """
 
 from __future__ import annotations
@@ -45,26 +45,31 @@ def flatten(record: Mapping[str, Any]) -> FlatEvent:
     `{"a": {"b": 1}}` and `{"a.b": 1}`).
 
     >>> flatten({"price": 550, "seller": {"city": "Oslo"}, "tags": ["new", "red"], "note": None}).values
-    {'price': 550.0, 'seller.city': 'Oslo', 'tags': ('new', 'red')}
+    {'price': 550.0, 'seller.city': 'Oslo', 'tags': ('new', 'red'), 'seller': UNTYPED}
     """
     if not isinstance(record, Mapping):
         raise RecordError(f"an event is an object of attributes, not {_named(record)}")
-    flat = FlatEvent({}, [])
-    _flatten_into(flat, record, "", 0)
+    flat, objects = FlatEvent({}, []), set[str]()
+    _flatten_into(flat, objects, record, "", 0)
+    for name in objects:
+        flat.values.setdefault(name, UNTYPED)
     return flat
 
 
-def _flatten_into(flat: FlatEvent, record: Mapping[str, Any], prefix: str, depth: int) -> None:
+def _flatten_into(flat: FlatEvent, objects: set[str], record: Mapping[str, Any], prefix: str, depth: int) -> None:
+    """Add what an object has; `objects` are the names under which objects are, that have no other value."""
     if depth > MAX_EVENT_DEPTH:
         raise RecordError(f"nests more than {MAX_EVENT_DEPTH} deep", prefix[:-1][:60])
     values = flat.values
     for key, raw in record.items():
         name = prefix + (key if type(key) is str else _key(key))
         if isinstance(raw, Mapping) and not is_geometry(raw):
-            _flatten_into(flat, raw, name + ".", depth + 1)
+            objects.add(name)
+            _flatten_into(flat, objects, raw, name + ".", depth + 1)
             continue
         if is_list_of_objects(raw):
-            for inner, joined in _flatten_list(flat, raw, name, depth).items():
+            objects.add(name)
+            for inner, joined in _flatten_list(flat, objects, raw, name, depth).items():
                 _put(values, inner, joined)
             continue
         value = value_of(raw, name, flat.problems)
@@ -87,16 +92,18 @@ def is_list_of_objects(raw: object) -> bool:
     return isinstance(raw, list | tuple) and any(isinstance(item, Mapping) for item in raw)
 
 
-def _flatten_list(flat: FlatEvent, items: Sequence[object], name: str, depth: int) -> dict[str, Value]:
+def _flatten_list(
+    flat: FlatEvent, objects: set[str], items: Sequence[object], name: str, depth: int
+) -> dict[str, Value]:
     """A list of objects becomes a list under each of their attributes, in order."""
     if not all(item is None or (isinstance(item, Mapping) and not is_geometry(item)) for item in items):
         flat.problems.append(Problem(name, "a list of objects and other things has no type"))
-        return {name: UNTYPED}
+        return {}
     joined: dict[str, list[Scalar] | None] = {}
     for item in items:
         inner = FlatEvent({}, flat.problems)
         if isinstance(item, Mapping):
-            _flatten_into(inner, item, name + ".", depth + 1)
+            _flatten_into(inner, objects, item, name + ".", depth + 1)
         for attribute, value in inner.values.items():
             elements = joined.setdefault(attribute, [])
             if isinstance(value, Point | Box | Shape | Range) and elements is not None:
@@ -203,17 +210,22 @@ def _decimal(raw: decimal.Decimal, name: str, problems: list[Problem]) -> float 
     return number
 
 
-def _list(raw: Sequence[Any] | Set[Any], name: str, problems: list[Problem]) -> tuple[Scalar, ...]:
+def _list(raw: Sequence[Any] | Set[Any], name: str, problems: list[Problem]) -> Value:
+    """A list of scalars; of lists, what nobody but ANY looks into."""
     elements: list[Scalar] = []
+    holds_lists = False
     for item in raw:
         if item is None:
             continue
-        if isinstance(item, list | tuple | Set | Mapping):
-            raise _Unrepresentable("a list within a list has no type")
+        if isinstance(item, list | tuple | Set):
+            holds_lists = True
+            continue
+        if isinstance(item, Mapping):
+            raise _Unrepresentable("a list of objects and other things has no type")
         element = _scalar(item, name, problems)
         if element is not None:
             elements.append(element)
-    return tuple(elements)
+    return UNTYPED if holds_lists else tuple(elements)
 
 
 def is_geometry(raw: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from tocsin.kernels import codes
 from tocsin.model.elements import elements_in
 from tocsin.model.event import Problem, flatten, is_geometry, is_list_of_objects, value_of
 from tocsin.model.subscription import Reject
-from tocsin.model.values import LARGEST_INTEGER, Value
+from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Value
 
 _SCALARS = (str, int, float, type(None))
 
@@ -151,12 +151,15 @@ class _ObjectEncoder:
             kind = type(raw)
             if kind is dict and type(name) is str and depth < _DEEPEST and not is_geometry(raw):
                 is_nested = True
+                if attribute >= 0:  # the object itself is there, of no type
+                    self._add_other(attribute, UNTYPED)
                 if not self._add_values(raw, level.within(name), depth + 1):
                     return False
                 continue
             if attribute < 0:
                 if not self._pass_over(raw, level, name):
                     return False
+                is_nested |= kind is list
                 continue
             if (kind is float and raw - raw == 0.0) or (kind is int and -LARGEST_INTEGER <= raw <= LARGEST_INTEGER):
                 numbers.append(raw)
@@ -198,7 +201,7 @@ class _ObjectEncoder:
     def _pass_over(self, raw: Any, level: _Level, name: Any) -> bool:
         """Whether a value that is not wanted itself holds nothing else; one that should be an object may be odd."""
         if name in level.unwanted:
-            return isinstance(raw, _SCALARS) or not _holds_attributes(raw)
+            return isinstance(raw, _SCALARS) or not _holds_attributes(raw) or _names_each_once(raw)
         if type(name) is not str or _holds_attributes(raw):
             return False
         value_of(raw, level.prefix + name, self.problems)
@@ -252,6 +255,17 @@ class _ObjectEncoder:
 def _holds_attributes(raw: Any) -> bool:
     """Whether a value is flattened to further attributes."""
     return (isinstance(raw, Mapping) and not is_geometry(raw)) or is_list_of_objects(raw)
+
+
+def _names_each_once(items: Any) -> bool:
+    """Whether a list of flat objects, as JSON has them, names no attribute twice, so that it need not be flattened."""
+    for item in items if type(items) is list else (None,):
+        if type(item) is not dict:
+            return False
+        for name, value in item.items():
+            if type(name) is not str or "." in name or (type(value) not in _SCALARS and _holds_attributes(value)):
+                return False
+    return True
 
 
 def _plain_list(items: list[Any]) -> tuple[Any, ...] | None:

@@ -27,6 +27,7 @@ from tocsin.kernels import codes
 from tocsin.model.elements import ELEMENT, elements_in
 from tocsin.model.event import flatten
 from tocsin.model.subscription import Reject
+from tocsin.model.values import UNTYPED
 
 
 class _Entries(NamedTuple):
@@ -98,6 +99,9 @@ class _TableEncoder:
         self.bad_rows: dict[int, Reject] = {}
         self.rejects: list[Reject] = []
         self.elements: dict[str, ListElements] = {}
+        self.objects: list[
+            tuple[str, NDArray[np.int64]]
+        ] = []  # rows that have an object under a name, or lists of such
 
     def add(self, name: str, column: pa.Array) -> None:
         """Add a column, or the columns within it."""
@@ -111,10 +115,12 @@ class _TableEncoder:
             if not self.wanted.holds(name):
                 return
         if pa.types.is_struct(column.type) and not _is_geojson(column.type):
+            self._add_object(name, column)
             for inner, child in zip(column.type, column.flatten(), strict=True):
                 if self.wanted.inside(f"{name}.{inner.name}"):
                     self.add(f"{name}.{inner.name}", child)
         elif pa.types.is_map(column.type) and _has_text_keys(column.type):
+            self._add_object(name, column)
             self._add_map(name, column)
         else:
             self._add_values(name, column)
@@ -179,6 +185,11 @@ class _TableEncoder:
         kinds = np.full(len(rows), codes.UNTYPED, np.uint8)
         self.columns.append((name, _Entries(rows, kinds, np.zeros(len(rows), np.int64))))
 
+    def _add_object(self, name: str, column: pa.Array) -> None:
+        """Take note of which rows have an object."""
+        if name in self.wanted:
+            self.objects.append((name, np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))))
+
     def _add_map(self, name: str, column: pa.MapArray) -> None:
         """A map's keys are attributes: group its entries by key."""
         offsets = column.offsets.to_numpy()
@@ -207,6 +218,7 @@ class _TableEncoder:
     def _add_objects(self, name: str, column: pa.Array, rows: NDArray[np.int64] | None = None) -> None:
         """Values of other types, one Python object each."""
         found: dict[str, tuple[list[int], list[int], list[int]]] = {}
+        objects: dict[str, list[int]] = {}
         places = range(self.count) if rows is None else rows.tolist()
         self._gather_elements(name, places, _python_values(column))
         for row, value in zip(places, _python_values(column), strict=True):
@@ -215,8 +227,11 @@ class _TableEncoder:
             except RecordError as error:
                 self._refuse(row, error.field, error.reason)
                 continue
+            reported = {problem.field for problem in problems}
             for attribute, one in values.items():
-                if attribute in self.wanted:
+                if one is UNTYPED and attribute not in reported:
+                    objects.setdefault(attribute, []).append(row)
+                elif attribute in self.wanted:
                     kind, payload = self.store.entry(one)
                     for part, item in zip(found.setdefault(attribute, ([], [], [])), (row, kind, payload), strict=True):
                         part.append(item)
@@ -224,11 +239,24 @@ class _TableEncoder:
         for attribute, (at, types, payloads) in found.items():
             entries = _Entries(np.array(at, np.int64), np.array(types, np.uint8), np.array(payloads, np.int64))
             self.columns.append((attribute, entries))
+        self.objects += [(attribute, np.array(at, np.int64)) for attribute, at in objects.items()]
 
     def _refuse(self, row: int, field: str, reason: str) -> None:
         self.bad_rows.setdefault(row, Reject(int(self.rows[row]), None, field, reason))
 
+    def _add_objects_themselves(self) -> None:
+        """Objects are there under their own name, of no type, where nothing else is."""
+        rows_of: dict[str, list[NDArray[np.int64]]] = {}
+        for name, rows in self.objects:
+            if name in self.wanted:
+                rows_of.setdefault(name, []).append(rows)
+        for name, parts in rows_of.items():
+            given = [column.rows for other, column in self.columns if other == name]
+            rows = np.unique(np.concatenate(parts))
+            self.add_untyped(name, np.setdiff1d(rows, np.concatenate(given)) if given else rows)
+
     def finish(self) -> EventBatch:
+        self._add_objects_themselves()
         self._find_doubles()
         good = np.ones(self.count, bool)
         good[list(self.bad_rows)] = False
