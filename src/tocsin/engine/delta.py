@@ -71,6 +71,15 @@ class Delta(Source):
         self._numbers[parsed.id] = number
         self._make_room(number)
 
+    @property
+    def attributes(self) -> Sequence[str]:
+        """What its subscriptions look at."""
+        return self._chains.attributes
+
+    def want(self, wanted: Wanted) -> None:
+        """Tell another one what the subscriptions look at, from now on."""
+        self._chains.want(wanted)
+
     def spend(self, candidates: int, tested: int = 0) -> None:
         """Take note of candidates that were looked at, and of predicates that were tested on blocks of events."""
         self._spent += candidates + _TEST * tested

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -242,7 +243,21 @@ class Store:
             self.segments = segments
             self.sealed = [source for source in self.sealed if source not in old]
             self._put_ranks(ranks)
+            self._forget()
             self._changed()
+
+    def _forget(self) -> None:
+        """Ask no more for what nobody looks at, where that is most: conditions are indexed again for it."""
+        deltas = (*self.sealed, self.delta)
+        held = dict.fromkeys(name for source in self.segments for name in source.segment.matcher.attributes)
+        if len(self.wanted.ordered) > _MUCH + 2 * (len(held) + sum(len(delta.attributes) for delta in deltas)):
+            self.wanted = Wanted(held)
+            for delta in deltas:
+                delta.want(self.wanted)
+
+
+_MUCH: Final = 32
+"""Beside so many names others are not worth a look."""
 
 
 def _ranks(segments: Sequence[SegmentSource]) -> list[Ranks]:

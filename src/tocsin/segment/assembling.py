@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.expressions.forgetting import without_the_unused
 from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.errors import UnsuitableIndex
@@ -76,7 +78,10 @@ def merged(snapshots: Sequence[Snapshot], plan: Plan) -> tuple[Segment, list[NDA
     order = alive[pc.sort_indices(all_ids(parts).take(pa.array(alive))).to_numpy()]
     numbers = np.full(firsts[-1], -1, np.int64)
     numbers[order] = np.arange(len(order))
-    return assemble(laid(parts, order), plan), np.split(numbers, firsts[1:-1])
+    part = laid(parts, order)
+    if len(order) < firsts[-1]:
+        part = replace(part, compiled=without_the_unused(part.compiled))
+    return assemble(part, plan), np.split(numbers, firsts[1:-1])
 
 
 def all_ids(parts: Sequence[Part]) -> pa.Array:

@@ -9,6 +9,7 @@ from tocsin.language import to_text
 from tocsin.language.distances import as_circle
 from tocsin.language.keywords import text_meant
 from tocsin.language.spatial import MIRRORED_SPATIAL, PLACE, is_plain_box, without_disjoint
+from tocsin.language.stored import stored_expression
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
     MIRRORED_FUNCTIONS,
@@ -35,7 +36,17 @@ from tocsin.model.expression import (
     is_text,
     walk,
 )
-from tocsin.model.readings import PLACED, PLACED_OR_NOT, SOME, WHETHER, as_array, as_condition, as_instant, of_elements
+from tocsin.model.readings import (
+    PLACED,
+    PLACED_OR_NOT,
+    SOME,
+    WHETHER,
+    as_array,
+    as_condition,
+    as_instant,
+    of_elements,
+    reading_of,
+)
 from tocsin.model.values import Instant
 
 
@@ -49,6 +60,18 @@ def names_asked(node: AnyElement, kind: str) -> list[str]:
     if kind == WHETHER:
         inner.update(_names(node.condition, negated=True))
     return [*(of_elements(name, one) for one in sorted(inner)), as_condition(name, to_text(node.condition), kind)]
+
+
+def needed_by(name: str) -> list[str]:
+    """What is to be read beside a compiled name: of a condition about elements, a place or an array of attributes."""
+    reading = reading_of(name)
+    if reading.is_condition:
+        return names_asked(AnyElement(Attribute(reading.attribute), stored_expression(reading.rest)), reading.kind)[:-1]
+    if reading.is_of_place:
+        return [one for one in attributes(stored_expression(reading.rest)) if one != PLACE]
+    if reading.is_array:
+        return attributes(stored_expression(f"A_EQUALS(a, {reading.rest})"))[1:]
+    return []
 
 
 def meant(node: Expression) -> Expression | None:

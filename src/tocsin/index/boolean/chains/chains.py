@@ -76,6 +76,18 @@ class ChainedExpressions:
         self._kept = None
         return number
 
+    @property
+    def attributes(self) -> list[str]:
+        """What they look at, by number."""
+        return self._writer.pools.attributes.items
+
+    def want(self, wanted: Wanted) -> None:
+        """Tell another one of every attribute from now on."""
+        names = self.attributes
+        wanted.add(names)
+        self._wanted, self._places, self._kept = wanted, Growing(np.int32), None
+        self._places.extend([wanted.number(name) for name in names])
+
     def frozen(self) -> ChainedView:
         """The expressions so far; later ones do not change it."""
         if self._kept is None:

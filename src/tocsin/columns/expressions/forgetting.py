@@ -1,0 +1,172 @@
+"""Compiled expressions without the leaves, operands, strings and names that only expressions had which are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import Texts, frozen, gathered, starts_of
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.leaf_order import with_leaves
+from tocsin.columns.expressions.naming import needed_by
+from tocsin.columns.expressions.programs import leaf_places
+from tocsin.columns.expressions.renumbering import with_strings_numbered
+from tocsin.columns.payloads import HIGHEST, LOWEST, string_of
+from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Expressions
+from tocsin.model.readings import is_reading, reading_of
+
+
+class _Table(NamedTuple):
+    """Runs of columns, and the leaves that refer to them."""
+
+    starts: str
+    columns: tuple[str, ...]
+    first: tuple[int, ...]  # the kinds of leaves whose `leaf_attributes` says which run
+    other: tuple[int, ...]  # and of those whose `leaf_others` does
+
+
+_TABLES: Final = (
+    _Table("set_starts", ("set_types", "set_payloads"), (), (codes.IN_SET, codes.ARRAY_SET)),
+    _Table("pattern_starts", ("pattern_tokens",), (), (codes.LIKE,)),
+    _Table("", ("boxes",), (), (codes.INTERSECTS,)),
+    _Table(
+        "term_starts",
+        ("term_codes", "term_arguments", "term_transforms"),
+        (codes.COMPARE, codes.TERM_IS_NULL),
+        (codes.COMPARE,),
+    ),
+    _Table("truth_starts", ("truth_codes", "truth_arguments"), (codes.TRUTH,), ()),
+)
+
+
+def without_the_unused(compiled: CompiledExpressions) -> CompiledExpressions:
+    """The same expressions, and nothing that none of them uses. Cost: linear.
+
+    Names that no leaf has may be needed by a reading (what is asked of the elements of lists, a second place). Who
+    needs them is looked up only where they are as many as the others: that takes the texts of conditions.
+    """
+    arrays = _with_leaves_used(compiled.arrays)
+    for table in _TABLES:
+        arrays = _without_runs(arrays, table)
+    arrays = _without_constants(arrays)
+    compiled = _without_strings(replace(compiled, arrays=arrays))
+    return _without_names(_without_regexes(compiled))
+
+
+def _with_leaves_used(arrays: Expressions) -> Expressions:
+    """Without leaves that neither a program nor a condition used as a value asks."""
+    used = np.zeros(len(arrays.leaf_kinds), bool)
+    used[arrays.program[leaf_places(arrays.program)] >> 1] = True
+    truths = arrays.leaf_attributes[used & (arrays.leaf_kinds == codes.TRUTH)]
+    steps, _ = gathered(arrays.truth_starts, truths)
+    used[arrays.truth_arguments[steps][arrays.truth_codes[steps] == codes.TRUTH_LEAF]] = True
+    return with_leaves(_without_runs(arrays, _TABLES[-1], used), used, np.cumsum(used) - 1)
+
+
+def _without_runs(arrays: Expressions, table: _Table, alive: NDArray[np.bool_] | None = None) -> Expressions:
+    """Without the runs of a table that no leaf, or none that is `alive`, refers to."""
+    starts = getattr(arrays, table.starts) if table.starts else np.arange(len(arrays.boxes) + 1)
+    kinds = arrays.leaf_kinds if alive is None else np.where(alive, arrays.leaf_kinds, codes.UNKNOWN_LEAF)
+    used = np.zeros(len(starts) - 1, bool)
+    for field, own in (("leaf_attributes", table.first), ("leaf_others", table.other)):
+        used[getattr(arrays, field)[np.isin(kinds, own)]] = True
+    if used.all():
+        return arrays
+    places = np.cumsum(used) - 1
+    changed: dict[str, Any] = {}
+    for field, own in (("leaf_attributes", table.first), ("leaf_others", table.other)):
+        numbers = getattr(arrays, field).copy()
+        refers = np.isin(kinds, own)
+        numbers[refers] = places[numbers[refers]]
+        changed[field] = frozen(numbers, np.int32)
+    members, _ = gathered(starts, np.flatnonzero(used))
+    changed |= {field: frozen(getattr(arrays, field)[members], getattr(arrays, field).dtype) for field in table.columns}
+    if table.starts:
+        changed[table.starts] = starts_of(np.diff(starts)[used], int(used.sum()))
+    return arrays._replace(**changed)
+
+
+def _without_constants(arrays: Expressions) -> Expressions:
+    """Without numbers that no term has."""
+    refers = arrays.term_codes == codes.TERM_NUMBER
+    used, places = _used(len(arrays.constants), arrays.term_arguments[refers])
+    arguments = arrays.term_arguments.copy()
+    arguments[refers] = places[arguments[refers]]
+    return arrays._replace(
+        constants=frozen(arrays.constants[used], np.float64), term_arguments=frozen(arguments, np.int32)
+    )
+
+
+def _used(count: int, numbers: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which of so many things are named, and which number each has among these."""
+    used = np.zeros(count, bool)
+    used[numbers] = True
+    return used, np.cumsum(used) - 1
+
+
+def _without_strings(compiled: CompiledExpressions) -> CompiledExpressions:
+    """Without strings that nothing is compared with."""
+    arrays, count = compiled.arrays, len(compiled.vocabulary)
+    own = (arrays.leaf_kinds == codes.RANGE) & (arrays.leaf_types == codes.STRING)
+    lows, highs = arrays.leaf_lows[own], arrays.leaf_highs[own]
+    numbers = [
+        string_of(lows[lows != LOWEST], at_low_end=True),
+        string_of(highs[highs != HIGHEST], at_low_end=False),
+        string_of(arrays.set_payloads[arrays.set_types == codes.STRING], at_low_end=False),
+    ]
+    used, places = _used(count, np.concatenate(numbers).astype(np.int64))
+    if used.all():
+        return compiled
+    kept = compiled.vocabulary.arrow().filter(used)
+    return replace(compiled, arrays=with_strings_numbered(arrays, places), vocabulary=Texts.of_arrow(kept))
+
+
+def _without_regexes(compiled: CompiledExpressions) -> CompiledExpressions:
+    """Without regular expressions that nobody looks for."""
+    arrays = compiled.arrays
+    refers = arrays.leaf_kinds == codes.REGEX
+    used, places = _used(len(compiled.regexes), arrays.leaf_others[refers])
+    others = arrays.leaf_others.copy()
+    others[refers] = places[others[refers]]
+    regexes = [compiled.regexes[number] for number in np.flatnonzero(used).tolist()]
+    return replace(compiled, arrays=arrays._replace(leaf_others=frozen(others, np.int32)), regexes=regexes)
+
+
+def _without_names(compiled: CompiledExpressions) -> CompiledExpressions:
+    """Without attributes, and readings of such, that nobody looks at."""
+    arrays, names = compiled.arrays, compiled.attributes
+    plain, pairs = arrays.leaf_kinds < codes.COMPARE, arrays.leaf_kinds == codes.ARRAY_PAIR
+    in_terms = arrays.term_codes == codes.TERM_ATTRIBUTE
+    named = (arrays.leaf_attributes[plain], arrays.leaf_others[pairs], arrays.term_arguments[in_terms])
+    used, _ = _used(len(names), np.concatenate(named))
+    used |= _needed(names, used)
+    if used.all():
+        return compiled
+    places = (np.cumsum(used) - 1).astype(np.int32)
+    columns = {"leaf_attributes": plain, "leaf_others": pairs, "term_arguments": in_terms}
+    renumbered: Mapping[str, Any] = {
+        field: frozen(
+            np.where(refers, places[np.where(refers, getattr(arrays, field), 0)], getattr(arrays, field)), np.int32
+        )
+        for field, refers in columns.items()
+    }
+    kept = [names[number] for number in np.flatnonzero(used).tolist()]
+    return replace(compiled, arrays=arrays._replace(**renumbered), attributes=kept).with_attributes(len(kept))
+
+
+def _needed(names: list[str], used: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which of the names that no leaf has are needed all the same: readings are not, but what they look at is."""
+    needed = np.array([not is_reading(name) or reading_of(name).is_of_elements for name in names], bool) & ~used
+    if needed.sum() > max(_FEW, used.sum()):
+        by_readings = {one for number in np.flatnonzero(used).tolist() for one in needed_by(names[number])}
+        needed &= np.array([name in by_readings for name in names], bool)
+    return needed
+
+
+_FEW: Final = 16
+"""So many names that perhaps nobody needs are not worth a look."""
