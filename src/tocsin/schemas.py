@@ -21,22 +21,25 @@ from tocsin.columns.events.batch import Dictionary, EventBatch, Wanted
 from tocsin.columns.events.readings import with_readings, without_readings
 from tocsin.columns.events.scalars import encode_scalars
 from tocsin.columns.meeting import box_numbers
+from tocsin.columns.payloads import numbers_of
 from tocsin.errors import InvalidInput, UnsupportedError
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
 from tocsin.language import name_text
+from tocsin.model.instants import MICROSECONDS
 from tocsin.model.readings import reading_of
 from tocsin.model.shapes import geometry_of, place_of, shape_of
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import PLAIN, Text, text_type, texts_in
-from tocsin.model.values import Point, Shape
-from tocsin.records.csv_values import convert_column
+from tocsin.model.values import FIRST_INSTANT, Point, Shape
+from tocsin.records.csv_values import convert_column, epochs, unit_of
 
 _TYPES: Final = {
     "number": codes.NUMBER,
     "string": codes.STRING,
     "boolean": codes.BOOLEAN,
     "instant": codes.INSTANT,
+    **{f"instant({unit})": codes.INSTANT for unit in MICROSECONDS},
     "geometry": codes.GEOMETRY,
     "text": codes.STRING,
 }
@@ -95,6 +98,8 @@ def with_schema(batch: EventBatch, schema: Mapping[str, Any]) -> EventBatch:
         if name not in schema:
             continue
         odd = np.flatnonzero((arrays.attributes == number) & ~_is_of(arrays, schema[name]))
+        if (unit := unit_of(schema[name])) is not None:
+            odd = _convert_numbers(odd, unit, entries)
         is_text = arrays.types[odd] == codes.STRING
         problems = _convert_texts(batch.strings, odd[is_text], schema[name], entries)
         for place in odd[~is_text].tolist():
@@ -147,6 +152,15 @@ def _is_of(arrays: Events, kind: str) -> NDArray[np.bool_]:
     if kind == "text":
         found |= types == codes.LIST
     return found
+
+
+def _convert_numbers(places: NDArray[np.int64], unit: str, entries: _Entries) -> NDArray[np.int64]:
+    """Make instants of the epoch numbers at some places; returns the places of what is not one."""
+    own = places[entries.types[places] == codes.NUMBER]
+    moments = epochs(numbers_of(entries.payloads[own]), unit)
+    are_instants = moments >= FIRST_INSTANT.microseconds
+    entries.types[own[are_instants]], entries.payloads[own[are_instants]] = codes.INSTANT, moments[are_instants]
+    return np.setdiff1d(places, own[are_instants])
 
 
 def _convert_texts(strings: list[str], places: NDArray[np.int64], kind: str, entries: _Entries) -> dict[int, str]:

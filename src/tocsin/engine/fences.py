@@ -21,7 +21,7 @@ from tocsin.engine.trails import BEFORE, Trail
 from tocsin.errors import InvalidInput, RecordError, SegmentError
 from tocsin.forking import renewed
 from tocsin.model.fence import FenceChange, FenceRules, ObjectKey, Position, Stay, Visits, plain_key
-from tocsin.model.readings import read_instant
+from tocsin.model.instants import read_instant
 from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Reject, SubscriptionId, shown
 from tocsin.model.values import Instant

@@ -11,17 +11,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import gathered
 from tocsin.columns.events.batch import EventBatch
-from tocsin.columns.events.readings import read_instants
 from tocsin.columns.meeting import box_numbers
 from tocsin.errors import InvalidInput
 from tocsin.index.fields.histogram import Histogram, added
 from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.kernels import codes
 from tocsin.language.segmenting import words_of_all
+from tocsin.model.instants import read_instants
 from tocsin.model.readings import attribute_of
 from tocsin.model.texts import Text
 
@@ -80,9 +81,9 @@ def sampled(batches: Sequence[EventBatch]) -> Statistics:
             if kind & ~ELEMENT == codes.STRING:
                 own = [batch.strings[number] for number in part.tolist()]
                 texts.setdefault(name, {}).setdefault(kind, []).extend(own)
-                moments, are_moments = read_instants(own)
-                if kind == codes.STRING and are_moments.any():
-                    payloads.setdefault(name, {}).setdefault(codes.INSTANT, []).append(moments[are_moments])
+                moments = read_instants(pa.array(own, pa.string())).drop_null()
+                if kind == codes.STRING and len(moments):
+                    payloads.setdefault(name, {}).setdefault(codes.INSTANT, []).append(moments.to_numpy())
             else:
                 payloads.setdefault(name, {}).setdefault(kind, []).append(part)
     places = _histograms(batches)

@@ -54,7 +54,8 @@ from tocsin.model.expression import (
     Or,
     fold,
 )
-from tocsin.model.readings import as_elements, attribute_of, is_reading, read_instant
+from tocsin.model.instants import read_instant
+from tocsin.model.readings import as_elements, attribute_of, is_reading
 from tocsin.model.values import SCALARS, Instant, Range, Value, type_name
 
 Values = Mapping[str, Value | Elements]

@@ -15,11 +15,7 @@ words are made.
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
-
-from tocsin.errors import InvalidInput
-from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT, Instant
 
 PART: Final = "\x00"
 """What parts a name's pieces; an attribute's own name has none behind its first character."""
@@ -41,14 +37,6 @@ PLACED: Final = "placed"
 """The kind of a reading that is TRUE where a spatial predicate holds of an attribute's place, and absent elsewhere."""
 PLACED_OR_NOT: Final = "placed or not"
 """The same, and FALSE where the attribute is a place of which it does not hold."""
-
-_TIME: Final = r"[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?"
-INSTANT_PATTERN: Final = rf"^[0-9]{{4}}-\d\d-\d\d({_TIME})?$"
-"""RFC 3339, and what ISO 8601 allows beyond it: no seconds, and no zone, which means UTC.
-
-An instant has microseconds: further digits are left out, of texts as of constants.
-"""
-_INSTANT: Final = re.compile(INSTANT_PATTERN, re.ASCII)
 
 
 class Reading(NamedTuple):
@@ -156,18 +144,3 @@ def attribute_of(name: str) -> str:
 def is_reading(name: str) -> bool:
     """Whether a compiled name is that of another reading than an attribute's own value."""
     return name.find(PART, 1) >= 0
-
-
-def read_instant(text: str) -> Instant | None:
-    """The instant that the whole of a string is, None for none.
-
-    >>> read_instant("1970-01-01T00:00:01Z"), read_instant("yesterday")
-    (Instant(microseconds=1000000), None)
-    """
-    if "\n" in text or not _INSTANT.match(text):
-        return None
-    try:
-        instant = Instant.parse(text.upper())
-    except InvalidInput:
-        return None
-    return instant if FIRST_INSTANT <= instant <= LAST_INSTANT else None

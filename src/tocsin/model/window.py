@@ -11,7 +11,7 @@ import numpy as np
 
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.model.event import is_geometry
-from tocsin.model.readings import read_instant
+from tocsin.model.instants import read_instant
 from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.model.values import Instant, Point
 

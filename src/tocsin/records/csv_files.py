@@ -26,7 +26,21 @@ from tocsin.records.csv_types import checked_delimiter, inferred, recognised_del
 from tocsin.records.csv_values import ARROW_TYPES, convert_column
 from tocsin.records.files import Opened
 
-ColumnType: TypeAlias = Literal["number", "string", "boolean", "instant", "geometry", "text"] | Text
+ColumnType: TypeAlias = (
+    Literal[
+        "number",
+        "string",
+        "boolean",
+        "instant",
+        "instant(s)",
+        "instant(ms)",
+        "instant(us)",
+        "instant(ns)",
+        "geometry",
+        "text",
+    ]
+    | Text
+)
 
 COLUMN_TYPES: Final = (*ARROW_TYPES, "geometry", "text")
 _BLOCK_BYTES: Final = 1 << 20

@@ -12,6 +12,7 @@ import pyarrow.csv as arrow_csv
 
 from tocsin.errors import InvalidInput
 from tocsin.kernels.reading.csv_records import split_records
+from tocsin.model.instants import INSTANT_PATTERN
 from tocsin.records.csv_values import without_null_words
 
 DELIMITERS: Final = (",", ";", "\t", "|")
@@ -20,7 +21,6 @@ _LOOKED_AT: Final = 1 << 16
 _ENOUGH: Final = 0.9
 """Where so many of a column's values are numbers, or instants, the others are misfits."""
 _NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_INSTANT: Final = r"^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d(:?\d\d)?)?)?$"
 
 
 def checked_delimiter(delimiter: str | None) -> str | None:
@@ -84,7 +84,7 @@ def _what_most_are(texts: pa.Array) -> str:
     """Text, unless nearly all are of another type."""
     if pa.types.is_binary(texts.type):
         return "string"
-    for kind, pattern in (("number", _NUMBER), ("instant", _INSTANT)):
+    for kind, pattern in (("number", _NUMBER), ("instant", INSTANT_PATTERN)):
         if pc.mean(pc.match_substring_regex(texts, pattern)).as_py() >= _ENOUGH:
             return kind
     return "string"

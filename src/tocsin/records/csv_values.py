@@ -7,8 +7,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from tocsin.model.values import LARGEST_INTEGER
+from tocsin.model.instants import MICROSECONDS, read_instants
+from tocsin.model.values import FIRST_INSTANT, LARGEST_INTEGER, LAST_INSTANT
 
 _INSTANT: Final = pa.timestamp("us", "UTC")
 ARROW_TYPES: Final[dict[str, pa.DataType]] = {
@@ -16,6 +18,7 @@ ARROW_TYPES: Final[dict[str, pa.DataType]] = {
     "string": pa.string(),
     "boolean": pa.bool_(),
     "instant": _INSTANT,
+    **{f"instant({unit})": _INSTANT for unit in MICROSECONDS},
 }
 _WORDS: Final = {"number": "number", "boolean": "boolean", "instant": "date or time"}
 
@@ -50,7 +53,20 @@ def _whole(fields: pa.Array, kind: str) -> tuple[pa.Array, Problems]:
     trimmed = without_null_words(pc.utf8_trim_whitespace(texts))
     if kind == "number":
         return _numbers(trimmed)
-    return (_instants(trimmed) if kind == "instant" else trimmed.cast(pa.bool_())), []
+    return (_instants(trimmed, unit_of(kind)) if kind.startswith("instant") else trimmed.cast(pa.bool_())), []
+
+
+def unit_of(kind: str) -> str | None:
+    """The unit of the epoch numbers that a type reads as instants: `instant(ms)`; None of any other type."""
+    return kind[8:-1] if kind.startswith("instant(") else None
+
+
+def epochs(numbers: NDArray[np.float64], unit: str) -> NDArray[np.int64]:
+    """Epoch numbers as microseconds; below all that are instants where one is none."""
+    moments = np.floor(numbers * MICROSECONDS[unit])
+    within = (moments >= FIRST_INSTANT.microseconds) & (moments <= LAST_INSTANT.microseconds)  # not of NaN
+    whole = np.where(within, moments, 0).astype(np.int64)
+    return np.where(within, whole, FIRST_INSTANT.microseconds - 1)
 
 
 def without_null_words(texts: pa.Array) -> pa.Array:
@@ -78,12 +94,20 @@ def _numbers(texts: pa.Array) -> tuple[pa.Array, Problems]:
     return pc.if_else(pa.array(keep), numbers, None), problems
 
 
-def _instants(texts: pa.Array) -> pa.Array:
-    """Dates, and timestamps with or without a zone; none means UTC."""
-    zoned = pc.match_substring_regex(texts, r"(Z|[+-]\d\d(:?\d\d)?)$")
-    zoned = pc.and_(zoned, pc.match_substring(texts, ":"))  # the 05-31 of a date is no zone
-    plain = pc.if_else(zoned, None, texts).cast(pa.timestamp("us"))
-    return pc.coalesce(pc.if_else(zoned, texts, None).cast(_INSTANT), plain.cast(_INSTANT))
+def _instants(texts: pa.Array, unit: str | None) -> pa.Array:
+    """Dates and timestamps, as `read_instants` has them, or as Arrow has; with a unit, numbers, too."""
+    moments = read_instants(texts)
+    if unit is not None:
+        are_numbers = pc.fill_null(pc.match_substring_regex(texts, _NUMBER), False)
+        numbers = pc.if_else(are_numbers, texts, None).cast(pa.float64())
+        found = epochs(pc.fill_null(numbers, np.nan).to_numpy(zero_copy_only=False), unit)
+        known = pa.array(found, mask=found < FIRST_INSTANT.microseconds)
+        moments = pc.coalesce(known, moments)
+    rest = pc.if_else(moments.is_valid(), None, texts)
+    return pc.coalesce(moments.cast(pa.timestamp("us")).cast(_INSTANT), rest.cast(pa.timestamp("us")).cast(_INSTANT))
+
+
+_NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def _single(field: pa.Scalar, kind: str) -> tuple[object, str | None]:
@@ -98,7 +122,7 @@ def _single(field: pa.Scalar, kind: str) -> tuple[object, str | None]:
             text = data.decode()
         except UnicodeDecodeError:
             return None, "not valid UTF-8"
-        reason = f"{_short(text)!r} is no {_WORDS[kind]}, which this column's values are"
+        reason = f"{_short(text)!r} is no {_WORDS[kind.partition('(')[0]]}, which this column's values are"
         return None, f"{reason}; the schema can say that it is text: 'string'"
     return array[0].as_py(), problems[0][1] if problems else None
 

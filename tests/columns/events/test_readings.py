@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tocsin
-from tocsin.columns.events.readings import read_instants
-from tocsin.model.readings import as_instant, read_instant
+from tocsin.model.instants import read_instant, read_instants
+from tocsin.model.readings import as_instant
 
 ASKED = [
     {"id": "after", "where": "ts >= TIMESTAMP('2024-05-31T00:00:00Z')"},
@@ -131,7 +130,7 @@ def test_a_schema_has_the_last_word() -> None:
 
 digits = st.text("0123456789-:TtZz .+", max_size=30)
 moments = st.datetimes().map(lambda moment: moment.isoformat())
-zones = st.sampled_from(["", "Z", "z", "+00:00", "-23:59", "+24:00", "+5", "+05:3", "Zulu"])
+zones = st.sampled_from(["", "Z", "z", "+00:00", "-23:59", "+24:00", "+5", "+05:3", "Zulu", "+0200", "-02", "+2460"])
 
 
 @example(["0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00", "0000-01-01", "2024-02-30", "2024-06-01T24:00"])
@@ -139,14 +138,11 @@ zones = st.sampled_from(["", "Z", "z", "+00:00", "-23:59", "+24:00", "+5", "+05:
 @given(st.lists(st.one_of(st.builds(str.__add__, moments, zones), digits, st.text(max_size=5))))
 def test_many_are_read_like_one(texts: list[str]) -> None:
     """At once, in Arrow, or one by one, in Python."""
-    values, found = read_instants(texts)
-
     singly = [read_instant(text) for text in texts]
-    assert found.tolist() == [one is not None for one in singly]
-    assert [value for value, one in zip(values.tolist(), found, strict=True) if one] == [
-        one.microseconds for one in singly if one is not None
+
+    assert read_instants(pa.array(texts, pa.string())).to_pylist() == [
+        None if one is None else one.microseconds for one in singly
     ]
-    assert values.dtype == np.int64
 
 
 @pytest.mark.parametrize("text", ["2024-06-01T00:00:00.123456789Z", "2024-06-01T02:00:00.1234567+02:00"])
@@ -160,3 +156,42 @@ def test_digits_beyond_microseconds_are_left_out(text: str) -> None:
     ]
     for source in ([{"ts": text}, {"ts": "2024-06-01"}], lines([{"ts": text}, {"ts": "2024-06-01"}])):
         assert pairs(tocsin.match(asked, source)) == [(0, "after"), (0, "cut"), (0, "same"), (1, "after")]
+
+
+FORMS = {
+    "2024-01-01T10:00:00Z": "2024-01-01T10:00:00Z",
+    "2024-01-01t10:00:00z": "2024-01-01T10:00:00Z",
+    "2024-01-01 10:00": "2024-01-01T10:00:00Z",
+    "2024-01-01 12:00:00.5+0200": "2024-01-01T10:00:00.5Z",
+    "2024-01-01T08:00:00-02": "2024-01-01T10:00:00Z",
+    "2024-01-01T10:00:00.1234567Z": "2024-01-01T10:00:00.123456Z",
+    "2024-01-01T10:00:00.123456789+00:00": "2024-01-01T10:00:00.123456Z",
+    "2024-01-01": "2024-01-01T00:00:00Z",
+}
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_an_instant_is_the_same_in_every_form(text: str, tmp_path: Any) -> None:
+    """A text is one instant in dicts, JSON, tables and CSV, with a schema and without, and as a constant."""
+    asked = [
+        {"id": "same", "where": f"ts = TIMESTAMP('{FORMS[text]}')"},
+        {"id": "constant", "where": f"ts = {'DATE' if len(text) == 10 else 'TIMESTAMP'}('{text}')"},
+    ]
+    (tmp_path / "e.csv").write_text(f"ts\n{text}\n")
+    for source in ([{"ts": text}], lines([{"ts": text}]), pa.table({"ts": [text]}), tmp_path / "e.csv"):
+        for schema in (None, {"ts": "instant"}, {"ts": "instant(s)"}):
+            answer = tocsin.match(asked, source, schema=schema)
+            assert pairs(answer) == [(0, "constant"), (0, "same")]
+            assert answer.errors == []
+
+
+@pytest.mark.parametrize(("unit", "number"), [("s", 1714564800), ("ms", 1714564800000), ("us", 1714564800000000)])
+def test_epoch_numbers_are_instants_where_a_schema_says_so(unit: str, number: int, tmp_path: Any) -> None:
+    """Numbers, and texts of numbers, in every form; what is beyond all dates is reported."""
+    asked = [{"id": "same", "where": "ts = TIMESTAMP('2024-05-01T12:00:00Z')"}]
+    (tmp_path / "e.csv").write_text(f"ts\n{number}\n")
+    sources = ([{"ts": number}], [{"ts": str(number)}], lines([{"ts": number}]), pa.table({"ts": [number]}))
+    for source in (*sources, tmp_path / "e.csv"):
+        assert pairs(tocsin.match(asked, source, schema={"ts": f"instant({unit})"})) == [(0, "same")]
+    refused = tocsin.match(asked, [{"ts": 1e300}, {"ts": True}], schema={"ts": f"instant({unit})"})
+    assert pairs(refused) == [] and [error.row for error in refused.errors] == [0, 1]

@@ -15,10 +15,8 @@ from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
-from tocsin.model.readings import INSTANT_PATTERN, as_instant, read_instant
-from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT
-
-_TIMESTAMP = pa.timestamp("us", "UTC")
+from tocsin.model.instants import read_instants
+from tocsin.model.readings import as_instant
 
 
 def with_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
@@ -127,29 +125,12 @@ def _read(
     if not is_text.any():
         return types, payloads, found
     distinct, which = np.unique(payloads[is_text], return_inverse=True)
-    moments, are_moments = read_instants([strings[number] for number in distinct.tolist()])
+    moments = read_instants(pa.array([strings[number] for number in distinct.tolist()], pa.string()))
+    are_moments = moments.is_valid().to_numpy(zero_copy_only=False)
     types, payloads = np.where(is_text, codes.INSTANT, types).astype(np.uint8), payloads.copy()
-    payloads[is_text] = moments[which]
+    payloads[is_text] = pc.fill_null(moments, 0).to_numpy(zero_copy_only=False)[which]
     found[is_text] = are_moments[which]
     return types, payloads, found
-
-
-def read_instants(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The microseconds that strings stand for, and which are instants: as `read_instant` has it, many at a time."""
-    column = pa.array(texts, pa.string())
-    looks = pc.match_substring_regex(column, INSTANT_PATTERN)
-    zoned = pc.match_substring_regex(column, r":.*([Zz]|[+-]\d\d:\d\d)$")
-    upper = pc.replace_substring_regex(pc.ascii_upper(column), r"(\.\d{6})\d+", r"\1")
-    try:
-        with_zone = pc.if_else(pc.and_(looks, zoned), upper, None).cast(_TIMESTAMP)
-        without = pc.if_else(pc.and_(looks, pc.invert(zoned)), upper, None).cast(pa.timestamp("us"))
-        moments = pc.coalesce(with_zone, without.cast(_TIMESTAMP)).cast(pa.int64())
-    except pa.ArrowInvalid:  # one is of no calendar
-        singly = [read_instant(text) for text in texts]
-        moments = pa.array([None if one is None else one.microseconds for one in singly], pa.int64())
-    values: NDArray[np.int64] = pc.fill_null(moments, 0).to_numpy(zero_copy_only=False)
-    within = (values >= FIRST_INSTANT.microseconds) & (values <= LAST_INSTANT.microseconds)
-    return values, moments.is_valid().to_numpy(zero_copy_only=False) & within
 
 
 def _merged(old: NDArray[Any], old_at: NDArray[np.int64], new: NDArray[Any], new_at: NDArray[np.int64]) -> NDArray[Any]:
