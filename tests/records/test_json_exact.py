@@ -43,10 +43,16 @@ def reference(line: bytes) -> dict[str, Any] | None:
         raise ValueError(name)
 
     try:
-        record = json.loads(line.decode(), parse_constant=refuse)
+        record = json.loads(line.decode(), parse_constant=refuse, object_pairs_hook=refuse_twice)
     except ValueError:
         return None
     return record if isinstance(record, dict) else None
+
+
+def refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("a key comes twice")
+    return dict(pairs)
 
 
 def mutated(dice: random.Random) -> bytes:

@@ -17,7 +17,7 @@ from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
 from tocsin.records.csv_files import ColumnType, checked_types, read_csv
 from tocsin.records.files import STANDARD, Opened, input_format
 from tocsin.records.json_documents import HEAD, document_records, may_be_document
-from tocsin.records.json_lines import read_json_lines
+from tocsin.records.json_lines import DuplicateKey, read_json_lines
 from tocsin.records.several import files_of, read_several
 from tocsin.records.tables import read_arrow_file, read_dataset, read_parquet, read_parquet_folder, read_table
 
@@ -140,15 +140,17 @@ def _read_pandas(frame: Any, choose: Callable[[str], bool], what: str) -> Iterat
     return read_table(table)
 
 
+def _refused(row: int, record: object, what: str) -> Reject:
+    if isinstance(record, DuplicateKey):
+        return Reject(row, None, record.key, str(record))
+    return Reject(row, None, "", f"{what} are objects; this is {shown(record)}")
+
+
 def _read_objects(source: Iterable[Any], what: str) -> Iterator[Chunk]:
     """Dicts, in chunks; anything else among them is a reject."""
     total = len(source) if isinstance(source, Sized) else None
     rows = enumerate(source)
     while part := list(islice(rows, CHUNK_ROWS)):
         records = [(row, record) for row, record in part if isinstance(record, Mapping)]
-        rejects = [
-            Reject(row, None, "", f"{what} are objects; this is {shown(record)}")
-            for row, record in part
-            if not isinstance(record, Mapping)
-        ]
+        rejects = [_refused(row, record, what) for row, record in part if not isinstance(record, Mapping)]
         yield ObjectChunk(records, rejects, (part[-1][0] + 1) / total if total else None)

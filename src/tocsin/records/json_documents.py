@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tocsin.errors import InvalidInput
-from tocsin.records.json_lines import decode_json
+from tocsin.records.json_lines import decode_records
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 HEAD: Final = 1 << 16
@@ -37,7 +37,7 @@ def document_records(text: bytes, name: str) -> list[Any] | None:
     Raises `InvalidInput` for what begins like an array and is damaged.
     """
     try:
-        document = decode_json(text.removeprefix(_BYTE_ORDER_MARK).decode())
+        document = decode_records(text.removeprefix(_BYTE_ORDER_MARK).decode())
     except json.JSONDecodeError as error:
         if text.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"[") and not error.msg.startswith("Extra data"):
             where = f"line {error.lineno}, column {error.colno}"

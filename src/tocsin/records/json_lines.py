@@ -110,6 +110,8 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
         raise RecordError(f"line {number}: not valid UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise RecordError(f"line {number}: invalid JSON at column {error.colno}: {error.msg}") from None
+    except DuplicateKey as error:
+        raise RecordError(f"line {number}: {error}", error.key) from None
     except (RecursionError, ValueError) as error:
         reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)
         raise RecordError(f"line {number}: invalid JSON: {reason}") from None
@@ -118,11 +120,19 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
     return record
 
 
+class DuplicateKey(ValueError):
+    """An object has a key twice, of which readers keep one or the other."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(f"the key {key[:60]!r} comes twice in one object")
+
+
 def decode_json(text: str) -> Any:
-    """Any JSON value; raises `ValueError`, also for NaN and its like."""
+    """Any JSON value; raises `ValueError`, also for NaN and its like, and `DuplicateKey`."""
     try:
         return _DECODER.decode(text)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, DuplicateKey):
         raise
     except ValueError:  # Python reads no integer of more than 4,300 digits
         return _PATIENT_DECODER.decode(text)
@@ -141,5 +151,63 @@ def _kind(value: object) -> str:
     return {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
-_PATIENT_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise DuplicateKey(_twice(pairs))
+    return made
+
+
+def _twice(pairs: list[tuple[str, Any]]) -> str:
+    """The first key that comes a second time."""
+    seen: set[str] = set()
+    return next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+
+
+_OPTIONS: Final[dict[str, Any]] = {"parse_constant": _no_constant, "object_pairs_hook": _object}
+_DECODER = json.JSONDecoder(**_OPTIONS)
+_PATIENT_DECODER = json.JSONDecoder(**_OPTIONS, parse_int=_integer)
+
+
+class _Marked(dict[str, Any]):
+    """An object that has a key twice, or in which such an object is."""
+
+    key = ""
+
+
+def decode_records(text: str) -> Any:
+    """A JSON document; in place of each record of an array in which a key comes twice, the `DuplicateKey`."""
+    try:
+        return decode_json(text)
+    except DuplicateKey:
+        document = _MARKING_DECODER.decode(text)
+    records = document["features"] if isinstance(document, dict) and "features" in document else document
+    if isinstance(records, list):
+        records[:] = [DuplicateKey(key) if (key := _marked_in(one)) else one for one in records]
+    elif key := _marked_in(document):
+        raise DuplicateKey(key)
+    return document
+
+
+def _mark(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = _Marked(pairs)
+    if len(made) < len(pairs):
+        made.key = _twice(pairs)
+    return made
+
+
+def _marked_in(value: Any) -> str:
+    """The key that comes twice in an object, or in what it holds; empty for none."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, _Marked):
+            if one.key:
+                return one.key
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+    return ""
+
+
+_MARKING_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer, object_pairs_hook=_mark)

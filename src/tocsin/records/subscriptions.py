@@ -43,7 +43,7 @@ def read_subscriptions(source: Any, templates: Templates | None = None) -> Itera
         return
     for given in pieces(chunks_of(source, FIELDS, NEEDED, "subscriptions"), lambda: _PIECE_ROWS):
         chunk = as_records(given)
-        rejects = [reject for reject in chunk.rejects if not reject.field or reject.field in FIELDS]
+        rejects = [reject for reject in chunk.rejects if not isinstance(chunk, TableChunk) or _is_of_record(reject)]
         yield chunk_of(_records(chunk), templates, rejects, chunk.done)
 
 
@@ -103,6 +103,11 @@ def _require_columns(names: list[str], needed: Sequence[str], what: str) -> None
     for one in needed:
         if one not in names and not (one == "where" and "predicates" in names):
             raise InvalidInput(f"{what} need a column {one!r}; there are {names}")
+
+
+def _is_of_record(reject: Reject) -> bool:
+    """Whether a reject of a table's row is about a column that is read."""
+    return not reject.field or reject.field in FIELDS
 
 
 def _records(chunk: ObjectChunk | TableChunk) -> Iterator[tuple[int, Mapping[str, Any]]]:
