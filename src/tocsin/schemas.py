@@ -28,7 +28,7 @@ from tocsin.kernels.programs.layouts import Events
 from tocsin.language import name_text
 from tocsin.model.instants import MICROSECONDS
 from tocsin.model.readings import reading_of
-from tocsin.model.shapes import geometry_of, place_of, shape_of
+from tocsin.model.shapes import geometry_of, place_of, shape_of_text
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import PLAIN, Text, text_type, texts_in
 from tocsin.model.values import FIRST_INSTANT, Point, Shape
@@ -185,7 +185,7 @@ def _convert_texts(strings: list[str], places: NDArray[np.int64], kind: str, ent
 def _convert_places(
     texts: list[str], which: NDArray[np.int64], places: NDArray[np.int64], entries: _Entries
 ) -> dict[int, str]:
-    """The same for places, as well-known text."""
+    """The same for places."""
     first = sum(map(len, entries.boxes))
     types, payloads = np.full(len(texts), codes.UNTYPED, np.uint8), np.zeros(len(texts), np.int64)
     boxes: list[tuple[float, float, float, float]] = []
@@ -204,7 +204,7 @@ def _convert_places(
                 entries.shapes.append(geometry_of(place))
     entries.boxes.append(np.array(boxes, np.float64).reshape(-1, 4))
     entries.types[places], entries.payloads[places] = types[which], payloads[which]
-    forms = "well-known text such as POINT(2.35 48.85), GeoJSON, or two or four numbers in a list"
+    forms = "well-known text or binary such as POINT(2.35 48.85), GeoJSON, or two or four numbers in a list"
     return {
         int(place): f"{texts[number]!r:.60} is no place that is known here: {wrong[number]}; give {forms}"
         for place, number in zip(places.tolist(), which.tolist(), strict=True)
@@ -213,10 +213,10 @@ def _convert_places(
 
 
 def _place(text: str) -> Point | Shape:
-    """What well-known text says; of a plain point without any library."""
+    """What a text says; of a plain point without any library."""
     match = _POINT.fullmatch(text)
     if match is None:
-        return place_of(shape_of(text))
+        return place_of(shape_of_text(text))
     x, y = map(float, match.groups())
     if not (math.isfinite(x) and math.isfinite(y)):
         raise ValueError("a coordinate is no finite number")

@@ -39,6 +39,24 @@ def shape_of_wkb(data: bytes) -> Shape:
     return shape_of_geometry(_read(lambda library: library.from_wkb(data)))
 
 
+def shape_of_text(text: str) -> Shape:
+    """The geometry that a text says; raises `ValueError` with what is wrong with it.
+
+    The text is well-known text, also as PostGIS writes it (`SRID=4326;POINT(1 1)`), well-known binary in hexadecimal
+    digits, or GeoJSON.
+    """
+    plain = text.strip()
+    if _HEX.fullmatch(plain):
+        return shape_of_wkb(bytes.fromhex(plain))
+    if plain.startswith("{"):
+        return shape_of_geojson(json.loads(plain))
+    return shape_of(_SRID.sub("", plain))
+
+
+_HEX: Final = re.compile(r"0[01](?:[0-9A-Fa-f]{2}){8,}")
+_SRID: Final = re.compile(r"SRID\s*=\s*\d+\s*;", re.IGNORECASE)
+
+
 def _read(read: Callable[[ModuleType], Any]) -> Any:
     library = shapely()
     try:

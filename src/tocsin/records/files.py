@@ -19,7 +19,7 @@ ENDINGS: Final[dict[str, Format]] = {
     ".jsonl": "json lines",
     ".ndjson": "json lines",
     ".json": "json lines",
-    ".geojson": "json lines",
+    **dict.fromkeys((".geojson", ".geojsonl", ".geojsons", ".geojsonseq"), "json lines"),
     ".csv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",

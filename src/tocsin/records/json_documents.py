@@ -6,10 +6,10 @@ A first line that is an object by itself, and no feature collection, is that of 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, Final
 
 from tocsin.errors import InvalidInput
+from tocsin.records.geojson import as_record, is_collection
 from tocsin.records.json_lines import decode_records
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -28,7 +28,7 @@ def may_be_document(head: bytes) -> bool:
     except (ValueError, RecursionError):
         is_cut = len(head) >= HEAD and not rest  # one line, longer than what is looked at
         return text.startswith(b"[") or is_cut or line.rstrip().endswith((b"{", b"[", b",", b":"))
-    return (isinstance(first, list) and not rest.strip()) or _is_collection(first)
+    return (isinstance(first, list) and not rest.strip()) or is_collection(first)
 
 
 def document_records(text: bytes, name: str) -> list[Any] | None:
@@ -46,24 +46,7 @@ def document_records(text: bytes, name: str) -> list[Any] | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(document, list):
-        return document
-    if _is_collection(document):
-        return [_feature(one) for one in document["features"]]
-    return [document] if isinstance(document, dict) else None
-
-
-def _is_collection(document: object) -> bool:
-    return (
-        isinstance(document, Mapping)
-        and document.get("type") == "FeatureCollection"
-        and isinstance(document.get("features"), list)
-    )
-
-
-def _feature(feature: Any) -> Any:
-    """A GeoJSON feature as a record: its properties, its `geometry`, and its `id` where it has one."""
-    if not isinstance(feature, Mapping):
-        return feature
-    properties = feature.get("properties")
-    own = {name: feature[name] for name in ("id", "geometry") if feature.get(name) is not None}
-    return {**own, **properties} if isinstance(properties, Mapping) else own
+        return [as_record(one) for one in document]
+    if is_collection(document):
+        return [as_record(one) for one in document["features"]]
+    return [as_record(document)] if isinstance(document, dict) else None

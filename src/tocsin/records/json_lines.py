@@ -13,6 +13,7 @@ from tocsin.errors import InvalidInput, RecordError
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, SparseChunk, TableChunk
 from tocsin.records.files import Opened
+from tocsin.records.geojson import SEPARATOR, as_record
 
 _BLOCK_BYTES: Final = 1 << 22
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -67,6 +68,8 @@ def _split(text: bytes, row: int, number: int, done: float | None) -> tuple[Line
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == ord("\n"))
     starts, stops = np.append(0, ends + 1), np.append(ends, len(data))
+    if SEPARATOR in text:  # before each record of a sequence
+        starts = starts + (data[np.minimum(starts, len(data) - 1)] == SEPARATOR)
     filled = stops > starts
     begun = np.flatnonzero(filled)
     for line in begun[_MAY_BE_BLANK[data[starts[begun]]]].tolist():
@@ -117,7 +120,7 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
         raise RecordError(f"line {number}: invalid JSON: {reason}") from None
     if not isinstance(record, dict):
         raise RecordError(f"line {number}: a record is a JSON object, not {_kind(record)}")
-    return record
+    return as_record(record)  # type: ignore[no-any-return]
 
 
 class DuplicateKey(ValueError):

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +39,7 @@ def encode_lines(
     Cost: some 10 ns a byte that is looked at, nothing for each value in Python.
     """
     slow = np.zeros(len(starts), np.uint8)
-    if wanted.names is None:
+    if wanted.names is None or _FEATURE in text:  # whose properties are the record's own attributes
         return _empty(), np.arange(len(starts))
     table, names = _names(wanted)
     data = np.frombuffer(text, np.uint8)
@@ -46,6 +48,9 @@ def encode_lines(
     _convert_pending(text, entries)
     batch = _batch(text, entries, slow, rows, names)
     return with_readings(batch, wanted) if wanted.readings else batch, np.flatnonzero(slow)
+
+
+_FEATURE: Final = b'"Feature"'
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -1,0 +1,36 @@
+"""GeoJSON features as records: in a collection, one a line, and in sequences (RFC 8142)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+SEPARATOR: Final = 0x1E
+"""What stands before each record of a GeoJSON text sequence."""
+
+_OWN: Final = frozenset(("type", "bbox", "id", "geometry", "properties"))
+
+
+def is_collection(document: object) -> bool:
+    """Whether a JSON document is a feature collection."""
+    return (
+        isinstance(document, Mapping)
+        and document.get("type") == "FeatureCollection"
+        and isinstance(document.get("features"), list)
+    )
+
+
+def as_record(document: Any) -> Any:
+    """A feature as a record: its members beside GeoJSON's, its `id` and `geometry`, and its properties, which win.
+
+    Anything else is what it is.
+
+    >>> as_record({"type": "Feature", "id": 7, "geometry": None, "properties": {"name": "Oslo"}, "seen": 3})
+    {'seen': 3, 'id': 7, 'name': 'Oslo'}
+    """
+    if not (isinstance(document, Mapping) and document.get("type") == "Feature" and "properties" in document):
+        return document
+    properties = document["properties"]
+    foreign = {name: value for name, value in document.items() if name not in _OWN}
+    own = {name: document[name] for name in ("id", "geometry") if document.get(name) is not None}
+    return {**foreign, **own, **(properties if isinstance(properties, Mapping) else {})}
