@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,6 +130,55 @@ def test_what_can_be_is_not_told(where: str) -> None:
     events = [*EVENTS, {"gold": 1}]
 
     assert tocsin.match([{"id": "s", "where": where}], events).warnings == []
+
+
+PLACES = {
+    "texts": ["1", "2"],
+    "five": [1, 2, 3, 4, 5],
+    "reversed": [9, 9, 1, 1],
+    "nulls": [None, None],
+    "not a number": [float("nan"), 1.0],
+    "one": [1.0],
+}
+
+
+@pytest.mark.parametrize("kind", PLACES)
+@pytest.mark.parametrize(
+    "where",
+    [
+        "S_INTERSECTS(p, BBOX(0, 0, 5, 5))",
+        "NOT S_WITHIN(p, POLYGON((0 0, 9 0, 9 9, 0 0)))",
+        "DISTANCE_M(p, POINT(1 1)) < 5",
+        "ANY(rows, S_INTERSECTS(p, BBOX(0, 0, 5, 5)))",
+    ],
+)
+def test_lists_that_are_not_places_are_told(where: str, kind: str) -> None:
+    """Where a place is asked of them, even if others are places, in dicts, JSON lines and tables."""
+    place, row = PLACES[kind], "rows" in where
+    events = [{"p": one, "rows": [{"p": one}]} for one in ([1.0, 1.0], place)]
+    sources: list[Any] = [events]
+    if kind != "not a number":
+        sources.append("".join(json.dumps(event) + "\n" for event in events).encode())
+    if kind != "texts":
+        column = [[1.0, 1.0], place]
+        sources.append(pa.table({"p": column, "rows": [[{"p": one}] for one in column]}))
+    for source in sources:
+        told = [str(notice) for notice in tocsin.match([{"id": "s", "where": where}], source).warnings]
+        assert len(told) == 1 and "1 list that came is not a place: a point is two numbers" in told[0], row
+
+
+@pytest.mark.parametrize("place", [[1, 1, 50], [0, 0, 7, 2, 2, 9], [1, 1], [0, 0, 2, 2]])
+def test_altitudes_are_left_out(place: list[float]) -> None:
+    """A point of three numbers and a box of six are places, and nothing is told; as sets they are what they are."""
+    asked = [
+        {"id": "box", "where": "S_INTERSECTS(p, BBOX(0, 0, 3, 3))"},
+        {"id": "far", "where": "S_INTERSECTS(p, BBOX(5, 5, 9, 9))"},
+        {"id": "set", "where": f"A_EQUALS(p, ({', '.join(map(str, place))}))"},
+    ]
+    for source in ([{"p": place}], json.dumps({"p": place}).encode(), pa.table({"p": [[float(one) for one in place]]})):
+        answer = tocsin.match(asked, source)
+        assert answer.table["subscription"].to_pylist() == ["box", "set"]
+        assert answer.warnings == []
 
 
 def test_one_mistake_of_many_is_one_notice() -> None:

@@ -42,7 +42,7 @@ coordinates = st.sampled_from([0, 0.5, 1, 2, 2.5, 3, 4, 5])
 points = st.tuples(coordinates, coordinates)
 boxes = st.tuples(points, points).map(lambda two: [*map(min, *two), *map(max, *two)])
 GEOJSON = [shapely.geometry.mapping(shapely.from_wkt(text)) for text in SHAPES if not text.startswith("BBOX")]
-ODD = [None, "POINT(1 1)", 5, [1, 2, 3], [4, 4, 1, 1], {"type": "Polygon", "coordinates": [[[0, 0], [2, 2], [0, 0]]]}]
+ODD = [None, "POINT(1 1)", 5, [1, 2, 3, 4, 5], [4, 4, 1, 1], {"type": "Polygon", "coordinates": [[[0, 0], [2, 2], [0, 0]]]}]
 places = st.one_of(
     points.map(list),
     points.map(lambda one: {"type": "Point", "coordinates": list(one)}),
@@ -156,7 +156,7 @@ def test_without_shapely_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPa
     with pytest.raises(tocsin.UnsupportedError, match=r"pip install 'tocsin\[geo\]'"):
         tocsin.parse("S_TOUCHES(p, POINT(1 1))")
     assert len(tocsin.match([{"id": 1, "where": "S_DISJOINT(p, BBOX(0, 0, 1, 1))"}], [{"p": [2, 2]}])) == 1
-    for event in ({}, {"p": None}, {"p": "nowhere"}, {"p": [1, 2, 3]}):
+    for event in ({}, {"p": None}, {"p": "nowhere"}, {"p": [1, 2, 3, 4, 5]}):
         assert tocsin.explain("S_INTERSECTS(p, BBOX(0, 0, 1, 1))", event).truth is None
 
 

@@ -207,7 +207,7 @@ def test_within_a_list_a_range_has_no_type() -> None:
     """As a point has none: in a list, and in a list of objects."""
     values, problems = flatten({"a": [1, Range(0, 1)], "b": [{"c": Range(0, 1), "d": 1}], "e": Range(0, 1)})
 
-    assert values == {"a": UNTYPED, "b.c": UNTYPED, "b.d": (1.0,), "e": Range(0, 1)}
+    assert values == {"a": UNTYPED, "b": UNTYPED, "b.c": UNTYPED, "b.d": (1.0,), "e": Range(0, 1)}
     assert [name for name, reason in problems if reason] == ["a", "b.c"]
 
 

@@ -381,7 +381,7 @@ def intersects(left: Result, right: Result) -> Truth:
 
 
 def _box(value: Result) -> tuple[float, float, float, float] | None:
-    """The box of a geometry, or of a list of two or four numbers; None for anything else."""
+    """The box of a geometry, or of a list of two or four numbers, or of three or six with altitudes; else None."""
     if isinstance(value, Point):
         return value.x, value.y, value.x, value.y
     if isinstance(value, Box):
@@ -389,6 +389,10 @@ def _box(value: Result) -> tuple[float, float, float, float] | None:
     if not isinstance(value, tuple):
         return None
     numbers = [item for item in value if isinstance(item, float)]
+    if len(numbers) in (3, 6):  # the last of each corner is an altitude
+        half = len(numbers) // 3
+        numbers = [number for place, number in enumerate(numbers) if place % 3 < 2]
+        value = value[: 2 * half]
     if len(numbers) != len(value) or len(numbers) not in (2, 4):
         return None
     x, y, upper_x, upper_y = numbers if len(numbers) == 4 else numbers + numbers

@@ -33,6 +33,7 @@ class Seen:
         self._of = of  # for elements: whose lists they are in, under which attribute
         self.types: dict[str, int] = {}  # a bit for each type, by attribute, or reading
         self.items: dict[str, int] = {}  # the same of what is in lists
+        self.no_places: dict[str, int] = {}  # how many lists are not places, by attribute
         self.elements: dict[str, Seen] = {}  # the same of the elements of lists, by the lists' attribute
         self.refused: list[Reject] = []  # what could not be read of a sample
         self.with_key = self.without_key = 0  # matched events whose key was asked for: those that have it, or not
@@ -72,12 +73,14 @@ class Seen:
                 own._add(lists.batch)
         beyond = beyond_globe(batch) if len(batch.arrays.boxes) else {}
         items = _types_in_lists(batch) if len(batch.arrays.list_types) else {}
+        no_places = _lists_without_place(batch) if len(batch.arrays.list_boxes) else {}
         with self._lock:
             self.events += len(batch)
             for name, bits in (*items.items(), *((name, 1 << codes.STRING) for name in batch.texts)):
                 self.items[name] = self.items.get(name, 0) | bits
-            for name, count in beyond.items():
-                self.beyond_globe[name] = self.beyond_globe.get(name, 0) + count
+            for counts, more in ((self.beyond_globe, beyond), (self.no_places, no_places)):
+                for name, count in more.items():
+                    counts[name] = counts.get(name, 0) + count
             names, found = self._pending
             if names is not batch.attributes:
                 self._fold()
@@ -112,6 +115,15 @@ class Seen:
             outer, prefix = self._of[0], f"{self._of[1]}."
             found.update(name.removeprefix(prefix) for name in outer.names() if name.startswith(prefix))
         return sorted(found)
+
+
+def _lists_without_place(batch: EventBatch) -> dict[str, int]:
+    """How many lists are neither a point nor a box, by attribute."""
+    arrays = batch.arrays
+    lists = np.flatnonzero(arrays.types == codes.LIST)
+    lists = lists[arrays.list_boxes[arrays.payloads[lists]] < 0]
+    counts = np.bincount(arrays.attributes[lists], minlength=1)
+    return {batch.attributes[number]: int(counts[number]) for number in np.flatnonzero(counts).tolist()}
 
 
 def _types_in_lists(batch: EventBatch) -> dict[str, int]:

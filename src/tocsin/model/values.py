@@ -193,19 +193,25 @@ SCALARS: Final = (float, str, bool, Instant)
 Value: TypeAlias = Scalar | tuple[Scalar, ...] | Geometry | Range | Untyped
 
 
-def box_of(value: Value) -> tuple[float, float, float, float] | None:
-    """The box that a spatial function sees: a geometry's bounds, or a list of two or four numbers; else None.
+EDGES: Final = {2: (0, 1, 0, 1), 3: (0, 1, 0, 1), 4: (0, 1, 2, 3), 6: (0, 1, 3, 4)}
+"""Where left, lower, right and upper edge are in a list of so many numbers. Three and six have an altitude, ignored."""
 
-    >>> box_of((1.0, 2.0)), box_of((0.0, 0.0, 2.0, 1.0)), box_of((2.0, 0.0, 0.0, 1.0))
-    ((1.0, 2.0, 1.0, 2.0), (0.0, 0.0, 2.0, 1.0), None)
+
+def box_of(value: Value) -> tuple[float, float, float, float] | None:
+    """The box that a spatial function sees: a geometry's bounds, or numbers that are a point or a box; else None.
+
+    >>> box_of((1.0, 2.0)), box_of((0.0, 0.0, 2.0, 1.0)), box_of((2.0, 0.0, 0.0, 1.0)), box_of((1.0, 2.0, 50.0))
+    ((1.0, 2.0, 1.0, 2.0), (0.0, 0.0, 2.0, 1.0), None, (1.0, 2.0, 1.0, 2.0))
     """
     if isinstance(value, Point | Box):
         return value.bounds()
-    if not isinstance(value, tuple) or len(value) not in (2, 4) or not all(type(v) is float for v in value):
+    if not isinstance(value, tuple) or not all(type(v) is float for v in value):
         return None
-    x, y, *rest = value
-    upper_x, upper_y = rest or (x, y)
-    bounds = (float(x), float(y), float(upper_x), float(upper_y))  # type: ignore[arg-type]
+    places = EDGES.get(len(value))
+    if places is None:
+        return None
+    left, lower, right, upper = (value[place] for place in places)
+    bounds = (float(left), float(lower), float(right), float(upper))  # type: ignore[arg-type]
     return bounds if bounds[0] <= bounds[2] and bounds[1] <= bounds[3] else None
 
 

@@ -72,6 +72,7 @@ class Bounds(NamedTuple):
 
 
 def _point(raw: Any) -> tuple[float, float]:
+    """Two numbers; a third one is an altitude, and left out."""
     if isinstance(raw, Point):
         return raw.x, raw.y
     if raw is None:
@@ -79,7 +80,7 @@ def _point(raw: Any) -> tuple[float, float]:
     pair = raw.get("coordinates") if isinstance(raw, Mapping) and is_geometry(raw) else raw
     if isinstance(pair, np.ndarray):
         pair = pair.tolist()
-    if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(map(_is_number, pair)):
+    if not isinstance(pair, list | tuple) or len(pair) not in (2, 3) or not all(map(_is_number, pair)):
         raise RecordError(f"it is {shown(raw)}; give two numbers: [x, y]", "location")
     return float(pair[0]), float(pair[1])
 

@@ -14,6 +14,7 @@ from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scal
 from tocsin.columns.payloads import numbers_of
 from tocsin.kernels import codes
 from tocsin.kernels.distinct import order_runs
+from tocsin.model.values import EDGES
 
 
 def has_scalar_lists(kind: pa.DataType) -> bool:
@@ -68,15 +69,16 @@ def _boxes(
     payloads: NDArray[np.int64],
     store: ValueStore,
 ) -> NDArray[np.int64]:
-    """The box number of each list that two or four numbers make a point or a box, else -1."""
+    """The box number of each list whose numbers are a point or a box, else -1."""
     boxes = np.full(count, -1, np.int64)
     lengths = np.bincount(owners, minlength=count)
     starts = np.cumsum(lengths) - lengths
     strange = np.bincount(owners, weights=types != codes.NUMBER, minlength=count)
-    for size in (2, 4):
+    for size, edges in EDGES.items():
         chosen = np.flatnonzero((lengths == size) & (strange == 0))
-        numbers = numbers_of(payloads[starts[chosen][:, None] + np.arange(size)])
-        bounds = np.concatenate([numbers, numbers], axis=1) if size == 2 else numbers
+        if not len(chosen):
+            continue
+        bounds = numbers_of(payloads[starts[chosen][:, None] + np.array(edges)])
         ordered = (bounds[:, 0] <= bounds[:, 2]) & (bounds[:, 1] <= bounds[:, 3])
         boxes[chosen[ordered]] = store.boxes + np.arange(int(ordered.sum()))
         store.extend("bounds", bounds[ordered])

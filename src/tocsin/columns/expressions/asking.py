@@ -25,6 +25,8 @@ _OF_TYPE: Final = {
 }
 """The types of values that a predicate on a type is about, a bit each; that of a range beside its ends'."""
 
+OF_PLACE: Final = _OF_TYPE[codes.GEOMETRY]
+
 # Kinds of what is asked, those that are told first before the others.
 OF_TYPE: Final = 0  # first: an attribute, second: the types that a value of it may have
 COMPARED: Final = 1  # the same, of an attribute that is compared with another one

@@ -24,6 +24,9 @@ from tocsin.model.readings import attribute_of, reading_of
 _CONDITION: Final = asking.SOME_ELEMENT + 1
 """A kind of question beside those of `asking`: first, a condition about elements; second, 1 where it is negated."""
 
+_PLACE: Final = _CONDITION + 1
+"""Another: first, an attribute whose lists are to be places, or what is asked of its places."""
+
 
 class Reason(NamedTuple):
     """Why a condition is worth a warning, and which one it is."""
@@ -75,8 +78,14 @@ class Asking:
         on_elements = np.flatnonzero((rows[0] == asking.OF_TYPE) & np.append(of_elements, False)[rows[1]])
         sides = distinct[conditions[there][on_elements]] & 1
         more = np.stack([np.full(len(sides), _CONDITION), rows[1][on_elements], sides])
-        self._questions, which = np.unique(np.concatenate([rows, more], axis=1), axis=1, return_inverse=True)
-        asking_conditions = np.concatenate([conditions[there], conditions[there][on_elements]])
+        of_places = np.array([reading_of(name).is_of_place for name in compiled.attributes], bool)
+        asks_place = np.append(of_places, False)[rows[1]] | (rows[2] == asking.OF_PLACE)
+        on_places = np.flatnonzero((rows[0] == asking.OF_TYPE) & asks_place)
+        places = np.stack([np.full(len(on_places), _PLACE), rows[1][on_places], np.zeros(len(on_places), np.int64)])
+        whole = np.concatenate([rows, more, places], axis=1)
+        self._questions, which = np.unique(whole, axis=1, return_inverse=True)
+        own = conditions[there]
+        asking_conditions = np.concatenate([own, own[on_elements], own[on_places]])
         self._askers = _Groups.of(which.reshape(-1), asking_conditions, self._questions.shape[1])
 
     def _of_elements(self, compiled: CompiledExpressions) -> dict[str, tuple[NDArray[np.int64], Asking]]:
@@ -120,6 +129,9 @@ class Asking:
         if told:
             about = np.flatnonzero(kinds == _CONDITION)
             missed[about] = np.isin(first[about] * 2 + second[about], [2 * number + side for number, side in told])
+        if seen.no_places:
+            about = np.flatnonzero(kinds == _PLACE)
+            missed[about] = [attribute_of(self._names[number]) in seen.no_places for number in first[about].tolist()]
         chosen = np.flatnonzero(missed)
         conditions, at = gathered(self._askers.starts, chosen)
         asked_by, first_rows = np.unique(self._askers.members[conditions], return_index=True)
@@ -167,6 +179,8 @@ class Asking:
         if kind == _CONDITION:
             items = reading_of(name).attribute
             return Reason(items, f"of the elements of {name_text(items)}: {told[first, second]}")
+        if kind == _PLACE:
+            return Reason(attribute_of(name), words.no_places(attribute_of(name)))
         if kind == asking.SAME_TYPE:
             return Reason(attribute_of(name), words.of_two(name, self._names[second]))
         if kind in (asking.ALL_ELEMENTS, asking.SOME_ELEMENT):

@@ -67,6 +67,14 @@ class Wording:
             f"{types[0]}, every {name_text(second)} {types[1]}"
         )
 
+    def no_places(self, name: str) -> str:
+        """Which lists of an attribute are not places."""
+        count = self._seen.no_places[name]
+        lists = "1 list that came is not a place" if count == 1 else f"{count:,} lists that came are not places"
+        return (
+            f"{lists}: a point is two numbers, a box four, its left and lower edges first; with altitude three and six"
+        )
+
     def of_items(self, name: str, types: int) -> str:
         """Why the lists of an attribute never have some constants."""
         own = self._seen.items.get(name, 0)
