@@ -122,3 +122,56 @@ def test_what_is_no_parquet_is_refused(spark: Any, compiled: Any, tmp_path: Path
     for path in ("bad.parquet", "nowhere.parquet"):
         with pytest.raises(InvalidInput, match=f"{path} cannot be read as Parquet"):
             tocsin_spark.match_parquet(spark, tmp_path / path, index)
+
+
+DRIFT = [
+    {"id": "new", "where": "city = 'Oslo'"},
+    {"id": "inner", "where": "s.y = 2"},
+    {"id": "hour", "where": "at > TIMESTAMP('2024-01-01T09:00:00Z')"},
+    {"id": "text", "where": "n = '3'"},
+    {"id": "number", "where": "n = 3"},
+    {"id": "absent", "where": "city IS NULL"},
+]
+OF_DRIFT = {"a": ["absent", "number"], "b": ["hour", "inner", "new", "text"]}
+
+
+@pytest.fixture
+def drifting(tmp_path: Path) -> Path:
+    """Two files of which the second has a column more, a field more, and other types, of nanoseconds too."""
+    events = tmp_path / "events"
+    events.mkdir()
+    first = {"k": ["a"], "s": [{"x": 1}], "at": [dt.date(2024, 1, 1)], "n": [3]}
+    later = pa.array([dt.datetime(2024, 1, 1, 10)], pa.timestamp("ns"))
+    pq.write_table(pa.table(first), events / "1.parquet")
+    pq.write_table(
+        pa.table({"k": ["b"], "s": [{"x": 1, "y": 2}], "at": later, "n": ["3"], "city": ["Oslo"]}), events / "2.parquet"
+    )
+    return events
+
+
+def test_each_file_is_matched_by_its_own_schema(spark: Any, compiled: Any, drifting: Path, tmp_path: Path) -> None:
+    """Its columns and types; a column of the answer holds the values of all files. Written by workers, too."""
+    index, _ = compiled(DRIFT)
+
+    rows = tocsin_spark.match_parquet(spark, drifting, index).collect()
+    tocsin_spark.match_to_parquet(spark, drifting, index, tmp_path / "out")
+
+    assert {row["k"]: sorted(one["subscription"] for one in row["matches"]) for row in rows} == OF_DRIFT
+    assert {row["k"]: row["n"] for row in rows} == {"a": "3", "b": "3"}
+    written = [row for file in (tmp_path / "out").glob("*.parquet") for row in pq.read_table(file).to_pylist()]
+    assert {row["k"]: sorted(one["subscription"] for one in row["matches"]) for row in written} == OF_DRIFT
+
+
+def test_types_that_no_column_holds_are_refused(spark: Any, compiled: Any, tmp_path: Path) -> None:
+    """The file and the column are named; without the column the files are matched."""
+    index, _ = compiled([{"id": "x", "where": "n = 1"}])
+    pq.write_table(pa.table({"n": [1], "k": [[1]]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"n": [1], "k": ["a"]}), tmp_path / "2.parquet")
+    both = tmp_path / "both"
+    both.mkdir()
+    for name in ("1.parquet", "2.parquet"):
+        (tmp_path / name).replace(both / name)
+
+    with pytest.raises(InvalidInput, match=r"column 'k' of .*2\.parquet is string, and list"):
+        tocsin_spark.match_parquet(spark, both, index)
+    assert tocsin_spark.match_parquet(spark, both, index, columns=["n"]).count() == 2
