@@ -42,7 +42,14 @@ coordinates = st.sampled_from([0, 0.5, 1, 2, 2.5, 3, 4, 5])
 points = st.tuples(coordinates, coordinates)
 boxes = st.tuples(points, points).map(lambda two: [*map(min, *two), *map(max, *two)])
 GEOJSON = [shapely.geometry.mapping(shapely.from_wkt(text)) for text in SHAPES if not text.startswith("BBOX")]
-ODD = [None, "POINT(1 1)", 5, [1, 2, 3, 4, 5], [4, 4, 1, 1], {"type": "Polygon", "coordinates": [[[0, 0], [2, 2], [0, 0]]]}]
+ODD = [
+    None,
+    "POINT(1 1)",
+    5,
+    [1, 2, 3, 4, 5],
+    [4, 4, 1, 1],
+    {"type": "Polygon", "coordinates": [[[0, 0], [2, 2], [0, 0]]]},
+]
 places = st.one_of(
     points.map(list),
     points.map(lambda one: {"type": "Point", "coordinates": list(one)}),

@@ -43,3 +43,13 @@ def changes(
 def _between(times: Sequence[float | None], first: int | None, last: int) -> float | None:
     begun, ended = (None if first is None else times[first]), times[last]
     return None if begun is None or ended is None else max(ended - begun, 0.0)
+
+
+def in_time(numbered: Sequence[tuple[int, dict[str, object]]]) -> list[tuple[int, dict[str, object]]]:
+    """The events of one object that are not older than one before them."""
+    kept: list[tuple[int, dict[str, object]]] = []
+    for number, event in numbered:
+        times = [one["t"] for _, one in kept if "t" in one]
+        if "t" not in event or not times or event["t"] >= max(times):  # type: ignore[type-var, operator]
+            kept.append((number, event))
+    return kept

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import tocsin
 from tocsin.__main__ import INTERRUPTED
-from tocsin.cli import check, compiling, demo, explaining, indexes, matching, pipeline, updating, warming
+from tocsin.cli import check, compiling, demo, explaining, fencing, indexes, matching, pipeline, updating, warming
 from tocsin.errors import TocsinError
 
 CLEAN, REJECTS, FAILED = 0, 1, 2
@@ -52,6 +52,6 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tocsin {tocsin.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (check, matching, explaining, compiling, updating, indexes, pipeline, warming, demo):
+    for module in (check, matching, fencing, explaining, compiling, updating, indexes, pipeline, warming, demo):
         module.add_command(commands)
     return parser

@@ -118,10 +118,10 @@ def _request(given: argparse.Namespace) -> Request:
         _ranking(given),
         given.lists,
         given.strict,
-        _schema(given.schema),
+        schema_of(given.schema),
         given.threads,
         given.delimiter,
-        _points(given.points),
+        points_of(given.points),
         given.event_key,
         given.payload,
     )
@@ -165,7 +165,7 @@ def _ranking(given: argparse.Namespace) -> Ranking | None:
     return None if given.top is None else Top(given.top)
 
 
-def _schema(text: str) -> dict[str, str]:
+def schema_of(text: str) -> dict[str, str]:
     """`price:number,name:string` as a mapping."""
     schema: dict[str, str] = {}
     for item in filter(None, text.split(",")):
@@ -176,7 +176,7 @@ def _schema(text: str) -> dict[str, str]:
     return schema
 
 
-def _points(text: str) -> dict[str, tuple[str, str]]:
+def points_of(text: str) -> dict[str, tuple[str, str]]:
     """`location=lon:lat` as a mapping."""
     points: dict[str, tuple[str, str]] = {}
     for item in filter(None, text.split(",")):

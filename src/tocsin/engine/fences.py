@@ -7,79 +7,90 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import date
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from tocsin.engine.answer import Answer
+from tocsin.engine.fence_files import read_fences, write_fences
+from tocsin.engine.fence_notices import Told
 from tocsin.engine.matching import EVENT_KEY, PASSED
+from tocsin.engine.points import Points
 from tocsin.engine.trails import BEFORE, Trail
-from tocsin.errors import InvalidInput, RecordError, SegmentError
+from tocsin.engine.witness import Witness
+from tocsin.errors import InvalidInput, RecordError, UnknownSubscription
 from tocsin.forking import renewed
-from tocsin.model.fence import FenceChange, FenceRules, ObjectKey, Position, Stay, Visits, plain_key
-from tocsin.model.instants import read_instant
+from tocsin.model.fence import (
+    MOST_OBJECTS,
+    NO_PLACES,
+    FenceChange,
+    FenceRules,
+    Followed,
+    ObjectKey,
+    Position,
+    Visits,
+    plain_key,
+)
 from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Reject, SubscriptionId, shown
-from tocsin.model.values import Instant
 from tocsin.records.sources import Events
-from tocsin.writing import aside, told
-
-MOST_OBJECTS: Final = 1_000_000
-_VERSION: Final = 2
-_OPTIONS: Final = frozenset(["schema", "delimiter", "points", "strict", "threads"])
 
 
 @runtime_checkable
 class Matching(Protocol):
     """What fences ask of an engine."""
 
-    def followed(self, events: Any, key: str, also: Sequence[str], trail: Trail | None, **options: Any) -> Answer:
+    def followed(
+        self, events: Any, key: str, also: Sequence[str], trail: Trail | None, **options: Any
+    ) -> tuple[Answer, Witness]:
         """A row an event: its matches as a list, its key, further attributes, and what its trail leads through."""
 
-
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """What is followed: the attributes that tell objects apart, time and place, and when objects are given up."""
-
-    key: str
-    time: str | None = None
-    path: str | None = None
-    most_objects: int = MOST_OBJECTS
-    forget_after: float | None = None
-
-    def __post_init__(self) -> None:
-        for name, value in (("key", self.key), ("time", self.time), ("path", self.path)):
-            if not (isinstance(value, str) and value) and not (name != "key" and value is None):
-                raise InvalidInput(f"{name} is {value!r:.40}; it names an attribute of the events")
-        for name, value in (("time", self.time), ("key", self.key)):
-            if self.path is not None and self.path == value:
-                raise InvalidInput(f"path and {name} are both {value!r:.40}; path names what has the object's place")
-        if not isinstance(self.most_objects, int) or isinstance(self.most_objects, bool) or self.most_objects < 1:
-            raise InvalidInput(f"most_objects is {self.most_objects!r:.40}; it counts objects, from 1 on.")
-        if self.forget_after is not None and not (
-            self.time is not None and isinstance(self.forget_after, int | float) and self.forget_after > 0
-        ):
-            raise InvalidInput(
-                f"forget_after is {self.forget_after!r:.40}, time is {self.time!r:.40}; it is a number of seconds "
-                "above 0, by the attribute that time names."
-            )
+    def payload(self, id: SubscriptionId) -> Any:
+        """What a subscription carries."""
 
 
 class Fences:
     """Objects whose events come one after the other, and the subscriptions of an engine that they are in.
 
-    An object is what has one value of `key`. It enters a subscription when an event of it matches and the one before
-    did not, and exits when one no longer does; `FenceRules` say more. `time` names the attribute of which seconds are
-    taken (an instant, or a number of seconds), `path` the attribute that has the object's place: then it crosses what
-    lies on the straight line from its last place, and is in neither. Only objects that are in something are kept, with
-    `path` all: at most `most_objects`, and
-    none longer than `forget_after` seconds after its last event; what is given up is reported as lost, those longest
-    unseen first. Many threads may push; events are taken in the order in which they come.
+    An object is what has one value of `key`. It enters a subscription when an event of it is TRUE and the one before
+    was not, and exits when one is FALSE. An event of which the subscription is UNKNOWN, as one without a position,
+    changes nothing. Many threads may push.
 
+    Parameters
+    ----------
+    engine
+        The `tocsin.Engine` that has the subscriptions.
+    key
+        The attribute that tells objects apart.
+    time, time_unit
+        The attribute of which seconds are taken: an instant, a text that is one, or a number in this unit ("s", "ms",
+        "us" or "ns"). An event that is older than the latest one of its object is ignored, and told.
+    order
+        "arrival": events are taken as they come. "time": those of one call are taken in the order of their times.
+    path
+        The attribute that has the object's place. An object crosses what lies on the straight line from its last place
+        and is in neither.
+    enter_after, exit_after, dwell, inside
+        What counts as a change: `FenceRules`.
+    most_objects, forget_after
+        Objects that are in something are kept, with `path` all, with `time` when others were seen last: at most so
+        many, and none longer than so many seconds after its last event that some subscription knew something of. What
+        is given up is reported as lost, those longest unseen first.
+    no_places
+        Points that say that a position is not known. Default: (181, 91), which AIS sends; add (0, 0) where devices do.
+
+    Raises
+    ------
+    InvalidInput
+        For options that contradict each other or name nothing.
+
+    Examples
+    --------
     >>> from tocsin.engine import Engine
     >>> engine = Engine()
     >>> engine.subscribe("city", "S_INTERSECTS(location, BBOX(0, 0, 10, 10))")
@@ -96,23 +107,39 @@ class Fences:
         key: str,
         time: str | None = None,
         path: str | None = None,
-        enter_after: int = 1,
-        exit_after: int = 1,
+        enter_after: int | str | timedelta = 1,
+        exit_after: int | str | timedelta = 1,
         dwell: float | None = None,
         inside: bool = False,
         most_objects: int = MOST_OBJECTS,
         forget_after: float | None = None,
+        time_unit: str = "s",
+        order: str = "arrival",
+        no_places: Sequence[tuple[float, float]] = NO_PLACES,
     ) -> None:
         if not isinstance(engine, Matching):
             raise InvalidInput(f"engine is {shown(engine)}; give a tocsin.Engine")
         self._engine = engine
-        self._followed = Followed(key, time, path, most_objects, forget_after)
+        self._followed = Followed(
+            key,
+            time,
+            path,
+            most_objects,
+            forget_after,
+            time_unit,
+            order,
+            no_places,  # type: ignore[arg-type]
+        )
         self._rules = FenceRules(enter_after, exit_after, dwell, inside)
-        if dwell is not None and time is None:
-            raise InvalidInput(f"dwell is {dwell!r:.40} and time is None; name the attribute that has the time.")
+        if self._rules.measures_time and time is None:
+            raise InvalidInput(
+                f"enter_after is {enter_after!r:.40}, exit_after {exit_after!r:.40}, dwell {dwell!r:.40} and time is "
+                "None; name the attribute that has the time."
+            )
         if path is not None:
             shapely()  # which says what to install where it is not there
         self._objects: OrderedDict[ObjectKey, Visits] = OrderedDict()  # those longest unseen first
+        self._others: OrderedDict[ObjectKey, float] = OrderedDict()  # the latest times of objects that are in nothing
         self._events = 0  # how many came, from which each has its number
         self._due: list[tuple[float, int, ObjectKey]] = []  # a heap: when objects were seen, each once
         self._are_due: set[ObjectKey] = set()
@@ -151,16 +178,26 @@ class Fences:
             raise RecordError(answer.event_errors[0].reason, answer.event_errors[0].field)
         return [change for _, change in changes]
 
-    def push_batch(self, events: Events, **options: Any) -> Answer:
+    def push_batch(
+        self,
+        events: Events,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        strict: bool = False,
+        threads: int | None = None,
+        payload: bool = False,
+    ) -> Answer:
         """What a source of events changes: a table of `event` (row), `object`, `subscription`, `change`, `seconds`.
 
-        By event; of one event what it leaves first, and those that it made lost before that. `options` are those of
-        `Engine.match_batch` that say how the source is read (`schema`, `delimiter`, `points`, `strict`, `threads`).
-        Events that are bad, or have no key, are in its errors and change nothing.
+        By event; of one event what it leaves first, and those that it made lost before that. `payload` adds what
+        subscriptions carry, as JSON; the other options say how the source is read, as in `Engine.match_batch`. Events
+        that are bad, or have no key, are in its errors and change nothing; events that say nothing, or come too late,
+        change nothing either and are counted in its warnings.
         """
-        if unknown := sorted(options.keys() - _OPTIONS):
-            raise InvalidInput(f"{unknown[0]!r} is no option of fences; they have {', '.join(sorted(_OPTIONS))}")
-        answer, changes = self._pushed(events, options)
+        options = {"schema": schema, "delimiter": delimiter, "strict": strict, "threads": threads}
+        answer, changes = self._pushed(events, {**options, "points": points or {}})
         objects, ids = [change.object for _, change in changes], [change.subscription for _, change in changes]
         table = pa.table(
             {
@@ -171,69 +208,102 @@ class Fences:
                 "seconds": pa.array([change.seconds for _, change in changes], pa.float64()),
             }
         )
+        if payload:
+            table = table.append_column("payload", pa.array(self._payloads(ids), pa.large_string()))
         return Answer(table, answer.event_errors, [], answer.stats, answer.complete, answer.noticing)
 
+    def _payloads(self, ids: Sequence[SubscriptionId]) -> list[str | None]:
+        """What subscriptions carry, as JSON; None for nothing, and of those that are gone."""
+        found: dict[SubscriptionId, str | None] = {}
+        for one in set(ids):
+            try:
+                carried = self._engine.payload(one)
+            except UnknownSubscription:
+                carried = None
+            found[one] = None if carried is None else json.dumps(carried, ensure_ascii=False)
+        return [found[one] for one in ids]
+
     def _pushed(self, events: Any, options: dict[str, Any]) -> tuple[Answer, list[tuple[int, FenceChange]]]:
-        also = [] if self._followed.time is None else [self._followed.time]
+        followed = self._followed
+        also = [] if followed.time is None else [followed.time]
         changes: list[tuple[int, FenceChange]] = []
+        told = Told(followed.time, followed.time_unit)
         with self._lock:
-            trail = None if self._followed.path is None else Trail(self._followed.path, self._last_place)
-            answer = self._engine.followed(events, self._followed.key, also, trail, **options)
+            trail = None if followed.path is None else Trail(followed.path, self._last_place)
+            answer, witness = self._engine.followed(
+                events, followed.key, also, trail, no_places=followed.no_places, **options
+            )
             table = answer.table
             nothing = [None] * len(table)
             first = self._events + 1  # the number of the event in row 0
             columns = [table[name].to_pylist() for name in ("event", EVENT_KEY, "subscription")]
-            times = table["also_0"].to_pylist() if also else nothing
+            times = [told.seconds_of(moment) for moment in table["also_0"].to_pylist()] if also else nothing
             ways = nothing if trail is None else table[PASSED].to_pylist()
-            for row, key, ids, moment, passed in zip(*columns, times, ways, strict=True):
+            rows = list(zip(*columns, times, ways, strict=True))
+            if followed.order == "time":
+                rows.sort(key=lambda one: float("-inf") if one[3] is None else one[3])
+            for row, key, ids, now, passed in rows:
                 if ids is None:
                     continue  # it is bad, and reported
-                if key is None or key != key:
-                    answer.event_errors.append(_without_key(row, self._followed.key))
+                if reason := _problem_of(key, followed.key):
+                    answer.event_errors.append(Reject(row, None, followed.key, reason))
                     continue
-                now, through = _seconds_of(moment), frozenset(passed or ())
                 self._events = first + row
                 start = 0 if trail is None else first + trail.starts.get(row, BEFORE)
-                changes += (
-                    (row, change) for change in self._moved(plain_key(key), frozenset(ids), now, through, start)
-                )
+                event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
+                changes += ((row, change) for change in self._moved(event, witness, told))
             for key, (at, row) in {} if trail is None else trail.moved.items():
                 if key in self._objects and self._objects[key].began <= first + row:
                     self._objects[key].at = at
         answer.event_errors.sort(key=lambda reject: reject.row)
-        return answer, changes
+        changes.sort(key=lambda one: one[0])
+        return replace(answer, noticing=partial(told.notices, answer.noticing)), changes
 
     def _last_place(self, key: ObjectKey) -> Position | None:
         visits = self._objects.get(key)
         return None if visits is None else visits.at
 
-    def _moved(
-        self,
-        key: ObjectKey,
-        matched: frozenset[SubscriptionId],
-        now: float | None,
-        passed: frozenset[SubscriptionId],
-        start: int,
-    ) -> Iterator[FenceChange]:
-        """Take one event of an object; `start` is the event with which its line begins.
-
-        An object that was lost since then has no last place.
-        """
+    def _moved(self, event: Moved, witness: Witness, told: Told) -> Iterator[FenceChange]:
+        """Take one event of an object. One that was lost since its line began has no last place."""
+        key, now, matched = event.key, event.now, event.matched
+        visits = self._objects.get(key)
+        latest = self._others.get(key) if visits is None else visits.last
+        if now is not None and latest is not None and now < latest:
+            told.late += 1
+            return
+        pending = set() if visits is None else visits.stays.keys() - matched
+        unknown = {one for one in pending if witness.truth(event.row, one) is None}
+        told.unknown += bool(unknown)
+        if not matched and unknown == pending and not witness.is_known(event.row):
+            told.unknown += not unknown
+            return
         yield from self._given_up(now)
         keeps_all = self._followed.path is not None
         visits = self._objects.get(key)
         if visits is None:
             if not matched and not keeps_all:
+                self._note_other(key, now)
                 return
             while len(self._objects) >= self._followed.most_objects:
                 longest, gone = self._objects.popitem(last=False)
                 yield from gone.leave(longest)
-            visits = self._objects[key] = Visits(began=self._events)
+            visits = self._objects[key] = Visits(began=self._events, last=self._others.pop(key, None))
         self._objects.move_to_end(key)
-        yield from visits.move(key, matched, now, self._rules, passed if start >= visits.began else frozenset())
+        passed = event.passed if event.start >= visits.began else frozenset()
+        yield from visits.move(key, matched, now, self._rules, passed, unknown)
         self._await(key, visits)
         if not visits.stays and not keeps_all:
             del self._objects[key]
+            self._note_other(key, visits.last)
+
+    def _note_other(self, key: ObjectKey, latest: float | None) -> None:
+        """Keep when an object that is in nothing was seen, so that an older event of it is known for one."""
+        if latest is None:
+            return
+        self._others[key] = latest
+        self._others.move_to_end(key)
+        while len(self._others) > self._followed.most_objects:
+            self._others.popitem(last=False)
 
     def _given_up(self, now: float | None) -> Iterator[FenceChange]:
         """Objects whose last event is too long ago."""
@@ -260,49 +330,43 @@ class Fences:
 
     def save(self, path: str | Path) -> None:
         """Write what is followed, the rules and where every object is, as JSON lines; whole, or not at all."""
-        with self._lock, told(path), aside(path) as beside, beside.open("w", encoding="utf-8") as file:
-            head = {"tocsin fences": _VERSION, "followed": asdict(self._followed), "rules": asdict(self._rules)}
-            file.write(json.dumps({**head, "objects": len(self._objects)}) + "\n")
-            for key, visits in self._objects.items():
-                stays = [[one, *asdict(stay).values()] for one, stay in visits.stays.items()]
-                file.write(json.dumps([key, visits.last, stays, visits.at]) + "\n")
+        with self._lock:
+            write_fences(path, asdict(self._followed), asdict(self._rules), self._objects, self._others)
 
     @classmethod
     def load(cls, path: str | Path, engine: Matching) -> Fences:
-        """Fences as they were saved, beside an engine with the same subscriptions; raises `SegmentError`."""
-        try:
-            with Path(path).open(encoding="utf-8") as file:
-                head = json.loads(file.readline())
-                if head["tocsin fences"] != _VERSION:
-                    raise ValueError(f"version {head['tocsin fences']}")
-                fences = cls(engine, **head["followed"], **head["rules"])
-                for line in file:
-                    key, last, stays, at = json.loads(line)
-                    own = {one: Stay(*rest) for one, *rest in stays}
-                    visits = fences._objects[key] = Visits(own, last, at and (float(at[0]), float(at[1])))
-                    fences._await(key, visits)
-        except OSError as error:
-            raise InvalidInput(f"cannot read {path}: {error.strerror or error}") from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise SegmentError(f"{path} holds no fences of this version: {error!r:.80}. Save them again.") from None
-        if len(fences) != head.get("objects"):
-            raise SegmentError(f"{path} holds {len(fences)} of {head.get('objects')} objects. Save them again.")
+        """Fences as they were saved, by this release or the one before, beside an engine with the same subscriptions.
+
+        Raises `SegmentError` for a file that is damaged or of another version.
+        """
+        options, objects, others = read_fences(path)
+        fences = cls(engine, **options)
+        fences._objects.update(objects)
+        fences._others.update(others)
+        for key, visits in objects.items():
+            fences._await(key, visits)
         return fences
 
 
-def _without_key(row: int, key: str) -> Reject:
-    return Reject(row, None, key, f"it has no value of {key!r}, by which objects are told apart")
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One event of an object: what it matches, when it was, and what its line leads through, from event `start` on."""
+
+    row: int
+    key: ObjectKey
+    matched: frozenset[SubscriptionId]
+    now: float | None
+    passed: frozenset[SubscriptionId]
+    start: int
 
 
-def _seconds_of(moment: Any) -> float | None:
-    """A time in seconds: a number as it is, an instant since 1970; None for what is neither."""
-    if isinstance(moment, str):
-        read = read_instant(moment)
-        return None if read is None else read.microseconds / 1e6
-    if isinstance(moment, date):
-        return Instant.of(moment).microseconds / 1e6
-    is_number = isinstance(moment, int | float) and not isinstance(moment, bool)
-    return float(moment) if is_number and abs(moment) < float("inf") else None
+def _problem_of(key: Any, name: str) -> str:
+    """What is wrong with a key; empty for nothing."""
+    if key is None or key != key:
+        return f"it has no value of {name!r}, by which objects are told apart"
+    if isinstance(key, list | dict):
+        return f"its {name!r} is {shown(key)}; a key is a string, a number or a boolean"
+    return ""
 
 
 def _column(keys: list[Any], kind: pa.DataType) -> pa.Array:

@@ -32,16 +32,18 @@ def load_segments(
     `strict` raises `RecordError` at the first bad one instead. `texts` are as `Templates` has them.
     """
     plan = choose(index)
-    if isinstance(source, str | Path) and os.path.isdir(source) and _is_index(Path(source)):  # noqa: PTH112
+    if is_index(source):
         return open_index(source), []
     segment, rejects = build_from(source, plan, strict=strict, progress=progress, texts=texts)
     return Snapshots.of([segment]), rejects
 
 
-def _is_index(folder: Path) -> bool:
-    """Whether a folder is to be opened as an index, whole or damaged: all but one of Parquet files and nothing else."""
+def is_index(source: object) -> bool:
+    """Whether a source is a folder to be opened as an index, whole or damaged: one of other files than Parquet's."""
+    if not isinstance(source, str | Path) or not os.path.isdir(source):  # noqa: PTH112
+        return False
     try:
-        return {Path(file).suffix.lower() for file in files_of(folder) or ()} - {".parquet", ".pq"} != set()
+        return {Path(file).suffix.lower() for file in files_of(source) or ()} - {".parquet", ".pq"} != set()
     except InvalidInput:  # there is nothing in it that could be read
         return True
 

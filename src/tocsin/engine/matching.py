@@ -19,9 +19,10 @@ from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.loading import load_segments, raise_first, require_some
 from tocsin.engine.misnamed import misnamed
 from tocsin.engine.notices import notices_of
-from tocsin.engine.points import Points, checked_points, with_coordinates
+from tocsin.engine.points import Points, checked_points, with_coordinates, without_places
 from tocsin.engine.seen import Seen
 from tocsin.engine.trails import Trail
+from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.notice import Notice
@@ -58,6 +59,8 @@ class Request:
     ] = ()  # further attributes, whose values are to be beside that, in columns `also_0`, `also_1`, ..
     piece_matches: int = 4_000_000
     texts: Mapping[str, Text] = field(default_factory=dict)  # further attributes that are texts
+    no_places: tuple[tuple[float, float], ...] = ()  # points that say that a place is not known
+    witness: Witness | None = None  # which is to say more of single events
     trail: Trail | None = None  # where objects by `event_key` were; what they pass through is to be beside the matches
 
     def __post_init__(self) -> None:
@@ -203,7 +206,9 @@ def match_chunks(
     def answered(chunk: Chunk) -> Matched:
         return _match_piece(snapshots, chunk, request, wanted, seen)
 
-    threads = 1 if request.trail is not None else workers(request.threads)  # one piece after the other
+    threads = (
+        1 if request.trail is not None or request.witness is not None else workers(request.threads)
+    )  # one piece after the other
     for part in in_order(cut, answered, threads, lambda chunk: chunk.done is None):
         if request.strict and part.rejects:
             raise_first(part.rejects, "event")
@@ -238,6 +243,10 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     clock = time.perf_counter()
     schema = {**request.texts, **(request.schema or {})}
     batches, refused = encode_chunk(chunk, wanted, schema, request.points)
+    if request.no_places:
+        batches = [without_places(batch, request.no_places) for batch in batches]
+    if request.witness is not None:
+        request.witness.add(batches)
     rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
     if seen is not None:
         seen.add(chunk, batches)

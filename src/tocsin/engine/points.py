@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.readings import inserted
+from tocsin.columns.meeting import box_numbers
 from tocsin.columns.payloads import numbers_of
 from tocsin.errors import InvalidInput
 from tocsin.kernels import codes
@@ -73,3 +74,26 @@ def _with_point(batch: EventBatch, numbers: Mapping[str, int], point: str, x: st
         len(arrays.boxes) + np.arange(len(events)),
     )
     return replace(batch, arrays=changed, attributes=names)
+
+
+def without_places(batch: EventBatch, points: Sequence[tuple[float, float]]) -> EventBatch:
+    """The batch without places that are one of some points: they say that a place is not known."""
+    arrays = batch.arrays
+    if not len(arrays.boxes):
+        return batch
+    is_one = np.zeros(len(arrays.boxes), bool)
+    for x, y in points:
+        is_one |= (arrays.boxes == np.array([x, y, x, y])).all(axis=1)
+    boxes = box_numbers(arrays.types, arrays.payloads, arrays.list_boxes)
+    gone = np.zeros(len(arrays.types), bool)
+    gone[boxes >= 0] = is_one[boxes[boxes >= 0]]
+    if not gone.any():
+        return batch
+    owners = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))
+    changed = arrays._replace(
+        starts=starts_of(np.bincount(owners[~gone], minlength=len(batch)), len(batch)),
+        attributes=frozen(arrays.attributes[~gone], np.int32),
+        types=frozen(arrays.types[~gone], np.uint8),
+        payloads=frozen(arrays.payloads[~gone], np.int64),
+    )
+    return replace(batch, arrays=changed)

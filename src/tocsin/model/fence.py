@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.errors import InvalidInput
+from tocsin.model.instants import MICROSECONDS
 from tocsin.model.subscription import SubscriptionId
 
 ENTER: Final = "enter"
@@ -38,34 +41,128 @@ class FenceChange(NamedTuple):
     seconds: float | None = None
 
 
+MOST_OBJECTS: Final = 1_000_000
+NO_PLACES: Final = ((181.0, 91.0),)
+"""What AIS sends where it has no position."""
+_ORDERS: Final = ("arrival", "time")
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What is followed: the attributes that tell objects apart, time and place, and when objects are given up."""
+
+    key: str
+    time: str | None = None
+    path: str | None = None
+    most_objects: int = MOST_OBJECTS
+    forget_after: float | None = None
+    time_unit: str = "s"
+    order: str = "arrival"
+    no_places: tuple[tuple[float, float], ...] = NO_PLACES
+
+    def __post_init__(self) -> None:
+        for name, value in (("key", self.key), ("time", self.time), ("path", self.path)):
+            if not (isinstance(value, str) and value) and not (name != "key" and value is None):
+                raise InvalidInput(f"{name} is {value!r:.40}; it names an attribute of the events")
+        for name, value in (("time", self.time), ("key", self.key)):
+            if self.path is not None and self.path == value:
+                raise InvalidInput(f"path and {name} are both {value!r:.40}; path names what has the object's place")
+        if not isinstance(self.most_objects, int) or isinstance(self.most_objects, bool) or self.most_objects < 1:
+            raise InvalidInput(f"most_objects is {self.most_objects!r:.40}; it counts objects, from 1 on.")
+        if self.forget_after is not None and not (
+            self.time is not None and isinstance(self.forget_after, int | float) and self.forget_after > 0
+        ):
+            raise InvalidInput(
+                f"forget_after is {self.forget_after!r:.40}, time is {self.time!r:.40}; it is a number of seconds "
+                "above 0, by the attribute that time names."
+            )
+        if self.time_unit not in MICROSECONDS:
+            raise InvalidInput(f"time_unit is {self.time_unit!r:.40}; it is one of {', '.join(MICROSECONDS)}.")
+        if self.order not in _ORDERS or (self.order == "time" and self.time is None):
+            reason = "time names no attribute" if self.order == "time" else f"it is one of {', '.join(_ORDERS)}"
+            raise InvalidInput(f"order is {self.order!r:.40}; {reason}.")
+        object.__setattr__(self, "no_places", _checked_places(self.no_places))
+
+
+def _checked_places(places: Any) -> tuple[tuple[float, float], ...]:
+    """Points, each of two numbers; raises `InvalidInput`."""
+    try:
+        return tuple((float(x), float(y)) for x, y in places)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"no_places is {places!r:.60}; it lists points: [(0, 0), (181, 91)]") from None
+
+
 @dataclass(frozen=True, slots=True)
 class FenceRules:
     """When a change is one.
 
-    An object enters with its `enter_after`-th event in a row that satisfies the subscription, and exits with the
-    `exit_after`-th that does not; so one odd position in between is no exit. It dwells once it has been inside for
-    `dwell` seconds. `inside` reports every further event within.
+    An object enters with its `enter_after`-th event in a row of which the subscription is TRUE, and exits with the
+    `exit_after`-th of which it is FALSE; so one odd position in between is not an exit. Both may be a span of time
+    instead, a `timedelta` or a text such as "30 s": then the run of such events has to last as long, from its first to
+    its last. It dwells once it has been inside for `dwell` seconds. `inside` reports every further event within.
 
     >>> FenceRules(exit_after=0)
     Traceback (most recent call last):
     ...
-    tocsin.errors.InvalidInput: exit_after is 0; it counts events, from 1 on.
+    tocsin.errors.InvalidInput: exit_after is 0; it counts events, from 1 on, or is a time such as '30 s'.
     """
 
-    enter_after: int = 1
-    exit_after: int = 1
+    enter_after: int | str | timedelta = 1
+    exit_after: int | str | timedelta = 1
     dwell: float | None = None
     inside: bool = False
 
     def __post_init__(self) -> None:
         for name in ("enter_after", "exit_after"):
-            count = getattr(self, name)
-            if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-                raise InvalidInput(f"{name} is {count!r:.40}; it counts events, from 1 on.")
+            given = getattr(self, name)
+            is_count = isinstance(given, int) and not isinstance(given, bool) and given >= 1
+            if not is_count and seconds_of(given) is None:
+                raise InvalidInput(
+                    f"{name} is {given!r:.40}; it counts events, from 1 on, or is a time such as '30 s'."
+                )
+            if isinstance(given, timedelta):
+                object.__setattr__(self, name, f"{given.total_seconds():g} s")
         if self.dwell is not None and not (_is_number(self.dwell) and 0 <= self.dwell < float("inf")):
             raise InvalidInput(f"dwell is {self.dwell!r:.40}; it is a number of seconds, from 0 on.")
         if not isinstance(self.inside, bool):
             raise InvalidInput(f"inside is {self.inside!r:.40}; it is True or False.")
+
+    @property
+    def measures_time(self) -> bool:
+        """Whether some rule is a span of time."""
+        return any(isinstance(one, str) for one in (self.enter_after, self.exit_after)) or self.dwell is not None
+
+    def has_entered(self, stay: Stay, now: float | None) -> bool:
+        """Whether a run of hits is an entry."""
+        return _is_enough(self.enter_after, stay.hits, stay.since, now)
+
+    def has_left(self, stay: Stay, now: float | None) -> bool:
+        """Whether a run of misses is an exit."""
+        return _is_enough(self.exit_after, stay.misses, stay.missing_since, now)
+
+
+def _is_enough(rule: int | str | timedelta, events: int, since: float | None, now: float | None) -> bool:
+    if isinstance(rule, int):
+        return events >= rule
+    wanted = seconds_of(rule)
+    return wanted is not None and since is not None and now is not None and now - since >= wanted
+
+
+def seconds_of(span: Any) -> float | None:
+    """The seconds of a `timedelta`, or of a text such as "30 s", "5 min" or "2 h"; None for anything else.
+
+    >>> seconds_of("5 min"), seconds_of(timedelta(seconds=2)), seconds_of("soon")
+    (300.0, 2.0, None)
+    """
+    if isinstance(span, timedelta):
+        return span.total_seconds() if span > timedelta(0) else None
+    found = _SPAN.fullmatch(span) if isinstance(span, str) else None
+    seconds = 0.0 if found is None else float(found[1]) * _SECONDS[found[2]]
+    return seconds if seconds > 0 else None
+
+
+_SPAN: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)\s*")
+_SECONDS: Final = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def _is_number(value: Any) -> bool:
@@ -81,9 +178,10 @@ class Stay:
     since: float | None = None
     has_entered: bool = False
     has_dwelt: bool = False
+    missing_since: float | None = None
 
     def seconds(self, now: float | None) -> float | None:
-        """How long it has been there; events that come late do not make it less than nothing."""
+        """How long it has been there."""
         return None if now is None or self.since is None else max(now - self.since, 0.0)
 
 
@@ -106,18 +204,21 @@ class Visits:
         now: float | None,
         rules: FenceRules,
         passed: Set[SubscriptionId] = frozenset(),
+        unknown: Set[SubscriptionId] = frozenset(),
     ) -> Iterator[FenceChange]:
         """What an event changes: what it leaves first, then what it crossed, then what it is in, each by subscription.
 
-        `passed` is what its way from the event before led through. What it was in, or is in, it has not crossed.
+        `passed` is what its way from the event before led through. What it was in, or is in, it has not crossed. Of
+        what is `unknown` the event says nothing: it stays as it was.
         """
         if now is not None:
             self.last = now if self.last is None else max(self.last, now)
         crossed = sorted(passed - matched - self.stays.keys())
-        for one in sorted(self.stays.keys() - matched):
+        for one in sorted(self.stays.keys() - matched - unknown):
             stay = self.stays[one]
+            stay.missing_since = now if stay.misses == 0 else stay.missing_since
             stay.misses += 1
-            if not stay.has_entered or stay.misses >= rules.exit_after:
+            if not stay.has_entered or rules.has_left(stay, now):
                 del self.stays[one]
                 if stay.has_entered:
                     yield FenceChange(key, one, EXIT, stay.seconds(now))
@@ -126,7 +227,7 @@ class Visits:
             stay = self.stays.setdefault(one, Stay(since=now))
             stay.hits, stay.misses = stay.hits + 1, 0
             if not stay.has_entered:
-                if stay.hits < rules.enter_after:
+                if not rules.has_entered(stay, now):
                     continue
                 stay.has_entered = True
                 yield FenceChange(key, one, ENTER, stay.seconds(now))

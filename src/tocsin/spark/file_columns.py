@@ -56,7 +56,7 @@ def as_spark_has_it(column: pa.Array | None, wanted: pa.Field, rows: int, path: 
 
 
 def columns_of_files(session: SparkSession, path: str | Path, names: Collection[str] | None = None) -> StructType:
-    """The columns (or some) of a Parquet file or of a folder of some, as Spark has them; of all files where they differ."""
+    """The columns (or some) of a Parquet file, or of a folder of files, as Spark has them; of all where they differ."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     folder = Path(local_path(str(path)))

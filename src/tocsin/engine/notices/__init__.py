@@ -1,5 +1,6 @@
 """Warnings: what subscriptions ask that no event has, or that can never hold."""
 
-from tocsin.engine.notices.telling import notices, notices_of
+from tocsin.engine.notices.asking import Known
+from tocsin.engine.notices.telling import known_to, notices, notices_of
 
-__all__ = ["notices", "notices_of"]
+__all__ = ["Known", "known_to", "notices", "notices_of"]

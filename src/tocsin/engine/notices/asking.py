@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from tocsin.kernels import codes
 from tocsin.language import constant_text, name_text
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import Not
-from tocsin.model.readings import attribute_of, reading_of
+from tocsin.model.readings import Reading, attribute_of, reading_of
 
 _CONDITION: Final = asking.SOME_ELEMENT + 1
 """A kind of question beside those of `asking`: first, a condition about elements; second, 1 where it is negated."""
@@ -34,6 +35,13 @@ class Reason(NamedTuple):
     attribute: str  # empty for none
     text: str
     is_whole: bool = False  # whether all conditions on the attribute are meant together
+
+
+class Known(NamedTuple):
+    """Of which values some predicate is TRUE or FALSE: the types by attribute, a bit each."""
+
+    types: dict[str, int]
+    always: bool  # whether one is so of any event, as IS NULL is
 
 
 class _Groups(NamedTuple):
@@ -87,6 +95,18 @@ class Asking:
         own = conditions[there]
         asking_conditions = np.concatenate([own, own[on_elements], own[on_places]])
         self._askers = _Groups.of(which.reshape(-1), asking_conditions, self._questions.shape[1])
+
+    @cached_property
+    def known(self) -> Known:
+        """Of which values some of the expressions' predicates are TRUE or FALSE."""
+        kinds, first, second = self._questions
+        types: dict[str, int] = {}
+        for kind, number, bits in zip(kinds.tolist(), first.tolist(), second.tolist(), strict=True):
+            if kind <= asking.COMPARED:
+                reading = reading_of(self._names[number])
+                own = bits & ~(1 << codes.LIST) if bits == asking.OF_PLACE else bits
+                types[reading.attribute] = types.get(reading.attribute, 0) | (_read_from(reading) or own)
+        return Known(types, bool((kinds == asking.UNLESS_NULL).any()))
 
     def _of_elements(self, compiled: CompiledExpressions) -> dict[str, tuple[NDArray[np.int64], Asking]]:
         """By list, the conditions about its elements, and what they and their NOTs ask of an element."""
@@ -195,6 +215,17 @@ _TEXTS: Final = 1 << codes.STRING | 1 << codes.LIST
 _SCALARS: Final = 1 << codes.NUMBER | 1 << codes.STRING | 1 << codes.BOOLEAN | 1 << codes.INSTANT
 _COMPARABLE: Final = _SCALARS | _SCALARS << codes.RANGED
 _PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE | 1 << codes.LIST
+
+
+def _read_from(reading: Reading) -> int:
+    """The types of values that a reading is made of; 0 where it is the attribute's own value."""
+    if reading.is_condition:
+        return ANY
+    if reading.is_of_place:
+        return _PLACES & ~(1 << codes.LIST)
+    if reading.is_instant:
+        return 1 << codes.STRING | 1 << codes.INSTANT | 1 << (codes.RANGED + codes.INSTANT)
+    return _TEXTS if reading.is_of_text else _SCALARS if reading.is_array else 0
 
 
 def _readings(names: list[str]) -> dict[tuple[str, int], NDArray[np.int64]]:

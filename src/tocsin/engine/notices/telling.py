@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.engine.notices.asking import Asking, Reason
+from tocsin.engine.notices.asking import Asking, Known, Reason
 from tocsin.engine.seen import Seen
 from tocsin.index import Part
 from tocsin.index.alive import Alive, are_alive
@@ -40,6 +40,17 @@ def notices(part: Part, seen: Seen | None) -> list[Notice]:
     return _merged(((one, None) for one in prepared(part)), seen)
 
 
+def known_to(sources: Iterable[Snapshot]) -> Known:
+    """Of which values some predicate of the subscriptions of a moment, those that are gone included, is known."""
+    types: dict[str, int] = {}
+    always = False
+    for asked in (asked for one in sources if len(one) for asked in _kept(one)):
+        always |= asked.known.always
+        for name, bits in asked.known.types.items():
+            types[name] = types.get(name, 0) | bits
+    return Known(types, always)
+
+
 class Asked:
     """Subscriptions, what they ask, and the texts of warnings that were made before. Many threads may ask it."""
 
@@ -48,6 +59,11 @@ class Asked:
         self._numbers = numbers  # of the expressions, among the subscriptions of their source; -1 for one left out
         self._asking = asking
         self._texts: dict[tuple[Reason, int], str] = {}
+
+    @property
+    def known(self) -> Known:
+        """Of which values some predicate is known."""
+        return self._asking.known
 
     def told(self, seen: Seen | None, alive: Alive) -> Iterator[tuple[Reason, int, int]]:
         """The reasons for a warning, how many subscriptions have each, and the first of them."""

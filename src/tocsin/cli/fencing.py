@@ -1,0 +1,149 @@
+"""tocsin fences: what moving objects enter, stay in and leave, one record a change."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tocsin.cli.matching import points_of, schema_of
+from tocsin.cli.progress import ShareBar
+from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
+from tocsin.engine import Answer, Engine, Fences
+from tocsin.engine.loading import is_index
+from tocsin.errors import InvalidInput
+from tocsin.model.notice import Notice
+from tocsin.records import open_writer
+from tocsin.records.files import STANDARD
+from tocsin.records.writers import Writer
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("fences", help="tell what moving objects enter, stay in and leave")
+    parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or a compiled index")
+    parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for JSON lines on standard input")
+    parser.add_argument("--key", required=True, metavar="NAME", help="the attribute that tells objects apart")
+    parser.add_argument("--time", metavar="NAME", help="the attribute that has the time of an event")
+    parser.add_argument("--time-unit", default="s", metavar="UNIT", help="of times that are numbers: s, ms, us or ns")
+    parser.add_argument("--order", default="arrival", metavar="ORDER", help="arrival (default), or time: sort events")
+    parser.add_argument("--path", metavar="NAME", help="the attribute that has the place: tell what is crossed, too")
+    parser.add_argument("--enter-after", default="1", metavar="N", help="events in a row, or a time such as 30s")
+    parser.add_argument("--exit-after", default="1", metavar="N", help="the same for what is left")
+    parser.add_argument("--dwell", type=float, metavar="SECONDS", help="tell of who has been inside for so long")
+    parser.add_argument("--inside", action="store_true", help="tell of every further event inside")
+    parser.add_argument("--forget-after", type=float, metavar="SECONDS", help="give up who is silent for longer")
+    parser.add_argument(
+        "--no-place", action="append", default=[], metavar="X:Y", help="a point that says that a place is not known"
+    )
+    parser.add_argument("--state", metavar="FILE", help="go on where this file ends, and write it at the end")
+    parser.add_argument("--out", default="-", metavar="FILE", help="where changes go (default: - for standard output)")
+    parser.add_argument("--payload", action="store_true", help="write what subscriptions carry, as JSON")
+    parser.add_argument("--schema", default="", metavar="COLUMN:TYPE,...", help="types of attributes of the events")
+    parser.add_argument("--points", default="", metavar="NAME=X:Y,...", help="attributes that are made of two others")
+    parser.add_argument("--delimiter", metavar="CHARACTER", help="what parts the fields of a CSV of events")
+    parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    if given.subscriptions == given.events == STANDARD:
+        raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
+    refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors, given.state])
+    with reject_log(given.errors) as log:
+        engine = _engine(given.subscriptions, log)
+        fences = _fences(given, engine)
+        events, changes, notices = _follow(given, fences, log)
+        if given.state is not None:
+            fences.save(given.state)
+        inside = sum(1 for _ in fences.objects())
+        print(
+            f"{counted(changes, 'change')} of {counted(events, 'event')} and {counted(len(engine), 'subscription')}, "
+            f"{log.count:,} rejected; {counted(inside, 'object')} inside",
+            file=sys.stderr,
+        )
+        for notice in notices:
+            print(f"warning: {notice}", file=sys.stderr)
+    return 1 if log.count else 0
+
+
+def _engine(source: str, log: RejectLog) -> Engine:
+    if is_index(source):
+        return Engine.load(source)
+    engine = Engine()
+    with ShareBar("reading subscriptions") as bar:
+        log.add("subscription", engine.subscribe_many(source, progress=bar.update).errors)
+    log.require("subscription", len(engine))
+    return engine
+
+
+def _fences(given: argparse.Namespace, engine: Engine) -> Fences:
+    if given.state is not None and Path(given.state).exists():
+        return Fences.load(given.state, engine)
+    options: dict[str, Any] = {"no_places": [_place(one) for one in given.no_place]} if given.no_place else {}
+    return Fences(
+        engine,
+        key=given.key,
+        time=given.time,
+        time_unit=given.time_unit,
+        order=given.order,
+        path=given.path,
+        enter_after=_rule(given.enter_after),
+        exit_after=_rule(given.exit_after),
+        dwell=given.dwell,
+        inside=given.inside,
+        forget_after=given.forget_after,
+        **options,
+    )
+
+
+def _follow(given: argparse.Namespace, fences: Fences, log: RejectLog) -> tuple[int, int, list[Notice]]:
+    """Write all changes: how many events and changes there were, and the warnings of the last answer."""
+    events = changes = 0
+    notices: list[Notice] = []
+    with open_writer(given.out) as writer:
+        for source in _sources(given.events):
+            answer = fences.push_batch(
+                source,
+                schema=schema_of(given.schema),
+                points=points_of(given.points),
+                delimiter=given.delimiter,
+                payload=given.payload,
+            )
+            _write(writer, answer, events)
+            log.add("event", [reject._replace(row=reject.row + events) for reject in answer.event_errors])
+            events, changes = events + answer.stats.events, changes + len(answer)
+            notices = answer.warnings if given.events != STANDARD else []
+    return events, changes, notices
+
+
+def _sources(events: str) -> Iterator[Any]:
+    """The file as a whole; of standard input each line as it comes."""
+    if events != STANDARD:
+        return iter((events,))
+    lines: Iterable[bytes] = sys.stdin.buffer
+    return (line for line in lines if line.strip())
+
+
+def _write(writer: Writer, answer: Answer, first: int) -> None:
+    table = answer.table.set_column(0, "event", pc.add(answer.table["event"], pa.scalar(first, pa.int64())))
+    objects = table["object"].combine_chunks()
+    writer.write(
+        table.set_column(1, "object", objects.cast(pa.string()) if len(objects) else pa.array([], pa.string()))
+    )
+
+
+def _rule(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
+def _place(text: str) -> tuple[float, float]:
+    x, _, y = text.partition(":")
+    try:
+        return float(x), float(y)
+    except ValueError:
+        raise InvalidInput(f"--no-place: {text!r} is not X:Y; write 0:0") from None

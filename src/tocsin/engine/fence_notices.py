@@ -1,0 +1,70 @@
+"""What fences tell beside changes: events that said nothing, came late, or had no time that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from typing import Any, Final
+
+from tocsin.model.instants import MICROSECONDS, read_instant
+from tocsin.model.notice import Notice
+from tocsin.model.values import Instant
+
+_FAR_S: Final = 3.2e10
+"""The year 2984 in seconds since 1970: beyond it a number is of a finer unit. Below, milliseconds mean January 1971."""
+
+
+class Told:
+    """Counts of one call, and the reading of its times."""
+
+    def __init__(self, time: str | None, unit: str) -> None:
+        self._time, self._unit = time, unit
+        self.unknown = self.late = 0
+        self._without = self._unread = self._read = self._odd = 0
+
+    def seconds_of(self, moment: Any) -> float | None:
+        """A time in seconds: a number in the unit, an instant since 1970; None for what is neither."""
+        seconds = self._seconds(moment)
+        self._read += seconds is not None
+        self._without += moment is None
+        self._unread += seconds is None and moment is not None
+        return seconds
+
+    def _seconds(self, moment: Any) -> float | None:
+        if isinstance(moment, str):
+            read = read_instant(moment)
+            return None if read is None else read.microseconds / 1e6
+        if isinstance(moment, date):
+            return Instant.of(moment).microseconds / 1e6
+        if not isinstance(moment, int | float) or isinstance(moment, bool) or not abs(moment) < float("inf"):
+            return None
+        seconds = moment * MICROSECONDS[self._unit] / 1e6
+        self._odd += seconds > _FAR_S or (self._unit != "s" and 0 < moment < _FAR_S / 10)
+        return seconds
+
+    def notices(self, others: Callable[[], list[Notice]]) -> list[Notice]:
+        """What is told of a call, and what is told of its events in any case."""
+        return [*self._own(), *others()]
+
+    def _own(self) -> Iterator[Notice]:
+        name = self._time or ""
+        if self._time is not None and not self._read and self._without:
+            yield self._of(f"time={name!r}", f"no event has {name}, so seconds are not known")
+        if self._unread:
+            yield self._of(f"time={name!r}", f"{_events(self._unread)} of times that cannot be read, as if without one")
+        if self._odd:
+            reason = f"{_events(self._odd)} of times that look like another unit; give time_unit"
+            yield self._of(f"time_unit={self._unit!r}", reason)
+        if self.late:
+            reason = f"{_events(self.late)} older than the latest of their object, and ignored"
+            yield self._of(f"time={name!r}", reason)
+        if self.unknown:
+            reason = "said of what the object is in neither that it is still there nor that it left; it stays"
+            yield self._of("events", f"{_events(self.unknown)}: they {reason}")
+
+    def _of(self, option: str, reason: str) -> Notice:
+        return Notice(self._time or "", option, reason, 0, None)
+
+
+def _events(count: int) -> str:
+    return "1 event" if count == 1 else f"{count:,} events"

@@ -1,0 +1,85 @@
+"""`tocsin fences` tells what moving objects enter and leave, from files and from standard input."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tocsin.cli.main import main
+
+EVENTS = [
+    {"v": "a", "t": 0, "loc": [1, 1]},
+    {"v": "a", "t": 5, "note": "no place"},
+    {"v": 7, "t": 6, "loc": [2, 2]},
+    {"t": 7, "loc": [2, 2]},
+    {"v": "a", "t": 10, "loc": [20, 1]},
+]
+LINES = "".join(json.dumps(one) + "\n" for one in EVENTS)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    subscription = {"id": "zone", "where": "S_INTERSECTS(loc, BBOX(0, 0, 9, 9))", "payload": {"to": "me"}}
+    Path("s.jsonl").write_text(json.dumps(subscription) + "\n")
+    Path("e.jsonl").write_text(LINES)
+
+
+def changes(path: str) -> list[tuple[Any, ...]]:
+    return [tuple(json.loads(line).values()) for line in Path(path).read_text().splitlines()]
+
+
+EXPECTED = [(0, "a", "zone", "enter", 0.0), (2, "7", "zone", "enter", 0.0), (4, "a", "zone", "exit", 10.0)]
+
+
+def test_changes_are_written(capsys: Any) -> None:
+    """One record a change; an event without a key is a reject, one without a place is told."""
+    assert main(["fences", "s.jsonl", "e.jsonl", "--key", "v", "--time", "t", "--out", "c.jsonl"]) == 1
+
+    assert changes("c.jsonl") == EXPECTED
+    told = capsys.readouterr().err
+    assert "event 3: v: it has no value of 'v'" in told
+    assert "3 changes of 5 events and 1 subscription, 1 rejected; 1 object inside" in told
+    assert "warning: events: 1 event: they said of what the object is in" in told
+
+
+def test_standard_input_is_answered_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same changes, with the numbers of the lines."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES.encode())))
+
+    assert main(["fences", "s.jsonl", "-", "--key", "v", "--time", "t", "--out", "c.jsonl"]) == 1
+    assert changes("c.jsonl") == EXPECTED
+
+
+def test_a_state_goes_on(capsys: Any) -> None:
+    """What one call knew the next one knows, from a compiled index, too; payloads and rules are options."""
+    Path("first.jsonl").write_text("".join(LINES.splitlines(keepends=True)[:3]))
+    Path("second.jsonl").write_text("".join(LINES.splitlines(keepends=True)[4:]))
+    options = ["--key", "v", "--time", "t", "--state", "f.jsonl"]
+    assert main(["compile", "s.jsonl", "index"]) == 0
+
+    assert main(["fences", "index", "first.jsonl", *options, "--out", "1.jsonl"]) == 0
+    assert main(["fences", "s.jsonl", "second.jsonl", *options, "--out", "2.jsonl", "--payload"]) == 0
+
+    assert changes("1.jsonl") == EXPECTED[:2]
+    assert changes("2.jsonl") == [(0, "a", "zone", "exit", 10.0, '{"to": "me"}')]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--exit-after", "soon"], "exit_after is 'soon'; it counts events, from 1 on, or is a time such as '30 s'"),
+        (["--no-place", "here"], "--no-place: 'here' is not X:Y; write 0:0"),
+        (["--order", "time"], "order is 'time'; time names no attribute"),
+        (["--dwell", "5"], "name the attribute that has the time"),
+    ],
+)
+def test_odd_options_are_refused(options: list[str], said: str, capsys: Any) -> None:
+    """With exit status 2 and one line."""
+    assert main(["fences", "s.jsonl", "e.jsonl", "--key", "v", *options, "--out", "c.jsonl"]) == 2
+    assert said in capsys.readouterr().err and not Path("c.jsonl").exists()
