@@ -21,19 +21,18 @@ from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
 from tocsin.engine.misnamed import misnamed
-from tocsin.engine.notices import known_to, notices_of
+from tocsin.engine.notices import notices_of
 from tocsin.engine.points import Points
 from tocsin.engine.saving import open_sources, save_sources, texts_of
 from tocsin.engine.seen import seen_in
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
 from tocsin.engine.trails import Trail
-from tocsin.engine.witness import Witness
-from tocsin.errors import InvalidInput, RecordError, UnknownSubscription
+from tocsin.engine.witness import Held, Witness
+from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Plan, Statistics, find_index
 from tocsin.language import Explanation, Templates
-from tocsin.language.stored import stored_expression, stored_payload
-from tocsin.model.expression import Expression
+from tocsin.language.stored import stored_payload
 from tocsin.model.notice import Notice
 from tocsin.model.ranking import Ranking, Similar
 from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
@@ -236,19 +235,11 @@ class Engine:
         `options` say how the source is read. The witness says of what does not match whether it is FALSE or UNKNOWN.
         """
         with self._reading() as snapshots:
-            witness = Witness(self._tree_of, lambda: known_to(snapshots))
+            witness = Witness(Held(self._store, snapshots))
             own = Request(
                 lists=True, event_key=key, also=tuple(also), trail=trail, texts=self._texts, witness=witness, **options
             )
             return answer_of(snapshots, events, own, Stats(), []), witness
-
-    def _tree_of(self, id: SubscriptionId) -> Expression | None:
-        """The expression of a subscription, None where there is none of that id."""
-        try:
-            source, number = self._store.find(id)
-        except UnknownSubscription:
-            return None
-        return stored_expression(source.text(number))
 
     def warnings(
         self,

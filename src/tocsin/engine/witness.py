@@ -2,70 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.decoding import values_of
-from tocsin.columns.expressions.asking import ANY
-from tocsin.engine.notices import Known
+from tocsin.columns.expressions.asking import ANY, types_of
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.programs import leaf_places
+from tocsin.engine.notices import Known, known_to
+from tocsin.engine.sources import SegmentSource
+from tocsin.engine.store import Store
+from tocsin.errors import UnknownSubscription
 from tocsin.kernels import codes
 from tocsin.language.evaluate import Values, evaluate
+from tocsin.language.stored import stored_expression
 from tocsin.model.expression import Expression
+from tocsin.model.readings import is_reading
 from tocsin.model.subscription import SubscriptionId
+from tocsin.segment import Snapshots
+
+Needs = Sequence[tuple[str, int]]
+"""Attributes, each with the types of its values of which some predicate is TRUE or FALSE, a bit each."""
+
+
+class Held:
+    """What a witness asks of an engine's subscriptions, at a moment or now."""
+
+    def __init__(self, store: Store, snapshots: Snapshots) -> None:
+        self._store, self._snapshots = store, snapshots
+
+    def tree(self, id: SubscriptionId) -> Expression | None:
+        """The expression of a subscription, None of one that is gone."""
+        try:
+            source, number = self._store.find(id)
+        except UnknownSubscription:
+            return None
+        return stored_expression(source.text(number))
+
+    def needs(self, id: SubscriptionId) -> Needs | None:
+        """What all of its predicates need to be known; None where that is not told by types."""
+        try:
+            source, number = self._store.find(id)
+        except UnknownSubscription:
+            return None
+        if not isinstance(source, SegmentSource):
+            return None
+        segment = source.segment
+        types: LeafTypes = segment.kept.get(LeafTypes, lambda: LeafTypes(segment.part().compiled))
+        return types.of(number)
+
+    def known(self) -> Known:
+        """What any predicate of any subscription needs."""
+        return known_to(self._snapshots)
 
 
 class Witness:
-    """The events of a source, kept until it is answered, and how to evaluate a subscription on one of them.
+    """The events of a source, kept until it is answered, and what single subscriptions are of one of them."""
 
-    `tree` gives the expression of a subscription, None for one that is gone; `known` what expressions ask.
-    """
-
-    def __init__(self, tree: Callable[[SubscriptionId], Expression | None], known: Callable[[], Known]) -> None:
-        self._tree, self._asked = tree, known
+    def __init__(self, subscriptions: Held) -> None:
+        self._subscriptions = subscriptions
         self._trees: dict[SubscriptionId, Expression | None] = {}
+        self._needs: dict[SubscriptionId, Needs | None] = {}
         self._batches: list[EventBatch] = []
-        self._places: dict[int, tuple[EventBatch, int]] = {}
+        self._places: dict[int, tuple[EventBatch, int]] = {}  # of rows, made when the first is asked for
+        self._columns: dict[int, _Columns] = {}
         self._values: tuple[int, Values] | None = None  # of the row that was asked last
+        self._types: tuple[int, Mapping[str, int]] | None = None  # the same
 
     def add(self, batches: Sequence[EventBatch]) -> None:
         """Take note of some events."""
-        for batch in batches:
-            self._batches.append(batch)
-            self._places.update((row, (batch, place)) for place, row in enumerate(batch.rows.tolist()))
+        self._batches += batches
 
     def truth(self, row: int, name: SubscriptionId) -> bool | None:
-        """What a subscription is of an event; FALSE where it is gone. Cost: some microseconds a predicate."""
+        """What a subscription is of an event that it does not match; FALSE where it is gone.
+
+        Cost: where types alone tell, a microsecond a predicate; else it is evaluated.
+        """
+        if name not in self._needs:
+            self._needs[name] = self._subscriptions.needs(name)
+        needs = self._needs[name]
+        if needs is not None:
+            types = self._types_of(row)
+            if all(types.get(attribute, 0) & wanted for attribute, wanted in needs):
+                return False  # for all of its predicates are known
         if name not in self._trees:
-            self._trees[name] = self._tree(name)
+            self._trees[name] = self._subscriptions.tree(name)
         tree = self._trees[name]
         return False if tree is None else evaluate(tree, self._values_of(row))
 
-    def _values_of(self, row: int) -> Values:
-        if self._values is None or self._values[0] != row:
-            self._values = row, values_of(*self._places[row])
-        return self._values[1]
+    def is_known(self, row: int) -> bool:
+        """Whether an event has a value by which some predicate of some subscription is TRUE or FALSE."""
+        if self._known.always:
+            return True
+        asked = self._known.types
+        if any(asked.get(name, 0) & bits for name, bits in self._types_of(row).items()):
+            return True
+        batch, place = self._place(row)
+        return any(
+            asked.get(name, 0) == ANY and bool(np.isin(place, lists.events)) for name, lists in batch.elements.items()
+        )
 
     @cached_property
     def _known(self) -> Known:
-        return self._asked()
+        return self._subscriptions.known()
 
-    def is_known(self, row: int) -> bool:
-        """Whether an event has a value by which some predicate is TRUE or FALSE."""
-        if self._known.always:
-            return True
-        batch, place = self._places[row]
+    def _place(self, row: int) -> tuple[EventBatch, int]:
+        if self._batches:
+            for batch in self._batches:
+                self._places.update((row, (batch, place)) for place, row in enumerate(batch.rows.tolist()))
+            self._batches = []
+        return self._places[row]
+
+    def _values_of(self, row: int) -> Values:
+        if self._values is None or self._values[0] != row:
+            self._values = row, values_of(*self._place(row))
+        return self._values[1]
+
+    def _types_of(self, row: int) -> Mapping[str, int]:
+        """The types of an event's values, by attribute; of a list that is a place, both."""
+        if self._types is None or self._types[0] != row:
+            batch, place = self._place(row)
+            columns = self._columns.get(id(batch))
+            if columns is None:
+                columns = self._columns[id(batch)] = _Columns.of(batch)
+            span = slice(columns.starts[place], columns.starts[place + 1])
+            self._types = row, dict(zip(columns.names[span], columns.types[span], strict=True))
+        return self._types[1]
+
+
+class _Columns(NamedTuple):
+    """The entries of a batch as Python has them. E events, N entries."""
+
+    starts: list[int]  # (E + 1,)
+    names: list[str]  # (N,)
+    types: list[int]  # (N,) a bit; two where a list is a place; 0 for what has no type
+
+    @classmethod
+    def of(cls, batch: EventBatch) -> _Columns:
         arrays = batch.arrays
-        for entry in range(int(arrays.starts[place]), int(arrays.starts[place + 1])):
-            kind = int(arrays.types[entry])
-            bits = 1 << kind
-            if kind == codes.LIST and arrays.list_boxes[arrays.payloads[entry]] >= 0:
-                bits |= 1 << codes.GEOMETRY
-            if kind != codes.UNTYPED and self._known.types.get(batch.attributes[arrays.attributes[entry]], 0) & bits:
-                return True
-        return any(
-            self._known.types.get(name, 0) == ANY and bool(np.isin(place, lists.events))
-            for name, lists in batch.elements.items()
-        )
+        bits = np.int64(1) << arrays.types.astype(np.int64)
+        bits[arrays.types == codes.UNTYPED] = 0
+        lists = np.flatnonzero(arrays.types == codes.LIST)
+        are_places = arrays.list_boxes[arrays.payloads[lists]] >= 0
+        bits[lists[are_places]] |= 1 << codes.GEOMETRY
+        names = [batch.attributes[number] for number in arrays.attributes.tolist()]
+        return cls(arrays.starts.tolist(), names, bits.tolist())
+
+
+class LeafTypes:
+    """What the predicates of compiled expressions need to be known, told by the types of values alone."""
+
+    def __init__(self, compiled: CompiledExpressions) -> None:
+        arrays = compiled.arrays
+        kinds = arrays.leaf_kinds
+        own = np.array([not is_reading(name) for name in compiled.attributes], bool)
+        plain = (kinds < codes.COMPARE) & (kinds != codes.ARRAY_PAIR)
+        attributes = np.where(plain, arrays.leaf_attributes, 0)
+        self._is_plain = plain & own[attributes] if len(own) else plain & False
+        types = types_of(kinds, arrays.leaf_types) & ~_RANGED
+        self._types = np.where(kinds == codes.INTERSECTS, types & ~(1 << codes.LIST), types)
+        self._is_known = kinds == codes.IS_NULL
+        self._names, self._attributes = compiled.attributes, attributes
+        self._starts, self._program = arrays.program_starts, arrays.program
+        self._are_leaves = leaf_places(arrays.program)
+
+    def of(self, number: int) -> Needs | None:
+        """Of one expression."""
+        span = slice(int(self._starts[number]), int(self._starts[number + 1]))
+        leaves = self._program[span][self._are_leaves[span]] >> 1
+        if not self._is_plain[leaves].all():
+            return None
+        leaves = leaves[~self._is_known[leaves]]
+        pairs: Any = zip(self._attributes[leaves].tolist(), self._types[leaves].tolist(), strict=True)
+        return [(self._names[attribute], types) for attribute, types in pairs]
+
+
+_RANGED = 0xFFFF << codes.RANGED
