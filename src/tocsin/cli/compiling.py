@@ -46,4 +46,4 @@ def run(given: argparse.Namespace) -> int:
             print(f"{counted(len(segment), 'subscription')} compiled into {written.path}, {log.count:,} rejected")
             print(f"index: {plan.index} ({plan.reason})")
     log.require("subscription", len(segment))
-    return 1 if log.count else 0
+    return log.status()

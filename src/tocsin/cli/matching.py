@@ -47,7 +47,12 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--lists", action="store_true", help="one record an event, with lists")
     parser.add_argument("--threads", type=int, metavar="N", help="share the events among so many (default: one a core)")
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
-    parser.add_argument("--strict", action="store_true", help="stop at the first bad record")
+    parser.add_argument("--strict", action="store_true", help="stop at the first bad record or value")
+    parser.add_argument(
+        "--strict-values",
+        action="store_true",
+        help="end with status 1 also where only values of events could not be read, and every event was served",
+    )
     parser.add_argument(
         "--schema",
         default="",
@@ -87,9 +92,11 @@ def run(given: argparse.Namespace) -> int:
         seen = None if given.no_warnings else Seen()
         served = _match(given, subscriptions, request, stats, log, seen)
         rate = stats.events / stats.seconds if stats.seconds else 0.0
+        values = log.values.total()
+        told = f"{log.count:,} rejected" + (f", {counted(values, 'value')} not read" if values else "")
         print(
             f"{counted(stats.matches, 'match')} of {counted(stats.events, 'event')} and "
-            f"{counted(stats.subscriptions, 'subscription')}, {log.count:,} rejected; {rate:,.0f} events/s",
+            f"{counted(stats.subscriptions, 'subscription')}, {told}; {rate:,.0f} events/s",
             file=sys.stderr,
         )
         if stats.unanswered:
@@ -99,7 +106,7 @@ def run(given: argparse.Namespace) -> int:
             _print_notices(subscriptions, request, stats, seen)
     log.require("subscription", len(subscriptions))
     log.require("event", served)
-    return 1 if log.count else 0
+    return log.status(strict_values=given.strict_values)
 
 
 def _print_notices(subscriptions: Snapshots, request: Request, stats: Stats, seen: Seen) -> None:
@@ -144,7 +151,7 @@ def _match(
         served = 0
         for part in parts:
             writer.write(_with_text_keys(part.table))
-            log.add("event", part.rejects)
+            log.add("event", part.rejects, part.lost)
             served += part.served
             bar.update(part.done, f"{stats.events:,} events, {stats.matches:,} matches")
     return served

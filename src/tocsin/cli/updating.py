@@ -59,7 +59,7 @@ def run(given: argparse.Namespace) -> int:
         if is_new and any(counts.values()):
             print(f"{given.folder} was no index, and is one now")
     log.require("change", sum(counts.values()))
-    return 1 if log.count else 0
+    return log.status()
 
 
 def _kind(folder: str) -> type | None:
