@@ -9,6 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from tocsin.cli.formats import add_format, said
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rankings import similar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
@@ -31,9 +32,10 @@ _MOST_SHOWN: Final = 3
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("match", help="match events against subscriptions")
     parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or a compiled index")
-    parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for JSON lines on standard input")
+    parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for standard input")
     parser.add_argument("--out", default="-", metavar="FILE", help="where matches go (default: - for standard output)")
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index to use (default: auto)")
+    add_format(parser, writes=True)
     ranking = parser.add_mutually_exclusive_group()
     ranking.add_argument("--top", type=int, metavar="K", help="only the K matches of highest score for each event")
     ranking.add_argument(
@@ -76,6 +78,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(given: argparse.Namespace) -> int:
     stats, request = Stats(), _request(given)
+    given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors])
@@ -146,7 +149,7 @@ def _match(
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
     parts = match_chunks(subscriptions, given.events, request, stats, seen)
-    with open_writer(given.out) as writer, ShareBar("matching") as bar:
+    with open_writer(said(given.out, given.out_format)) as writer, ShareBar("matching") as bar:
         writer.write(empty_table(subscriptions, request))
         served = 0
         for part in parts:
