@@ -100,7 +100,7 @@ def test_rejects_go_to_standard_error(files: Path, capfd: Any) -> None:
     assert "subscription 4 (a): id: a subscription 'a' exists already" in err
     assert "event 3: line 4: invalid JSON" in err
     assert "event 4: n: infinity" in err
-    assert "4 rejected" in err
+    assert "3 rejected, 1 value not read" in err
 
 
 def test_rejects_go_to_a_file(files: Path, capfd: Any) -> None:
@@ -163,9 +163,36 @@ def test_a_schema_types_a_csv(files: Path, capfd: Any) -> None:
 
     status, out, err = run(capfd, "match", "s.jsonl", "e.csv", "--schema", "n:string,a:b:number")
 
-    assert status == 1
+    assert status == 0
     assert records(out) == [{"event": 0, "subscription": "text"}]
-    assert "event 1: a:b: 'x' is no number" in err
+    assert "warning: event 1: a:b: 'x' is no number" in err
+
+
+def test_values_that_were_not_read_are_summed_up(files: Path, capfd: Any) -> None:
+    """Where every record was served the status is 0, a field is told of once, with its count, and a file takes all."""
+    (files / "e.csv").write_text("n,s\n1,a\n" + "x,b\n" * 30 + "2,c\n")
+    arguments = ["match", "subs.jsonl", "e.csv", "--schema", "n:number,s:number"]
+
+    status, _, err = run(capfd, *arguments)
+    strict, _, _ = run(capfd, *arguments, "--strict-values")
+    filed, _, _ = run(capfd, *arguments, "--errors", "values.jsonl")
+
+    assert (status, strict, filed) == (0, 1, 0)
+    assert "warning: event 1: n: 'x' is no number" in err and "event 2: n:" not in err
+    assert "warning: 30 values of n were not read" in err
+    assert "0 rejected, 62 values not read" in err
+    assert len(records((files / "values.jsonl").read_text())) == 62
+
+
+def test_a_record_that_was_not_served_counts_with_all_that_is_wrong(files: Path, capfd: Any) -> None:
+    """Values of a record that was served cost no status; one record that was not does, though it has a field."""
+    (files / "e.jsonl").write_text('{"n": 1e400}\n{"n": 1, "m": {"k": 1}, "m.k": 2}\n')
+    lines(files / "s.jsonl", [{"id": "a", "where": "n > 0 OR m.k = 1"}])
+
+    status, _, err = run(capfd, "match", "s.jsonl", "e.jsonl")
+
+    assert status == 1
+    assert "1 rejected, 1 value not read" in err
 
 
 COULD_NOT_RUN = {

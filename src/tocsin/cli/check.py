@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Final
 
+from tocsin.cli.formats import add_format, said
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
 from tocsin.cli.sampling import add_sample, sampled
@@ -33,6 +34,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("subscriptions", nargs="?", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or -")
     what.add_argument("-e", "--expression", metavar="TEXT", help="one expression, as CQL2 text or JSON")
+    add_format(parser)
     add_sample(parser)
     parser.add_argument("--json", action="store_true", help="with -e: print the expression as CQL2 JSON")
     parser.set_defaults(run=run)
@@ -57,6 +59,8 @@ def _check_expression(given: argparse.Namespace) -> int:
 
 
 def _check_file(given: argparse.Namespace) -> int:
+    given.subscriptions = said(given.subscriptions, given.format)
+    given.sample = None if given.sample is None else said(given.sample, given.format)
     plan = choose(statistics=sampled(given))
     with ShareBar("checking") as bar:
         part, rejects = read_part(given.subscriptions, progress=bar.update)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from tocsin.cli.formats import add_format, said
 from tocsin.cli.planning import add_plan, print_plan, require_plan
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log
@@ -22,6 +23,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "folder", metavar="FOLDER", nargs="?", help="the index; an earlier version in it is replaced at once"
     )
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index to build (default: auto)")
+    add_format(parser)
     add_sample(parser)
     add_plan(parser)
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
@@ -29,6 +31,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(given: argparse.Namespace) -> int:
+    given.subscriptions = said(given.subscriptions, given.format)
     if given.plan:
         return print_plan(given)
     require_plan(given)
@@ -46,4 +49,4 @@ def run(given: argparse.Namespace) -> int:
             print(f"{counted(len(segment), 'subscription')} compiled into {written.path}, {log.count:,} rejected")
             print(f"index: {plan.index} ({plan.reason})")
     log.require("subscription", len(segment))
-    return 1 if log.count else 0
+    return log.status()

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.check import UNPLACED
+from tocsin.cli.formats import add_format, said
 from tocsin.cli.rankings import similar
 from tocsin.engine import explain
 from tocsin.engine.loading import read_part
@@ -27,6 +28,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = commands.add_parser("explain", help="explain why an event matches a subscription, or why not")
     parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions")
     parser.add_argument("events", metavar="EVENTS", help="a file of events, or -")
+    add_format(parser)
     parser.add_argument("--id", help="the subscription (default: the only one)")
     parser.add_argument("--row", type=int, default=0, help="the event's row, from 0 (default: 0)")
     parser.add_argument(
@@ -38,6 +40,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(given: argparse.Namespace) -> int:
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
+    given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     part, rejects = read_part(given.subscriptions)
     number = _number(part.ids, rejects, given.subscriptions, given.id)
     ranking = None if given.similar is None else similar(given.similar)

@@ -1,6 +1,6 @@
 """Which command is it? Parses the command line, runs it, and turns errors into one clear line.
 
-Exit status: 0 clean, 1 finished with rejects, 2 could not run, 130 interrupted.
+Exit status: 0 every record was served, 1 some record was not, 2 could not run, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tocsin",
         description="Match streams of events against standing subscriptions, exactly.",
-        epilog="Files are JSON lines, CSV, Parquet or Arrow by their ending; - is JSON lines on standard input or "
-        "output. Exit status: 0 clean, 1 finished with rejects, 2 could not run.",
+        epilog="Files are JSON lines, CSV, Parquet or Arrow by their ending, or by --format; - is standard input or "
+        "output, JSON lines unless a format is said. Exit status: 0 every record was served, "
+        "1 some record was not, 2 could not run.",
     )
     parser.add_argument("--version", action="version", version=f"tocsin {tocsin.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -9,6 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from tocsin.cli.formats import add_format, said
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rankings import similar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
@@ -31,9 +32,10 @@ _MOST_SHOWN: Final = 3
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("match", help="match events against subscriptions")
     parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or a compiled index")
-    parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for JSON lines on standard input")
+    parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for standard input")
     parser.add_argument("--out", default="-", metavar="FILE", help="where matches go (default: - for standard output)")
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index to use (default: auto)")
+    add_format(parser, writes=True)
     ranking = parser.add_mutually_exclusive_group()
     ranking.add_argument("--top", type=int, metavar="K", help="only the K matches of highest score for each event")
     ranking.add_argument(
@@ -47,7 +49,12 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--lists", action="store_true", help="one record an event, with lists")
     parser.add_argument("--threads", type=int, metavar="N", help="share the events among so many (default: one a core)")
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
-    parser.add_argument("--strict", action="store_true", help="stop at the first bad record")
+    parser.add_argument("--strict", action="store_true", help="stop at the first bad record or value")
+    parser.add_argument(
+        "--strict-values",
+        action="store_true",
+        help="end with status 1 also where only values of events could not be read, and every event was served",
+    )
     parser.add_argument(
         "--schema",
         default="",
@@ -71,6 +78,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(given: argparse.Namespace) -> int:
     stats, request = Stats(), _request(given)
+    given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors])
@@ -87,9 +95,11 @@ def run(given: argparse.Namespace) -> int:
         seen = None if given.no_warnings else Seen()
         served = _match(given, subscriptions, request, stats, log, seen)
         rate = stats.events / stats.seconds if stats.seconds else 0.0
+        values = log.values.total()
+        told = f"{log.count:,} rejected" + (f", {counted(values, 'value')} not read" if values else "")
         print(
             f"{counted(stats.matches, 'match')} of {counted(stats.events, 'event')} and "
-            f"{counted(stats.subscriptions, 'subscription')}, {log.count:,} rejected; {rate:,.0f} events/s",
+            f"{counted(stats.subscriptions, 'subscription')}, {told}; {rate:,.0f} events/s",
             file=sys.stderr,
         )
         if stats.unanswered:
@@ -99,7 +109,7 @@ def run(given: argparse.Namespace) -> int:
             _print_notices(subscriptions, request, stats, seen)
     log.require("subscription", len(subscriptions))
     log.require("event", served)
-    return 1 if log.count else 0
+    return log.status(strict_values=given.strict_values)
 
 
 def _print_notices(subscriptions: Snapshots, request: Request, stats: Stats, seen: Seen) -> None:
@@ -139,12 +149,12 @@ def _match(
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
     parts = match_chunks(subscriptions, given.events, request, stats, seen)
-    with open_writer(given.out) as writer, ShareBar("matching") as bar:
+    with open_writer(said(given.out, given.out_format)) as writer, ShareBar("matching") as bar:
         writer.write(empty_table(subscriptions, request))
         served = 0
         for part in parts:
             writer.write(_with_text_keys(part.table))
-            log.add("event", part.rejects)
+            log.add("event", part.rejects, part.lost)
             served += part.served
             bar.update(part.done, f"{stats.events:,} events, {stats.matches:,} matches")
     return served

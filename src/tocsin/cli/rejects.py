@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Container, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -19,27 +20,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHOWN: Final = 20
-"""Rejects that are written to a terminal or a pipe in full; --errors FILE takes them all."""
+"""Rejected records that are written to a terminal or a pipe in full; --errors FILE takes them all."""
 
 
 class RejectLog:
-    """Counts rejects and writes them."""
+    """Counts records that were not served, and values of others that were not read; writes them."""
 
     def __init__(self, stream: IO[str] | None) -> None:
         self._stream = stream
         self.count = 0
+        self.values: Counter[str] = Counter()  # by field
         self._first: dict[str, Reject] = {}
 
-    def add(self, what: str, rejects: Iterable[Reject]) -> None:
-        """Log rejects of one kind of record ("event", "subscription")."""
+    def add(self, what: str, rejects: Iterable[Reject], lost: Container[int] | None = None) -> None:
+        """Log rejects of one kind of record ("event", "subscription").
+
+        `lost` are the rows of the records that were not served, None where that is all of them.
+        """
         for reject in rejects:
-            self.count += 1
             self._first.setdefault(what, reject)
+            is_value = lost is not None and reject.row not in lost
+            if is_value:
+                self.values[reject.field] += 1
+            else:
+                self.count += 1
             if self._stream is not None:
                 record = {"record": what, **reject._asdict()}
                 self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-            elif self.count <= SHOWN:
+            elif is_value and self.values[reject.field] == 1 and len(self.values) <= SHOWN:
+                print(f"warning: {describe(what, reject)}", file=sys.stderr)
+            elif not is_value and self.count <= SHOWN:
                 print(describe(what, reject), file=sys.stderr)
+
+    def status(self, *, strict_values: bool = False) -> int:
+        """The exit status: 1 where a record was not served or, with `strict_values`, a value was not read."""
+        return 1 if self.count or (strict_values and self.values) else 0
 
     def require(self, what: str, read: int) -> None:
         """Raise `RecordError` where there were records of a kind and none could be read."""
@@ -48,6 +63,10 @@ class RejectLog:
     def finish(self) -> None:
         if self._stream is None and self.count > SHOWN:
             print(f"... and {self.count - SHOWN} more; --errors FILE writes them all", file=sys.stderr)
+        for field, count in self.values.most_common(SHOWN):
+            if self._stream is None and count > 1:
+                told = f"{count:,} values of {field} were not read; --errors FILE writes them all"
+                print(f"warning: {told}", file=sys.stderr)
 
 
 def describe(what: str, reject: Reject) -> str:

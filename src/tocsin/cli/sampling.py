@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from tocsin.cli.formats import said
 from tocsin.engine import sample
 from tocsin.index import Statistics
 
@@ -15,4 +16,4 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
 
 def sampled(given: argparse.Namespace) -> Statistics | None:
     """The statistics of that file, None where none was named."""
-    return None if given.sample is None else sample(given.sample)
+    return None if given.sample is None else sample(said(given.sample, given.format))

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from tocsin.cli.formats import add_format, said
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log
 from tocsin.errors import InvalidInput
@@ -25,6 +26,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument(
         "changes", metavar="CHANGES", help=f"a file of records: id, change ({', '.join(CHANGES)}), version, ...; or -"
     )
+    add_format(parser)
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index holds what is new (default: auto)")
     parser.add_argument("--keep", type=float, default=KEEP_S, metavar="SECONDS", help="how long older versions stay")
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
@@ -35,6 +37,7 @@ def run(given: argparse.Namespace) -> int:
     plan = choose(given.index, saved_statistics(given.folder))
     if not given.keep >= 0:
         raise InvalidInput(f"--keep is {given.keep:g}; it must be at least 0 seconds")
+    given.changes = said(given.changes, given.format)
     refuse_overwriting([given.changes], [given.errors])
     refuse_file(given.folder)
     is_new = not (Path(given.folder) / MANIFEST).exists()
@@ -59,7 +62,7 @@ def run(given: argparse.Namespace) -> int:
         if is_new and any(counts.values()):
             print(f"{given.folder} was no index, and is one now")
     log.require("change", sum(counts.values()))
-    return 1 if log.count else 0
+    return log.status()
 
 
 def _kind(folder: str) -> type | None:

@@ -87,6 +87,7 @@ class Matched:
     done: float | None  # share of the source read so far
     stats: Stats
     served: int  # events that were answered
+    lost: frozenset[int] = frozenset()  # the rows of those that were not, of which there is a reject each
 
 
 def match(
@@ -269,7 +270,8 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
                 seen.add_keys(len(keys) - keys.null_count, keys.null_count)
             table = table.add_column(place, name, keys.take(pa.array(which)))
     _lap(stats, "match", clock)
-    return Matched(table, rejects, chunk.done, stats, len(served))
+    lost = frozenset(np.setdiff1d(rows, served).tolist()) if rejects else frozenset()
+    return Matched(table, rejects, chunk.done, stats, len(served), lost)
 
 
 def _passed(

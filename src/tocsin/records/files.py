@@ -35,17 +35,43 @@ _BLOCK_BYTES: Final = 1 << 24
 _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
+FORMATS: Final[dict[str, Format]] = {"json": "json lines", "csv": "csv", "parquet": "parquet", "arrow": "arrow"}
+"""Formats by the words that users say."""
+
+
+class Formatted(str):
+    """A path of which a format is said, which counts where its ending names none, and for `-`."""
+
+    __slots__ = ("kind",)
+
+    kind: Format
+
+    def __new__(cls, path: str, word: str) -> Formatted:
+        """Raises `InvalidInput` for a word that stands for no format."""
+        if word not in FORMATS:
+            raise InvalidInput(f"the format is {word!r:.40}; it is one of {', '.join(FORMATS)}")
+        whole = super().__new__(cls, path)
+        whole.kind = FORMATS[word]
+        return whole
+
+    def alike(self, path: str) -> Formatted:
+        """Another path of the same format."""
+        return Formatted(path, next(word for word, kind in FORMATS.items() if kind == self.kind))
+
+
 def format_of(path: str | Path) -> Format:
-    """The format that a file ending stands for; `-` is JSON lines."""
+    """The format that a file ending stands for, else the one that is said; `-` is JSON lines where nothing is."""
+    ending = Path(path).suffix.lower()
+    if isinstance(path, Formatted) and ending not in ENDINGS:
+        return path.kind
     if str(path) == STANDARD:
         return "json lines"
-    ending = Path(path).suffix.lower()
     if str(path).lstrip().startswith(("{", "[")):
         readable(path)
     if ending not in ENDINGS:
         raise InvalidInput(
             f"{str(path) or repr('')}: the ending {ending!r} names no format; use one of {', '.join(ENDINGS)}, "
-            "or - for JSON lines"
+            f"or - for JSON lines; the command line says others by --format {'|'.join(FORMATS)}"
         )
     return ENDINGS[ending]
 
@@ -55,7 +81,8 @@ def input_format(path: str | Path) -> Format:
     whole = Path(path)
     if whole.suffix.lower() not in PACKED:
         return format_of(path)
-    kind = format_of(whole.with_suffix(""))
+    inner = str(whole.with_suffix(""))
+    kind = format_of(path.alike(inner) if isinstance(path, Formatted) else inner)
     if kind in ("json lines", "csv"):
         return kind
     raise InvalidInput(f"{path}: JSON lines and CSV may be packed; {kind} files pack themselves: unpack it")
@@ -131,6 +158,9 @@ def is_url(source: object) -> bool:
 
 def opened_file(path: str | Path) -> pa.NativeFile:
     """A file of any file system, to be read in any order; raises `InvalidInput` where there is none."""
+    if str(path) == STANDARD:
+        with Opened(STANDARD) as opened:
+            return pa.BufferReader(opened.rest())
     if not is_url(path):
         return pa.OSFile(str(readable(path)))
     system, inner = _located(str(path))

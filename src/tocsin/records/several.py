@@ -11,7 +11,7 @@ from typing import Any
 
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import Chunk, behind, rows_to
-from tocsin.records.files import ENDINGS, PACKED, is_url
+from tocsin.records.files import ENDINGS, PACKED, Formatted, is_url
 
 Reader = Callable[[str | Path], Iterator[Chunk]]
 
@@ -25,15 +25,18 @@ def files_of(source: Any) -> list[str | Path] | None:
     if not isinstance(source, str | Path) or is_url(source):
         return None
     if os.path.isdir(source):  # noqa: PTH112  (unlike pathlib's, False for what no file could be called)
-        files = _files_in(Path(source))
+        if isinstance(source, Formatted):
+            files: list[str | Path] = [source.alike(str(file)) for file in _shown_in(Path(source))]
+        else:
+            files = [*_files_in(Path(source))]
         if not files:
             raise InvalidInput(f"{source} is a folder without a file of {', '.join(ENDINGS)}; give a file")
-        return list(files)
+        return files
     if isinstance(source, str) and _is_pattern(source):
         found = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))  # noqa: PTH113, PTH207
         if not found:
             raise InvalidInput(f"no file fits the pattern {source}")
-        return list(found)
+        return [source.alike(one) for one in found] if isinstance(source, Formatted) else list(found)
     return None
 
 
@@ -51,14 +54,22 @@ def _names_a_file(one: object) -> bool:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """The files below a folder whose ending names a format; what begins with a dot or an underscore is left out."""
+    """The files below a folder whose ending names a format."""
     found = []
-    for path in sorted(folder.rglob("*")):
+    for path in _shown_in(folder):
         inner = path.with_suffix("") if path.suffix.lower() in PACKED else path
-        is_hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-        if inner.suffix.lower() in ENDINGS and not is_hidden and path.is_file():
+        if inner.suffix.lower() in ENDINGS:
             found.append(path)
     return found
+
+
+def _shown_in(folder: Path) -> list[Path]:
+    """The files below a folder; what begins with a dot or an underscore is left out."""
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    ]
 
 
 def read_several(files: Sequence[str | Path], read: Reader) -> Iterator[Chunk]:

@@ -17,7 +17,7 @@ from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk, pieces
 from tocsin.records.conjunctions import is_plain, read_conjunctions
 from tocsin.records.csv_files import read_csv
 from tocsin.records.events import read_events
-from tocsin.records.files import input_format
+from tocsin.records.files import STANDARD, input_format
 from tocsin.records.json_lines import as_records
 from tocsin.records.several import files_of, read_several
 from tocsin.records.subscription_chunk import SubscriptionChunk
@@ -94,7 +94,7 @@ def chunks_of(source: Any, fields: Collection[str], needed: Sequence[str], what:
         if kind == "csv":
             yield from read_csv(source, as_text=True)
             return
-        if kind == "parquet":
+        if kind == "parquet" and str(source) != STANDARD:  # which is read once
             _require_columns(parquet_columns(source), needed, what)
     yield from read_events(source, choose=lambda name: name in fields, what=what)
 

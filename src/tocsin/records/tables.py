@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import CHUNK_ROWS, TableChunk
-from tocsin.records.files import is_url, opened_file, readable
+from tocsin.records.files import STANDARD, is_url, opened_file, readable
 from tocsin.records.partitions import partitions_of
 from tocsin.records.several import read_several
 
@@ -59,7 +59,8 @@ def _without_columns(total: int) -> Iterator[TableChunk]:
 
 def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
     """An Arrow IPC file or stream."""
-    source = opened_file(path) if is_url(path) else pa.memory_map(str(readable(path)))
+    is_mapped = not is_url(path) and str(path) != STANDARD
+    source = pa.memory_map(str(readable(path))) if is_mapped else opened_file(path)
     try:
         try:
             file = pa.ipc.open_file(source)
