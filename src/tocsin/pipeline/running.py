@@ -27,7 +27,6 @@ from tocsin.segment import write_index
 from tocsin.segment.storage import MANIFEST
 from tocsin.spark import Metrics, UpdateReport, follow, local_session, warm
 from tocsin.spark.asking import asked_of
-from tocsin.spark.file_columns import NONE, own_of
 from tocsin.spark.listening import Progress
 from tocsin.spark.matching import answers
 from tocsin.spark.observing import observed
@@ -203,11 +202,7 @@ def _start(session: SparkSession, pipeline: Pipeline, metrics: Metrics, *, once:
         answered = answers(stream.rows, pipeline.index, asked)
     else:
         kept = pipeline.rejects is not None
-        has_types = pipeline.events.get("schema") is not None
-        own = NONE if has_types else own_of(asked, pipeline.attributes)
-        answered = answers_of_pieces(
-            stream.files, (), stream.rows.schema, pipeline.index, asked, own=own, sets_aside=kept
-        )
+        answered = answers_of_pieces(stream.files, (), stream.rows.schema, pipeline.index, asked, sets_aside=kept)
     take = _Taker(pipeline, stream, writer_of(pipeline.sink), metrics)
     writer = answered.writeStream.foreachBatch(take).queryName(pipeline.name)
     writer = writer.option("checkpointLocation", str(pipeline.checkpoint / "events"))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +12,7 @@ import pyarrow.parquet as pq
 
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import CHUNK_ROWS, TableChunk
-from tocsin.records.files import STANDARD, is_url, opened_file, readable
-from tocsin.records.partitions import partitions_of
-from tocsin.records.several import read_several
+from tocsin.records.files import is_url, opened_file, readable
 
 Chooser = Callable[[str], bool]
 """Whether a top-level column is needed."""
@@ -59,8 +56,7 @@ def _without_columns(total: int) -> Iterator[TableChunk]:
 
 def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
     """An Arrow IPC file or stream."""
-    is_mapped = not is_url(path) and str(path) != STANDARD
-    source = pa.memory_map(str(readable(path))) if is_mapped else opened_file(path)
+    source = opened_file(path) if is_url(path) else pa.memory_map(str(readable(path)))
     try:
         try:
             file = pa.ipc.open_file(source)
@@ -80,98 +76,30 @@ def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def read_dataset(dataset: Any, choose: Chooser) -> Iterator[TableChunk]:
-    """The rows of an Arrow dataset, a fragment after another; only the columns that are needed are read.
-
-    A dataset takes the schema of its first file unless it is given one. Then each fragment is read by its own schema.
-    """
+    """The rows of an Arrow dataset, a fragment after another; only the columns that are needed are read."""
+    names = dataset.schema.names
+    columns = names if any("." in name for name in names) else [name for name in names if choose(name)]
     try:
         total = dataset.count_rows()
-        first = 0
-        fragments = _fragments(dataset)
-        is_own = _takes_first_schema(dataset, fragments)
-        for fragment in fragments:
-            schema = _schema_of_fragment(dataset, fragment) if is_own else dataset.schema
-            dotted = any("." in name for name in schema.names)
-            columns = [name for name in schema.names if dotted or choose(name)]
-            if columns:
-                how = {} if fragment is dataset else {"schema": schema}
-                batches = fragment.to_batches(columns=columns, batch_size=CHUNK_ROWS, **how)
-                chunks = _chunks(batches, None)
-            else:
-                chunks = _without_columns(fragment.count_rows())
-            rows = first
-            for chunk in chunks:
-                rows = first + int(chunk.rows[-1]) + 1 if len(chunk) else rows
-                yield replace(chunk, rows=chunk.rows + first, done=rows / total if total else None)
-            first = rows
+        if columns:
+            yield from _chunks(dataset.to_batches(columns=columns, batch_size=CHUNK_ROWS), total)
+        else:
+            yield from _without_columns(total)
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(f"the dataset cannot be read: {error}") from None
 
 
-def _fragments(dataset: Any) -> Sequence[Any]:
-    """The files of a dataset, or the dataset itself where it has a filter, which Arrow applies as it reads.
-
-    Raises `InvalidInput` for a filter over files of which one has columns that the dataset's schema leaves out.
-    """
-    try:
-        return list(dataset.get_fragments())
-    except ValueError:  # the dataset has a filter
-        pass
-    kind = type(getattr(dataset, "format", None)).__name__
-    for file in dataset.files if kind == "ParquetFileFormat" else ():
-        own = pq.read_schema(file, filesystem=dataset.filesystem)
-        for field in own:
-            place = dataset.schema.get_field_index(field.name)
-            if place < 0 or dataset.schema.field(place).type != field.type:
-                raise InvalidInput(
-                    f"{file} has the column {field.name!r} ({field.type}), which the schema of the filtered dataset "
-                    "has not; give the dataset a schema, or match it without a filter"
-                )
-    return [dataset]
-
-
-def _schema_of_fragment(dataset: Any, fragment: Any) -> pa.Schema:
-    """The schema of a fragment, and the columns that its folders stand for."""
-    partition = _partition_of(fragment)
-    own = [field for field in fragment.physical_schema if field.name not in partition]
-    return pa.schema([*own, *(field for field in dataset.schema if field.name in partition)])
-
-
-def _takes_first_schema(dataset: Any, fragments: Sequence[Any]) -> bool:
-    """Whether the schema of a dataset is that of its first file, which it takes where it is not given one."""
-    if not fragments or not hasattr(fragments[0], "physical_schema"):
-        return False
-    partition = _partition_of(fragments[0])
-    taken = [(field.name, field.type) for field in dataset.schema if field.name not in partition]
-    return taken == [(one.name, one.type) for one in fragments[0].physical_schema if one.name not in partition]
-
-
-def _partition_of(fragment: Any) -> Collection[str]:
-    """The names of the columns that the folders of a fragment stand for."""
+def read_parquet_folder(folder: Path, files: list[Path], choose: Chooser) -> Iterator[TableChunk]:
+    """The Parquet files of a folder; folders called `name=value` in it give a column."""
     import pyarrow.dataset as ds  # which takes a while to import
 
-    names: Collection[str] = ds.get_partition_keys(fragment.partition_expression)
-    return names
-
-
-def read_parquet_folder(folder: Path, files: list[Path], choose: Chooser) -> Iterator[TableChunk]:
-    """The Parquet files of a folder, each by its own schema; folders called `name=value` in it give a column."""
-    partitions = partitions_of(folder, files)
-
-    def read(file: str | Path) -> Iterator[TableChunk]:
-        values = partitions[Path(file)]
-        for chunk in read_parquet(file, lambda name: name not in values and choose(name)):
-            yield _with_columns(chunk, {name: value for name, value in values.items() if choose(name)})
-
-    yield from cast(Iterator[TableChunk], read_several(files, read))
-
-
-def _with_columns(chunk: TableChunk, values: Mapping[str, pa.Scalar]) -> TableChunk:
-    """A chunk with more columns, of one value each."""
-    table = pa.table(chunk.table) if isinstance(chunk.table, pa.RecordBatch) else chunk.table
-    for name, value in values.items():
-        table = table.append_column(name, pa.repeat(value, len(chunk)))
-    return replace(chunk, table=table)
+    try:
+        paths = [str(file) for file in files]
+        hive = ds.partitioning(flavor="hive")
+        dataset = ds.dataset(paths, format="parquet", partitioning=hive, partition_base_dir=str(folder))
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"{folder} cannot be read: {error}") from None
+    yield from read_dataset(dataset, choose)
 
 
 def read_table(table: Any) -> Iterator[TableChunk]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -55,15 +55,10 @@ class RowMatches(NamedTuple):
 
 
 def slices(
-    batch: pa.RecordBatch,
-    asked: Asked,
-    snapshots: Snapshots,
-    version: str = "",
-    most: int = AT_ONCE,
-    attributes: pa.RecordBatch | None = None,
+    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "", most: int = AT_ONCE
 ) -> Iterator[pa.RecordBatch]:
     """What `answer` says, in batches of so many matches as Spark's Java process can hold beside others."""
-    yield from in_slices(answer(batch, asked, snapshots, version, attributes), asked, most)
+    yield from in_slices(answer(batch, asked, snapshots, version), asked, most)
 
 
 def in_slices(whole: pa.RecordBatch, asked: Asked, most: int = AT_ONCE) -> Iterator[pa.RecordBatch]:
@@ -73,18 +68,9 @@ def in_slices(whole: pa.RecordBatch, asked: Asked, most: int = AT_ONCE) -> Itera
     yield from (whole.slice(at, rows) for at in range(0, max(whole.num_rows, 1), rows))
 
 
-def answer(
-    batch: pa.RecordBatch,
-    asked: Asked,
-    snapshots: Snapshots,
-    version: str = "",
-    attributes: pa.RecordBatch | None = None,
-) -> pa.RecordBatch:
-    """A batch of events with its matches and errors, or a row for each match.
-
-    `attributes` has the same rows with the attributes in other types than the batch, as a file has them.
-    """
-    return _answered(batch, find(batch, asked, snapshots, attributes), asked, snapshots, version)
+def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
+    """A batch of events with its matches and errors, or a row for each match."""
+    return _answered(batch, find(batch, asked, snapshots), asked, snapshots, version)
 
 
 def refusal(
@@ -110,11 +96,9 @@ def _answered(
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def counted_answer(
-    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, attributes: pa.RecordBatch | None = None
-) -> tuple[pa.RecordBatch, Counts]:
+def counted_answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> tuple[pa.RecordBatch, Counts]:
     """The same without a column of counts, and these."""
-    return _told(batch, find(batch, asked, snapshots, attributes), asked, snapshots)
+    return _told(batch, find(batch, asked, snapshots), asked, snapshots)
 
 
 def _told(
@@ -136,12 +120,8 @@ class Events(NamedTuple):
     rejects: list[Reject]
 
 
-def find(
-    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, attributes: pa.RecordBatch | None = None
-) -> RowMatches:
+def find(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> RowMatches:
     """Match the events of a batch, but for those that a reader could not read."""
-    if attributes is not None:
-        batch, asked = attributes, replace(asked, attributes=tuple(attributes.schema.names))
     events = events_of(batch, asked, snapshots.wanted)
     found = [snapshots.find(one, asked.ranking) for one in events.encoded]
     owners = np.concatenate([rows[own.events] for rows, own in zip(events.rows, found, strict=True)])

@@ -6,10 +6,11 @@ the answer goes that way. It is for files that every worker sees under the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,17 +22,6 @@ from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, refusal, slices
 from tocsin.spark.asking import answer_schema, asked_of
-from tocsin.spark.file_columns import (
-    ALL,
-    NONE,
-    Own,
-    as_spark_has_it,
-    columns_of_files,
-    data_files,
-    local_path,
-    own_attributes,
-    own_of,
-)
 from tocsin.spark.observing import observed
 from tocsin.spark.versions import of_this_batch, opened
 from tocsin.spark.workers import Batches, Task, settling
@@ -75,19 +65,17 @@ def match_parquet(
     """Match the events of a Parquet file, or of the folder of some, which workers read themselves.
 
     The answer is that of `match(session.read.parquet(path), index, ...)`, and what is read does not go through Java;
-    `columns` are those that are read and kept (default: all). Each file is matched by its own columns and types; where
-    files differ, a column of the answer has a type that holds the values of all. With `stream=True` it is a streaming
-    DataFrame, and each file that comes into the folder is read once. Names of folders are not columns (`year=2024/`).
-    Raises `InvalidInput` for a path without Parquet files, and as `match` does.
+    `columns` are those that are read and kept (default: all). With `stream=True` it is a streaming DataFrame, and each
+    file that comes into the folder is read once. Names of folders are no columns (`year=2024/`). Raises `InvalidInput`
+    for a path without Parquet files, and as `match` does.
     """
     events = read_events(session, path, columns)
     asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema)
     asked = replace(asked, tells_work=observe is not None)
-    own = own_of(asked, attributes if attributes is not None else columns)
     if stream:
-        answered = answers_of_pieces(files_of(session.readStream, path), (), events.schema, index, asked, own=own)
+        answered = answers_of_pieces(files_of(session.readStream, path), (), events.schema, index, asked)
     else:
-        answered = answers_of_pieces(*pieces_of(session, path), events.schema, index, asked, own=own)
+        answered = answers_of_pieces(*pieces_of(session, path), events.schema, index, asked)
     return answered if observe is None else observed(answered, observe, explode=explode)
 
 
@@ -98,40 +86,35 @@ def answers_of_pieces(
     index: str | Path,
     asked: Asked,
     *,
-    own: Own = ALL,
     sets_aside: bool = False,
 ) -> DataFrame:
     """What tasks answer of the files, or row groups, that `pieces` names: `path`, and `first` and `stop` or nulls.
 
-    Where some are `listed`, `pieces` has their numbers there (`id`). Attributes are those that `own` says. A file that
-    is damaged is refused; or set aside, as one event that could not be read, and what was read of it before is
-    answered.
+    Where some are `listed`, `pieces` has their numbers there (`id`). A file that is damaged is refused; or set aside,
+    as one event that could not be read, and what was read of it before is answered.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
     folder = IndexFolder.read(Path(index).absolute())
     question_of(asked.ranking)  # which refuses what is none
     types = to_arrow_schema(schema, timezone="UTC")
-    task = settling(_reader(folder, asked, types, listed, own, sets_aside=sets_aside))
+    task = settling(_reader(folder, asked, types, listed, sets_aside=sets_aside))
     return pieces.mapInArrow(task, answer_schema(schema, asked, folder.ids))
 
 
-def _reader(
-    folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequence[Piece], own: Own, *, sets_aside: bool
-) -> Task:
+def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequence[Piece], *, sets_aside: bool) -> Task:
     """What a task runs: reads its pieces, and answers each batch of them."""
     wanted = columns_of(types, asked)
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         version = of_this_batch(folder)
         snapshots = opened(version)
-        inside = snapshots.wanted.inside
         for batch in batches:
             for row in batch.to_pylist():
                 piece = listed[row["id"]] if listed else row
                 try:
-                    for rows, attributes in read_piece(piece, wanted, own, inside):
-                        yield from slices(rows, asked, snapshots, version.version, attributes=attributes)
+                    for rows in read_piece(piece, wanted):
+                        yield from slices(rows, asked, snapshots, version.version)
                 except DamagedFileError as error:
                     if not sets_aside:
                         raise
@@ -145,31 +128,20 @@ def columns_of(types: pa.Schema, asked: Asked) -> pa.Schema:
     return pa.schema([types.field(name) for name in asked.columns])
 
 
-def read_piece(
-    piece: Piece, wanted: pa.Schema, own: Own, inside: Callable[[str], bool]
-) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch | None]]:
-    """The batches of a file, or of some of its row groups, twice: as Spark has the rows, and as the file has them.
-
-    The first has the columns that are wanted, null where the file has them not. The second has the attributes, those
-    of which a subscription asks, in the file's own types; it is None where attributes are what Spark has.
-    """
-    path = local_path(piece["path"])
+def read_piece(piece: Piece, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, or of some of its row groups: the columns that are wanted, null where it has them not."""
+    path = piece["path"]
+    path = unquote(urlparse(path).path) if path.startswith("file:") else path
     read = 0
     try:
         with pq.ParquetFile(path) as file:
             first, stop = piece["first"], piece["stop"]
             groups = range(file.num_row_groups) if first is None or stop is None else range(first, stop)
-            names = file.schema_arrow.names
-            chosen = own_attributes(names, own, inside)
-            there = [name for name in names if name in wanted.names or name in chosen]
+            there = [name for name in wanted.names if name in file.schema_arrow.names]
             for batch in file.iter_batches(_ROWS, list(groups), there):
-                given = dict(zip(batch.schema.names, batch.columns, strict=True))
-                arrays = [as_spark_has_it(given.get(one.name), one, batch.num_rows, path) for one in wanted]
-                rows = pa.RecordBatch.from_arrays(arrays, schema=wanted)
-                yield (
-                    rows,
-                    None if own == NONE else batch.select([name for name in batch.schema.names if name in chosen]),
-                )
+                given = dict(zip(there, batch.columns, strict=True))
+                arrays = [_cast(given.get(one.name), one, batch.num_rows, path) for one in wanted]
+                yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
                 read += batch.num_rows
     except (OSError, pa.ArrowException) as error:
         kind = DamagedFileError if getattr(error, "errno", None) is None else InvalidInput
@@ -177,15 +149,23 @@ def read_piece(
         raise kind(f"{path} cannot be read as Parquet{where}: {error}") from None
 
 
-def read_events(session: SparkSession, path: str | Path, columns: list[str] | None) -> DataFrame:
-    """The columns of a Parquet file, or of a folder of some, as a DataFrame without rows; raises `InvalidInput`."""
+def _cast(column: pa.Array | None, wanted: pa.Field, rows: int, path: str) -> pa.Array:
+    """A column as Spark has it; null where a file has it not. Raises `InvalidInput` for one of another type."""
+    if column is None or column.type == wanted.type:
+        return pa.nulls(rows, wanted.type) if column is None else column
     try:
-        schema = columns_of_files(session, path, columns)
-    except InvalidInput:
-        raise
+        return column.cast(wanted.type)
+    except pa.ArrowException as error:
+        what = f"column {wanted.name!r} is {column.type}, and was {wanted.type} when the stream or job began"
+        raise InvalidInput(f"{path} cannot be read with the others: {what} ({error})") from None
+
+
+def read_events(session: SparkSession, path: str | Path, columns: list[str] | None) -> DataFrame:
+    """The rows of a Parquet file, or of a folder of some, as Spark has them; raises `InvalidInput`."""
+    try:
+        rows = session.read.option("recursiveFileLookup", True).parquet(str(path))
     except Exception as error:  # which differs by what is wrong  # noqa: BLE001
         raise InvalidInput(f"{path} cannot be read as Parquet: {str(error).strip().splitlines()[0]:.300}") from None
-    rows = session.createDataFrame([], schema)
     return rows if columns is None else rows.select(*columns)
 
 
@@ -200,7 +180,7 @@ def pieces_of(session: SparkSession, path: str | Path) -> tuple[DataFrame, list[
 
 def _pieces(path: Path, cores: int) -> list[Piece]:
     """The row groups of a file or a folder, some together, so that each core has a few pieces. At least one."""
-    files = data_files(path)
+    files = sorted(one for one in path.rglob("*") if is_data(one, path)) if path.is_dir() else [path]
     groups = [(str(one.absolute()), number) for one in files for number in range(pq.read_metadata(one).num_row_groups)]
     size = max(len(groups) // (cores * _PIECES_A_CORE), 1)
     pieces: list[Piece] = []
@@ -210,6 +190,12 @@ def _pieces(path: Path, cores: int) -> list[Piece]:
             numbers = [number for other, number in own if other == name]
             pieces.append({"path": name, "first": numbers[0], "stop": numbers[-1] + 1})
     return pieces or [{"path": str(one.absolute()), "first": 0, "stop": 0} for one in files[:1]]
+
+
+def is_data(file: Path, folder: Path) -> bool:
+    """Whether a file below a folder is one that Spark would read."""
+    parts = file.relative_to(folder).parts
+    return file.is_file() and not any(part.startswith(("_", ".")) for part in parts)
 
 
 def files_of(reader: DataStreamReader, path: str | Path) -> DataFrame:

@@ -25,7 +25,6 @@ from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, counted_answer
 from tocsin.spark.asking import asked_of
-from tocsin.spark.file_columns import Own, own_of
 from tocsin.spark.observing import Counts
 from tocsin.spark.parquet import Piece, columns_of, pieces_of, read_events, read_piece
 from tocsin.spark.schemas import WORK_FIELDS
@@ -87,8 +86,7 @@ def match_to_parquet(
     numbers, pieces = pieces_of(session, path)
     types = to_arrow_schema(events.schema, timezone="UTC")
     beside = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")
-    own = own_of(asked, attributes if attributes is not None else columns)
-    write = settling(_writer(folder, asked, types, pieces, own, beside))
+    write = settling(_writer(folder, asked, types, pieces, beside))
     with told(place):
         beside.mkdir(parents=True)
     try:
@@ -109,7 +107,7 @@ def _checked_place(out: Path, *, overwrite: bool) -> Path:
     return out
 
 
-def _writer(folder: IndexFolder, asked: Asked, types: pa.Schema, pieces: Sequence[Piece], own: Own, out: Path) -> Task:
+def _writer(folder: IndexFolder, asked: Asked, types: pa.Schema, pieces: Sequence[Piece], out: Path) -> Task:
     """What a task runs: reads its pieces, writes what it answers, a file each, and tells the counts."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -120,8 +118,7 @@ def _writer(folder: IndexFolder, asked: Asked, types: pa.Schema, pieces: Sequenc
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 name = f"part-{number:05d}.parquet"
-                read = read_piece(pieces[number], wanted, own, snapshots.wanted.inside)
-                answers = (counted_answer(rows, asked, snapshots, attributes) for rows, attributes in read)
+                answers = (counted_answer(rows, asked, snapshots) for rows in read_piece(pieces[number], wanted))
                 with told(out / name):
                     counts = _write(out / name, nothing, answers)
                 yield pa.RecordBatch.from_arrays([pa.array([one]) for one in (name, *counts)], schema=_WRITTEN)
