@@ -183,7 +183,7 @@ def test_workers_read_parquet_themselves(spark: Any, tmp_path: Path) -> None:
 
 
 def test_damaged_parquet_is_set_aside_where_rejects_have_a_place(spark: Any, tmp_path: Path) -> None:
-    """With its name, and what can be read before the damage is matched; a file of other types ends the stream."""
+    """With its name, and what can be read before the damage is matched; a value of no such type ends the stream."""
     (tmp_path / "pipeline.toml").write_text(PARQUET + '[rejects]\npath = "rejects"\n')
     (tmp_path / "in").mkdir()
     add(tmp_path, "s.jsonl", {"id": "odd", "where": "n IN (1, 3, 5)"})
@@ -205,10 +205,15 @@ def test_damaged_parquet_is_set_aside_where_rejects_have_a_place(spark: Any, tmp
     assert [word in error for word, error in zip(words, sorted(errors), strict=True)] == [True, True]
     assert (outcome.progress.counts["events"], outcome.progress.counts["rejected"]) == (20_004, 2)
     pq.write_table(pa.table({"key": ["c"], "n": ["one"]}), tmp_path / "in" / "3.parquet")
+    typed = PARQUET.replace('"parquet"', '"parquet"\nschema = "key string, n double"', 1)
+    typed = typed.replace('"matches"', '"others"').replace('"checkpoint"', '"elsewhere"')
+    (tmp_path / "typed.toml").write_text(typed + '[rejects]\npath = "other rejects"\n')
     with pytest.raises(
         TocsinError, match=r"3\.parquet cannot be read with the others: column 'n' is string, and was do"
     ):
-        run(read_pipeline(tmp_path / "pipeline.toml"), once=True)
+        run(read_pipeline(tmp_path / "typed.toml"), once=True)
+    run(read_pipeline(tmp_path / "pipeline.toml"), once=True)
+    assert len(matches(tmp_path, "parquet")) == 3
 
 
 @pytest.mark.parametrize(

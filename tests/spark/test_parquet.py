@@ -114,6 +114,61 @@ def test_a_file_without_a_column_has_none_of_it(spark: Any, compiled: Any, tmp_p
     assert sorted(row["key"] for row in found.collect() if row["matches"]) == [0, 5, 6, 7, 8, 9]
 
 
+def test_each_file_is_matched_by_its_own_schema(spark: Any, compiled: Any, tmp_path: Path) -> None:
+    """Whatever the others have; nanoseconds too, which Spark does not read. The answer has a type for all values."""
+    noon = dt.datetime(2024, 5, 1, 12)
+    tables = [
+        pa.table({"k": ["a"], "v": [1], "s": [{"x": 1}], "d": [dt.date(2024, 5, 1)]}),
+        pa.table(
+            {
+                "k": ["b"],
+                "v": ["3"],
+                "s": [{"x": 1, "y": 2}],
+                "city": ["Oslo"],
+                "d": pa.array([noon], pa.timestamp("ns")),
+            }
+        ),
+        pa.table({"k": ["c"], "v": [3.0]}),
+    ]
+    (tmp_path / "events").mkdir()
+    for number, events in enumerate(tables):
+        pq.write_table(events, tmp_path / "events" / f"{number}.parquet")
+    asked = [
+        "v = 1",
+        "v = 3",
+        "v = '3'",
+        "s.y = 2",
+        "city = 'Oslo'",
+        "d = TIMESTAMP('2024-05-01T12:00:00Z')",
+        "d IS NULL",
+    ]
+    index, _ = compiled([{"id": where, "where": where} for where in asked])
+    expected = {"a": ["v = 1"], "b": sorted(asked[2:6]), "c": sorted([asked[1], asked[6]])}
+
+    found = tocsin_spark.match_parquet(spark, tmp_path / "events", index)
+    tocsin_spark.match_to_parquet(spark, tmp_path / "events", index, tmp_path / "out")
+
+    assert found.dtypes[:5] == [
+        ("k", "string"), ("v", "string"), ("s", "struct<x:bigint,y:bigint>"), ("d", "timestamp"), ("city", "string"),
+    ]  # fmt: skip
+    for rows in (found.collect(), spark.read.parquet(str(tmp_path / "out")).collect()):
+        assert {row.k: sorted(one.subscription for one in row.matches) for row in rows} == expected
+    chosen = tocsin_spark.match_parquet(spark, tmp_path / "events", index, columns=["k", "v"]).collect()
+    assert {row.k: sorted(one.subscription for one in row.matches) for row in chosen} == {
+        "a": ["d IS NULL", "v = 1"], "b": ["d IS NULL", "v = '3'"], "c": ["d IS NULL", "v = 3"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_tables_with_a_log_are_refused(spark: Any, compiled: Any, folder: Path, stream: bool) -> None:
+    """Their Parquet files also hold rows that were deleted."""
+    index, _ = compiled(SUBSCRIPTIONS)
+    (folder / "_delta_log").mkdir()
+
+    with pytest.raises(InvalidInput, match="events is a table of Delta"):
+        tocsin_spark.match_parquet(spark, folder, index, stream=stream)
+
+
 def test_what_is_no_parquet_is_refused(spark: Any, compiled: Any, tmp_path: Path) -> None:
     """At once, by its name."""
     index, _ = compiled(SUBSCRIPTIONS)

@@ -30,7 +30,7 @@ from tocsin.spark.asking import asked_of
 from tocsin.spark.listening import Progress
 from tocsin.spark.matching import answers
 from tocsin.spark.observing import observed
-from tocsin.spark.parquet import answers_of_pieces
+from tocsin.spark.parquet import answers_of_pieces, by_file
 from tocsin.spark.schemas import ERROR, MATCHES
 
 if TYPE_CHECKING:
@@ -198,6 +198,8 @@ def _start(session: SparkSession, pipeline: Pipeline, metrics: Metrics, *, once:
     stream = events_of(session, pipeline.events)
     asked = asked_of(stream.rows, pipeline.attributes, pipeline.ranking, json=stream.json, corrupt=stream.corrupt)
     asked = replace(asked, tells_work=True)
+    if stream.by_file:
+        asked = by_file(asked, all_columns=pipeline.attributes is None)
     if stream.files is None:
         answered = answers(stream.rows, pipeline.index, asked)
     else:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tocsin.errors import InvalidInput
 from tocsin.pipeline.description import End, holds_json
 from tocsin.records.changes import CORRUPT
-from tocsin.spark.parquet import files_of
+from tocsin.spark.file_types import spark_schema
+from tocsin.spark.parquet import files_in, files_of
 from tocsin.spark.schemas import CHANGE_SCHEMA
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Stream(NamedTuple):
     json: str | None = None  # the column that holds events as JSON objects
     corrupt: str | None = None  # the column with the text of what could not be read
     files: DataFrame | None = None
+    by_file: bool = False  # whether each file has the columns and types that it says, and no schema was given
 
 
 def events_of(session: SparkSession, source: End) -> Stream:
@@ -42,8 +44,8 @@ def events_of(session: SparkSession, source: End) -> Stream:
         lines = _reader(session, source).format("text").load(path)
         return Stream(lines.where(f"trim({VALUE}) <> ''"), VALUE)
     if source["format"] == "parquet":
-        rows = session.createDataFrame([], source.get("schema") or _schema_of(session, path))
-        return Stream(rows, files=files_of(_reader(session, source), path))
+        rows = session.createDataFrame([], source.get("schema") or _schema_of(path))
+        return Stream(rows, files=files_of(_reader(session, source), path), by_file="schema" not in source.says)
     return Stream(_typed(session, source, source["schema"]), corrupt=CORRUPT)
 
 
@@ -61,16 +63,15 @@ def changes_of(session: SparkSession, source: End) -> DataFrame:
     return _typed(session, source, source.get("schema") or CHANGE_SCHEMA)
 
 
-def _schema_of(session: SparkSession, folder: str) -> StructType:
-    """The columns of the Parquet files that are there already."""
-    try:
-        return session.read.parquet(folder).schema
-    except Exception as error:  # which differs by what is wrong with which file  # noqa: BLE001
-        what = str(error).strip().splitlines()[0]
+def _schema_of(folder: str) -> StructType:
+    """The columns of the Parquet files that are there already; damaged ones are told of when they are read."""
+    schema = spark_schema(files_in(Path(folder)), skips_damaged=True)
+    if schema is None:
         raise InvalidInput(
-            f"no columns can be read from the Parquet files of {folder} ({what:.300}); give a schema: columns with "
-            "Spark's types, as in 'id bigint, price double'"
-        ) from None
+            f"no columns can be read from the Parquet files of {folder}; give a schema: columns with Spark's types, as "
+            "in 'id bigint, price double'"
+        )
+    return schema
 
 
 def _typed(session: SparkSession, source: End, schema: str) -> DataFrame:

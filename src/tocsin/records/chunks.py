@@ -126,7 +126,8 @@ def behind(chunk: Chunk, rows: int, name: str) -> Chunk:
         return replace(chunk, rows=chunk.rows + rows, name=name)
     if isinstance(chunk, SparseChunk):
         return replace(chunk, rows=chunk.rows + rows)
-    rejects = [reject._replace(row=reject.row + rows, reason=f"{name}: {reject.reason}") for reject in chunk.rejects]
+    where = f"{name}: " if name else ""
+    rejects = [reject._replace(row=reject.row + rows, reason=where + reject.reason) for reject in chunk.rejects]
     if isinstance(chunk, TableChunk):
         return replace(chunk, rows=chunk.rows + rows, rejects=rejects)
     return replace(chunk, records=[(row + rows, record) for row, record in chunk.records], rejects=rejects)

@@ -16,10 +16,11 @@ from tocsin.records.bulk import SparseEvents
 from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
 from tocsin.records.csv_files import ColumnType, checked_types, read_csv
 from tocsin.records.files import STANDARD, Opened, input_format
+from tocsin.records.folders import read_dataset, read_parquet_folder
 from tocsin.records.json_documents import HEAD, document_records, may_be_document
 from tocsin.records.json_lines import DuplicateKey, read_json_lines
 from tocsin.records.several import files_of, read_several
-from tocsin.records.tables import read_arrow_file, read_dataset, read_parquet, read_parquet_folder, read_table
+from tocsin.records.tables import read_arrow_file, read_parquet, read_table
 
 
 def read_events(

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import Chunk, behind, rows_to
@@ -17,7 +17,10 @@ Reader = Callable[[str | Path], Iterator[Chunk]]
 
 
 def files_of(source: Any) -> list[str | Path] | None:
-    """The files that a source means, in order; None for what is no list of paths, no pattern and no folder."""
+    """The files that a source means, in order; None for what is no list of paths, no pattern and no folder.
+
+    Raises `InvalidInput` for a folder or a pattern without a file, and for the folder of a table of Delta and the like.
+    """
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(one, Path) or _names_a_file(one) for one in source):
             return None
@@ -31,11 +34,13 @@ def files_of(source: Any) -> list[str | Path] | None:
             files = [*_files_in(Path(source))]
         if not files:
             raise InvalidInput(f"{source} is a folder without a file of {', '.join(ENDINGS)}; give a file")
+        refuse_table_formats([Path(file) for file in files])
         return files
     if isinstance(source, str) and _is_pattern(source):
         found = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))  # noqa: PTH113, PTH207
         if not found:
             raise InvalidInput(f"no file fits the pattern {source}")
+        refuse_table_formats([Path(file) for file in found])
         return [source.alike(one) for one in found] if isinstance(source, Formatted) else list(found)
     return None
 
@@ -43,6 +48,29 @@ def files_of(source: Any) -> list[str | Path] | None:
 def _is_pattern(source: str) -> bool:
     is_json = source.lstrip().startswith(("{", "["))  # which a user gave for a path
     return glob.has_magic(source) and not is_json and not os.path.exists(source)  # noqa: PTH110
+
+
+_TABLE_FORMATS: Final = (
+    ("Delta", "_delta_log", "tocsin.match(subscriptions, deltalake.DeltaTable(path).to_pyarrow_table())"),
+    ("Hudi", ".hoodie", "spark.match(session.read.format('hudi').load(path), index)"),
+    ("Iceberg", "metadata/*.metadata.json", "tocsin.match(subscriptions, catalog.load_table(name).scan().to_arrow())"),
+)
+"""Formats of tables over Parquet files: the name, what lies in the table's folder, and what reads it."""
+
+
+def refuse_table_formats(files: Sequence[Path]) -> None:
+    """Raise `InvalidInput` where files lie in the folder of a Delta, Iceberg or Hudi table.
+
+    Only the log of such a table says which of its files, and which of their rows, are alive.
+    """
+    around = {folder for parent in {file.absolute().parent for file in files} for folder in (parent, *parent.parents)}
+    for folder in sorted(around):
+        for name, sign, instead in _TABLE_FORMATS:
+            if next(folder.glob(sign), None) is not None:
+                raise InvalidInput(
+                    f"{folder} is a table of {name}: its Parquet files also hold rows that were deleted or replaced. "
+                    f"Read it with a library of {name}, as in {instead}"
+                )
 
 
 def _names_a_file(one: object) -> bool:
@@ -72,13 +100,13 @@ def _shown_in(folder: Path) -> list[Path]:
     ]
 
 
-def read_several(files: Sequence[str | Path], read: Reader) -> Iterator[Chunk]:
-    """The chunks of files one after another; `done` is the share of all of them."""
+def read_several(files: Sequence[str | Path], read: Reader, *, are_named: bool = True) -> Iterator[Chunk]:
+    """The chunks of files one after another; `done` is the share of all of them. Rejects name their file."""
     rows = 0
     for number, file in enumerate(files):
         first = rows
         for chunk in read(file):
             done = None if chunk.done is None else (number + chunk.done) / len(files)
-            shifted = behind(chunk, first, str(file)) if len(files) > 1 else chunk
+            shifted = behind(chunk, first, str(file) if are_named else "") if len(files) > 1 else chunk
             rows = max(rows, rows_to(shifted))
             yield replace(shifted, done=done)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,29 +13,40 @@ import pyarrow.parquet as pq
 
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import CHUNK_ROWS, TableChunk
-from tocsin.records.files import is_url, opened_file, readable
+from tocsin.records.files import STANDARD, is_url, opened_file, readable
 
 Chooser = Callable[[str], bool]
 """Whether a top-level column is needed."""
 
 
-def read_parquet(path: str | Path, choose: Chooser) -> Iterator[TableChunk]:
-    """Only the columns that are needed are read from the file."""
+def read_parquet(
+    path: str | Path, choose: Chooser, parts: Mapping[str, pa.Scalar] = MappingProxyType({})
+) -> Iterator[TableChunk]:
+    """Only the columns that are needed are read from the file; `parts` are columns of one value each."""
     try:
         file = pq.ParquetFile(opened_file(path))
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is no readable Parquet file: {error}") from None
-    columns = [name for name in file.schema_arrow.names if choose(name)]
-    if any("." in name for name in file.schema_arrow.names):
-        columns = file.schema_arrow.names  # a dotted column may clash with a nested one that nobody asks for
+    columns = [name for name in needed(file.schema_arrow.names, choose) if name not in parts]
     total = file.metadata.num_rows
-    if not columns:
-        yield from _without_columns(total)
-        return
     try:
-        yield from _chunks(file.iter_batches(CHUNK_ROWS, columns=columns), total)
+        batches = file.iter_batches(CHUNK_ROWS, columns=columns) if columns else rows_without_columns(total)
+        chosen = {name: value for name, value in parts.items() if choose(name)}
+        yield from chunks_of_batches((_with_parts(batch, chosen) for batch in batches), total)
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is damaged: {error}") from None
+
+
+def needed(names: list[str], choose: Chooser) -> list[str]:
+    """The columns to read: all, where a dotted one may clash with a nested one that nobody asks for."""
+    return names if any("." in name for name in names) else [name for name in names if choose(name)]
+
+
+def _with_parts(batch: pa.RecordBatch, parts: Mapping[str, pa.Scalar]) -> pa.RecordBatch:
+    """A batch with columns of one value each."""
+    for name, value in parts.items():
+        batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
+    return batch
 
 
 def parquet_columns(path: str | Path) -> list[str]:
@@ -46,17 +58,16 @@ def parquet_columns(path: str | Path) -> list[str]:
     return names
 
 
-def _without_columns(total: int) -> Iterator[TableChunk]:
+def rows_without_columns(total: int) -> Iterator[pa.RecordBatch]:
     """Rows of which no column is needed still count: `x IS NULL` is TRUE of them."""
     for first in range(0, total, CHUNK_ROWS):
-        count = min(CHUNK_ROWS, total - first)
-        table = pa.table({"": pa.nulls(count)})
-        yield TableChunk(table, np.arange(first, first + count), done=(first + count) / total)
+        yield pa.record_batch({"": pa.nulls(min(CHUNK_ROWS, total - first))})
 
 
 def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
     """An Arrow IPC file or stream."""
-    source = opened_file(path) if is_url(path) else pa.memory_map(str(readable(path)))
+    is_mapped = not is_url(path) and str(path) != STANDARD
+    source = pa.memory_map(str(readable(path))) if is_mapped else opened_file(path)
     try:
         try:
             file = pa.ipc.open_file(source)
@@ -64,7 +75,7 @@ def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
         except pa.ArrowInvalid:
             source.seek(0)
             batches = pa.ipc.open_stream(source)
-        yield from _chunks(map(_validated, batches), None)
+        yield from chunks_of_batches(map(_validated, batches), None)
     except (pa.ArrowException, OSError, OverflowError) as error:
         raise InvalidInput(f"{path} is no readable Arrow file: {error}") from None
 
@@ -75,45 +86,18 @@ def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-def read_dataset(dataset: Any, choose: Chooser) -> Iterator[TableChunk]:
-    """The rows of an Arrow dataset, a fragment after another; only the columns that are needed are read."""
-    names = dataset.schema.names
-    columns = names if any("." in name for name in names) else [name for name in names if choose(name)]
-    try:
-        total = dataset.count_rows()
-        if columns:
-            yield from _chunks(dataset.to_batches(columns=columns, batch_size=CHUNK_ROWS), total)
-        else:
-            yield from _without_columns(total)
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"the dataset cannot be read: {error}") from None
-
-
-def read_parquet_folder(folder: Path, files: list[Path], choose: Chooser) -> Iterator[TableChunk]:
-    """The Parquet files of a folder; folders called `name=value` in it give a column."""
-    import pyarrow.dataset as ds  # which takes a while to import
-
-    try:
-        paths = [str(file) for file in files]
-        hive = ds.partitioning(flavor="hive")
-        dataset = ds.dataset(paths, format="parquet", partitioning=hive, partition_base_dir=str(folder))
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"{folder} cannot be read: {error}") from None
-    yield from read_dataset(dataset, choose)
-
-
 def read_table(table: Any) -> Iterator[TableChunk]:
     """A table, record batch or reader, or anything that exports an Arrow stream."""
     if isinstance(table, pa.RecordBatch):
         table = pa.table(table)
     if not isinstance(table, pa.Table):
         table = pa.RecordBatchReader.from_stream(table)
-        yield from _chunks(table, None)
+        yield from chunks_of_batches(table, None)
         return
-    yield from _chunks(table.to_batches(CHUNK_ROWS), table.num_rows, table.slice(0, 0))
+    yield from chunks_of_batches(table.to_batches(CHUNK_ROWS), table.num_rows, table.slice(0, 0))
 
 
-def _chunks(
+def chunks_of_batches(
     batches: Iterable[pa.RecordBatch], total: int | None, empty: pa.Table | None = None
 ) -> Iterator[TableChunk]:
     """Batches cut into chunks; `empty` stands for them when they hold no row."""

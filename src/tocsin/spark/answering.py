@@ -40,6 +40,8 @@ class Asked:
     corrupt: str | None = None  # the column in which a reader puts what it could not read
     tells_work: bool = False  # a column more, of what was done
     schema: Mapping[str, Any] = field(default_factory=dict)  # the types of some attributes
+    by_file: bool = False  # events are matched as their file has them, of which columns may be missing
+    all_columns: bool = False  # all columns of a file are attributes
 
 
 class RowMatches(NamedTuple):
@@ -55,10 +57,15 @@ class RowMatches(NamedTuple):
 
 
 def slices(
-    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "", most: int = AT_ONCE
+    batch: pa.RecordBatch,
+    asked: Asked,
+    snapshots: Snapshots,
+    version: str = "",
+    most: int = AT_ONCE,
+    own: pa.RecordBatch | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """What `answer` says, in batches of so many matches as Spark's Java process can hold beside others."""
-    yield from in_slices(answer(batch, asked, snapshots, version), asked, most)
+    yield from in_slices(answer(batch, asked, snapshots, version, own), asked, most)
 
 
 def in_slices(whole: pa.RecordBatch, asked: Asked, most: int = AT_ONCE) -> Iterator[pa.RecordBatch]:
@@ -68,9 +75,12 @@ def in_slices(whole: pa.RecordBatch, asked: Asked, most: int = AT_ONCE) -> Itera
     yield from (whole.slice(at, rows) for at in range(0, max(whole.num_rows, 1), rows))
 
 
-def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
-    """A batch of events with its matches and errors, or a row for each match."""
-    return _answered(batch, find(batch, asked, snapshots), asked, snapshots, version)
+def answer(
+    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "", own: pa.RecordBatch | None = None
+) -> pa.RecordBatch:
+    """A batch of events with its matches and errors, or a row for each match; `own` is the batch in its own types."""
+    found = find(batch if own is None else own, asked, snapshots)
+    return _answered(batch, found, asked, snapshots, version)
 
 
 def refusal(
@@ -96,9 +106,11 @@ def _answered(
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def counted_answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> tuple[pa.RecordBatch, Counts]:
+def counted_answer(
+    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, own: pa.RecordBatch
+) -> tuple[pa.RecordBatch, Counts]:
     """The same without a column of counts, and these."""
-    return _told(batch, find(batch, asked, snapshots), asked, snapshots)
+    return _told(batch, find(own, asked, snapshots), asked, snapshots)
 
 
 def _told(
@@ -168,12 +180,20 @@ def encoded_events(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> tuple
 
 def _encoded(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
     if asked.json is None:
-        return [encode_table(batch.select(list(asked.attributes)), wanted)], []
+        return [encode_table(batch.select(_attributes_of(batch, asked)), wanted)], []
     lines = _lines(batch.column(asked.json))
     plain, left = encode_lines(lines.text, lines.starts, lines.stops, lines.rows, wanted)
     parsed = parse_lines(lines, left.tolist())
     rejects = [reject._replace(reason=reject.reason.partition(": ")[2]) for reject in parsed.rejects]
     return ([plain, encode_objects(parsed.records, wanted)] if parsed.records else [plain]), rejects
+
+
+def _attributes_of(batch: pa.RecordBatch, asked: Asked) -> list[str]:
+    """The columns of a batch that are attributes."""
+    names: list[str] = batch.schema.names
+    if asked.all_columns or not asked.by_file:
+        return names if asked.all_columns else list(asked.attributes)
+    return [name for name in asked.attributes if name in names]
 
 
 def _lines(column: pa.Array) -> LinesChunk:

@@ -19,9 +19,11 @@ from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.records.csv_files import ColumnType
+from tocsin.records.several import refuse_table_formats
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, refusal, slices
 from tocsin.spark.asking import answer_schema, asked_of
+from tocsin.spark.file_types import as_type, spark_schema
 from tocsin.spark.observing import observed
 from tocsin.spark.versions import of_this_batch, opened
 from tocsin.spark.workers import Batches, Task, settling
@@ -64,14 +66,16 @@ def match_parquet(
 ) -> DataFrame:
     """Match the events of a Parquet file, or of the folder of some, which workers read themselves.
 
-    The answer is that of `match(session.read.parquet(path), index, ...)`, and what is read does not go through Java;
-    `columns` are those that are read and kept (default: all). With `stream=True` it is a streaming DataFrame, and each
-    file that comes into the folder is read once. Names of folders are no columns (`year=2024/`). Raises `InvalidInput`
-    for a path without Parquet files, and as `match` does.
+    The answer is that of `match(session.read.option("mergeSchema", True).parquet(path), index, ...)`, and what is read
+    does not go through Java. Each file is matched by its own columns and types. The answer has the columns of all
+    files; one that has several types gets a type that holds them all. `columns` are those that are read and kept
+    (default: all). With `stream=True` it is a streaming DataFrame, and each file that comes into the folder is read
+    once. Names of folders are not columns (`year=2024/`). Raises `InvalidInput` for a path without Parquet files, for
+    a table of Delta, Iceberg or Hudi, and as `match` does.
     """
     events = read_events(session, path, columns)
     asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema)
-    asked = replace(asked, tells_work=observe is not None)
+    asked = replace(by_file(asked, all_columns=attributes is None and columns is None), tells_work=observe is not None)
     if stream:
         answered = answers_of_pieces(files_of(session.readStream, path), (), events.schema, index, asked)
     else:
@@ -113,8 +117,8 @@ def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequenc
             for row in batch.to_pylist():
                 piece = listed[row["id"]] if listed else row
                 try:
-                    for rows in read_piece(piece, wanted):
-                        yield from slices(rows, asked, snapshots, version.version)
+                    for rows, own in read_piece(piece, wanted, asked):
+                        yield from slices(rows, asked, snapshots, version.version, own=own)
                 except DamagedFileError as error:
                     if not sets_aside:
                         raise
@@ -128,8 +132,16 @@ def columns_of(types: pa.Schema, asked: Asked) -> pa.Schema:
     return pa.schema([types.field(name) for name in asked.columns])
 
 
-def read_piece(piece: Piece, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The batches of a file, or of some of its row groups: the columns that are wanted, null where it has them not."""
+def by_file(asked: Asked, *, all_columns: bool) -> Asked:
+    """What is asked, of each file by its own columns and types; of all its columns, where no names were given."""
+    return asked if asked.json is not None else replace(asked, by_file=True, all_columns=all_columns)
+
+
+def read_piece(piece: Piece, wanted: pa.Schema, asked: Asked) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    """The batches of a file, or of some of its row groups, as they are answered and as they are matched.
+
+    The first has the columns that are wanted, null where the file does not have them; the second those of the file.
+    """
     path = piece["path"]
     path = unquote(urlparse(path).path) if path.startswith("file:") else path
     read = 0
@@ -137,11 +149,13 @@ def read_piece(piece: Piece, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(path) as file:
             first, stop = piece["first"], piece["stop"]
             groups = range(file.num_row_groups) if first is None or stop is None else range(first, stop)
-            there = [name for name in wanted.names if name in file.schema_arrow.names]
+            names = file.schema_arrow.names
+            there = names if asked.all_columns else [name for name in wanted.names if name in names]
             for batch in file.iter_batches(_ROWS, list(groups), there):
                 given = dict(zip(there, batch.columns, strict=True))
                 arrays = [_cast(given.get(one.name), one, batch.num_rows, path) for one in wanted]
-                yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+                rows = pa.RecordBatch.from_arrays(arrays, schema=wanted)
+                yield rows, batch if asked.by_file else rows
                 read += batch.num_rows
     except (OSError, pa.ArrowException) as error:
         kind = DamagedFileError if getattr(error, "errno", None) is None else InvalidInput
@@ -154,19 +168,29 @@ def _cast(column: pa.Array | None, wanted: pa.Field, rows: int, path: str) -> pa
     if column is None or column.type == wanted.type:
         return pa.nulls(rows, wanted.type) if column is None else column
     try:
-        return column.cast(wanted.type)
+        return as_type(column, wanted.type)
     except pa.ArrowException as error:
         what = f"column {wanted.name!r} is {column.type}, and was {wanted.type} when the stream or job began"
         raise InvalidInput(f"{path} cannot be read with the others: {what} ({error})") from None
 
 
 def read_events(session: SparkSession, path: str | Path, columns: list[str] | None) -> DataFrame:
-    """The rows of a Parquet file, or of a folder of some, as Spark has them; raises `InvalidInput`."""
-    try:
-        rows = session.read.option("recursiveFileLookup", True).parquet(str(path))
-    except Exception as error:  # which differs by what is wrong  # noqa: BLE001
-        raise InvalidInput(f"{path} cannot be read as Parquet: {str(error).strip().splitlines()[0]:.300}") from None
-    return rows if columns is None else rows.select(*columns)
+    """No rows, in the columns of a Parquet file or of a folder of some; raises `InvalidInput`."""
+    schema = spark_schema(files_in(Path(path)))
+    if schema is None:
+        raise InvalidInput(f"{path} cannot be read as Parquet: it is a folder without files")
+    missing = [name for name in columns or () if name not in schema.names]
+    if missing:
+        raise InvalidInput(f"columns names {missing[0]!r}, which is not a column; there are {schema.names}")
+    rows = session.createDataFrame([], schema)
+    return rows if columns is None else rows.select(*(f"`{name.replace('`', '``')}`" for name in columns))
+
+
+def files_in(path: Path) -> list[Path]:
+    """The files of a path that Spark would read; raises `InvalidInput` for those of a Delta table and the like."""
+    files = sorted(one for one in path.rglob("*") if is_data(one, path)) if path.is_dir() else [path]
+    refuse_table_formats(files)
+    return files
 
 
 def pieces_of(session: SparkSession, path: str | Path) -> tuple[DataFrame, list[Piece]]:
@@ -180,7 +204,7 @@ def pieces_of(session: SparkSession, path: str | Path) -> tuple[DataFrame, list[
 
 def _pieces(path: Path, cores: int) -> list[Piece]:
     """The row groups of a file or a folder, some together, so that each core has a few pieces. At least one."""
-    files = sorted(one for one in path.rglob("*") if is_data(one, path)) if path.is_dir() else [path]
+    files = files_in(path)
     groups = [(str(one.absolute()), number) for one in files for number in range(pq.read_metadata(one).num_row_groups)]
     size = max(len(groups) // (cores * _PIECES_A_CORE), 1)
     pieces: list[Piece] = []

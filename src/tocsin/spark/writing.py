@@ -26,7 +26,7 @@ from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Asked, counted_answer
 from tocsin.spark.asking import asked_of
 from tocsin.spark.observing import Counts
-from tocsin.spark.parquet import Piece, columns_of, pieces_of, read_events, read_piece
+from tocsin.spark.parquet import Piece, by_file, columns_of, pieces_of, read_events, read_piece
 from tocsin.spark.schemas import WORK_FIELDS
 from tocsin.spark.versions import opened
 from tocsin.spark.workers import Batches, Task, settling
@@ -83,6 +83,7 @@ def match_to_parquet(
     place = _checked_place(Path(out).absolute(), overwrite=overwrite)
     events = read_events(session, path, columns)
     asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema)
+    asked = by_file(asked, all_columns=attributes is None and columns is None)
     numbers, pieces = pieces_of(session, path)
     types = to_arrow_schema(events.schema, timezone="UTC")
     beside = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")
@@ -114,11 +115,12 @@ def _writer(folder: IndexFolder, asked: Asked, types: pa.Schema, pieces: Sequenc
         snapshots = opened(folder)
         wanted = columns_of(types, asked)
         empty = pa.RecordBatch.from_pylist([], schema=wanted)
-        nothing = counted_answer(empty, asked, snapshots)[0].schema
+        nothing = counted_answer(empty, asked, snapshots, empty)[0].schema
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 name = f"part-{number:05d}.parquet"
-                answers = (counted_answer(rows, asked, snapshots) for rows in read_piece(pieces[number], wanted))
+                given = read_piece(pieces[number], wanted, asked)
+                answers = (counted_answer(rows, asked, snapshots, own) for rows, own in given)
                 with told(out / name):
                     counts = _write(out / name, nothing, answers)
                 yield pa.RecordBatch.from_arrays([pa.array([one]) for one in (name, *counts)], schema=_WRITTEN)

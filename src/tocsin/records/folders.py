@@ -1,0 +1,117 @@
+"""Folders of Parquet files, and Arrow datasets: each file is read by its own schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from tocsin.errors import InvalidInput
+from tocsin.records.chunks import CHUNK_ROWS, Chunk
+from tocsin.records.several import read_several, refuse_table_formats
+from tocsin.records.tables import Chooser, chunks_of_batches, needed, read_parquet, rows_without_columns
+
+_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
+_LONGEST_INTEGER: Final = 15
+
+
+def read_parquet_folder(folder: Path, files: Sequence[Path], choose: Chooser) -> Iterator[Chunk]:
+    """The Parquet files of a folder, one after another; folders called `name=value` in it give a column."""
+    parts = dict(zip(map(str, files), _partitions(folder, files), strict=True))
+    return read_several(list(files), lambda file: read_parquet(file, choose, parts[str(file)]))
+
+
+def _partitions(folder: Path, files: Sequence[Path]) -> list[dict[str, pa.Scalar]]:
+    """The columns that the folders around each file name. A column is numbers where all its values are integers."""
+    found = [dict(_pairs(file.relative_to(folder).parts[:-1])) for file in files]
+    values: dict[str, set[str]] = {}
+    for pairs in found:
+        for name, value in pairs.items():
+            values.setdefault(name, set()).add(value)
+    kinds = {name: pa.int64() if all(map(_is_integer, own)) else pa.string() for name, own in values.items()}
+    return [{name: _scalar(value, kinds[name]) for name, value in pairs.items()} for pairs in found]
+
+
+def _pairs(folders: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for folder in folders:
+        name, equals, value = folder.partition("=")
+        if name and equals:
+            yield unquote(name), unquote(value)
+
+
+def _is_integer(value: str) -> bool:
+    digits = value.removeprefix("-")
+    return value == _NO_VALUE or (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_INTEGER)
+
+
+def _scalar(value: str, kind: pa.DataType) -> pa.Scalar:
+    if value == _NO_VALUE:
+        return pa.scalar(None, kind)
+    return pa.scalar(int(value) if kind == pa.int64() else value, kind)
+
+
+def read_dataset(dataset: Any, choose: Chooser) -> Iterator[Chunk]:
+    """The rows of an Arrow dataset, a fragment after another; only the columns that are needed are read.
+
+    Each fragment has the columns and types of its own file. A dataset that was filtered is read by its schema, and
+    refused where a file differs from that. Raises `InvalidInput`.
+    """
+    if _is_local(dataset):
+        refuse_table_formats([Path(file) for file in dataset.files])
+    try:
+        fragments = list(dataset.get_fragments())
+    except ValueError:  # a filtered dataset shows no fragments
+        _refuse_other_schemas(dataset)
+        return _read_whole(dataset, choose)
+    named: list[str | Path] = [str(number) for number, _ in enumerate(fragments)]
+    return read_several(named, lambda name: _read_fragment(fragments[int(str(name))], choose), are_named=False)
+
+
+def _is_local(dataset: Any) -> bool:
+    from pyarrow import fs  # which takes a while to import
+
+    return isinstance(getattr(dataset, "filesystem", None), fs.LocalFileSystem)
+
+
+def _read_fragment(fragment: Any, choose: Chooser) -> Iterator[Chunk]:
+    import pyarrow.dataset as ds  # which takes a while to import
+
+    where = getattr(fragment, "path", None) or "a fragment of the dataset"
+    try:
+        schema = fragment.physical_schema
+        for name, value in ds.get_partition_keys(fragment.partition_expression).items():
+            if name not in schema.names:
+                schema = schema.append(pa.field(name, pa.scalar(value).type))
+        yield from _read_columns(fragment, schema, choose, schema=schema)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"{where} cannot be read: {error}") from None
+
+
+def _read_columns(source: Any, given: pa.Schema, choose: Chooser, **options: Any) -> Iterator[Chunk]:
+    """The rows of a fragment, or of a whole dataset, of which a schema is given."""
+    columns, total = needed(given.names, choose), source.count_rows()
+    batches = source.to_batches(columns=columns, batch_size=CHUNK_ROWS, **options) if columns else None
+    yield from chunks_of_batches(rows_without_columns(total) if batches is None else batches, total)
+
+
+def _read_whole(dataset: Any, choose: Chooser) -> Iterator[Chunk]:
+    try:
+        yield from _read_columns(dataset, dataset.schema, choose)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"the dataset cannot be read: {error}") from None
+
+
+def _refuse_other_schemas(dataset: Any) -> None:
+    """Raise `InvalidInput` where a file of a dataset has a column that its schema lacks, or has in another type."""
+    known: Mapping[str, pa.DataType] = {field.name: field.type for field in dataset.schema}
+    for file in getattr(dataset, "files", ()):
+        for field in dataset.format.inspect(file, dataset.filesystem):
+            if field.name not in known or known[field.name] != field.type:
+                had = "does not have" if field.name not in known else f"has as {known[field.name]}"
+                raise InvalidInput(
+                    f"{file} has the column {field.name!r} as {field.type}, which the filtered dataset {had}. "
+                    "Give the dataset without a filter, or make it with a schema of all its files"
+                )

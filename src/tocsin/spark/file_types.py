@@ -1,0 +1,140 @@
+"""The columns of several Parquet files together, in the types in which Spark gives an answer.
+
+Each file is matched by its own schema. These types are those of the columns that an answer keeps beside the matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tocsin.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+_INT96: Final = "INT96"
+_UTC: Final = pa.timestamp("us", "UTC")
+_UNSIGNED: Final = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}
+
+
+def spark_schema(files: Iterable[Path], *, skips_damaged: bool = False) -> StructType | None:
+    """The columns of files as Spark has them; None where there is no file.
+
+    Columns come in the order of the files. A column that has several types has one that holds all of their values.
+    Raises `InvalidInput` for a file that cannot be read, unless such files are skipped, and for a column of which no
+    type holds all values.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    merged: dict[str, pa.DataType] = {}
+    count = 0
+    for file in files:
+        try:
+            fields = list(_fields_of(file))
+        except (OSError, pa.ArrowException) as error:
+            if skips_damaged:
+                continue
+            raise InvalidInput(f"{file} cannot be read as Parquet: {error}") from None
+        count += 1
+        for name, kind in fields:
+            try:
+                merged[name] = merged_type(merged.get(name, kind), kind)
+            except pa.ArrowException:
+                reason = f"its column {name!r} is {kind}, and {merged[name]} in files before it"
+                raise InvalidInput(f"{file} cannot be read with the others: {reason}") from None
+    try:
+        return from_arrow_schema(pa.schema(list(merged.items()))) if count else None
+    except PySparkException as error:
+        raise InvalidInput(f"a column of {file} has a type that Spark has not: {error}") from None
+
+
+def _fields_of(path: Path) -> Iterator[tuple[str, pa.DataType]]:
+    """The columns of a file, in types that Spark has."""
+    with pq.ParquetFile(path) as file:
+        leaves = (file.schema.column(number) for number in range(len(file.schema)))
+        of_spark = {leaf.path for leaf in leaves if leaf.physical_type == _INT96}
+        for field in file.schema_arrow:
+            yield field.name, _UTC if field.name in of_spark else plain_type(field.type)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type that Spark has for values of an Arrow type."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain_type(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", None if kind.tz is None else "UTC")
+    if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
+        return pa.string()
+    if pa.types.is_binary_view(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(inner.name, plain_type(inner.type)) for inner in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(plain_type(kind.key_type), plain_type(kind.item_type))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return pa.list_(plain_type(kind.value_type))
+    return _UNSIGNED.get(kind, kind)
+
+
+def merged_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """A type that holds the values of two plain types; raises `ArrowInvalid` where none does.
+
+    >>> merged_type(pa.date32(), pa.timestamp("us")), merged_type(pa.int64(), pa.string())
+    (TimestampType(timestamp[us, tz=UTC]), DataType(string))
+    """
+    if one == other:
+        return one
+    if pa.types.is_struct(one) and pa.types.is_struct(other):
+        names = dict.fromkeys(field.name for kind in (one, other) for field in kind)
+        return pa.struct([(name, _merged_field(one, other, name)) for name in names])
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return pa.list_(merged_type(one.value_type, other.value_type))
+    if _is_moment(one) and _is_moment(other):
+        return _UTC
+    try:
+        schemas = [pa.schema([("", kind)]) for kind in (one, other)]
+        return pa.unify_schemas(schemas, promote_options="permissive")[0].type
+    except pa.ArrowException:
+        if not (_is_scalar(one) and _is_scalar(other)):
+            raise
+    return pa.string()
+
+
+def _merged_field(one: pa.StructType, other: pa.StructType, name: str) -> pa.DataType:
+    kinds = [kind.field(name).type for kind in (one, other) if kind.get_field_index(name) >= 0]
+    return merged_type(kinds[0], kinds[-1])
+
+
+def _is_moment(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def _is_scalar(kind: pa.DataType) -> bool:
+    return not pa.types.is_nested(kind) and not pa.types.is_binary(kind)
+
+
+def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column in a wider type. Nanoseconds are cut to whole microseconds. Raises `ArrowInvalid` where it has none."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", column.type.tz))
+    if pa.types.is_integer(column.type) and pa.types.is_floating(kind):
+        return column.cast(kind, safe=False)
+    return column.cast(kind)
