@@ -94,6 +94,13 @@ def test_an_example_overwrites_nothing(tmp_path: Path) -> None:
         ),
         ('format = "json"', 'format = "csv"', 5, "csv needs a schema"),
         ('format = "json"', 'format = "json"\nheader = true', 6, "header is for csv"),
+        ('format = "json"', 'format = "json"\ndelimiter = ";"', 6, "delimiter is for csv"),
+        (
+            'format = "json"',
+            'format = "csv"\nschema = "a int"\ndelimiter = "ab"',
+            7,
+            "delimiter is 'ab'; it must be one",
+        ),
         ('format = "json"', 'format = "json"\nfiles_per_batch = 0', 6, "files_per_batch is 0; it must be at least 1"),
         (
             'format = "json"',

@@ -17,6 +17,7 @@ from tocsin.errors import InvalidInput, TocsinError
 from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
 from tocsin.pipeline.places import Places, places_of
 from tocsin.planner import choose
+from tocsin.records.csv_types import checked_delimiter
 
 FORMATS: Final = ("json", "csv", "parquet")
 
@@ -40,6 +41,7 @@ _SOURCES: Final[dict[str, dict[str, Key]]] = {
         "schema": _TEXT,
         "files_per_batch": _COUNT,
         "header": Key(bool),
+        "delimiter": _TEXT,
     },
     "rate": {"rows_per_second": _COUNT},
     "kafka": {
@@ -256,12 +258,8 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
     except TocsinError as error:
         faults.add("subscriptions", "structure", str(error))
     for name, end in (("events", pipeline.events), ("subscriptions.changes", pipeline.changes)):
-        if end is not None and end.kind == "files" and end["format"] == "csv" and "schema" not in end.says:
-            faults.add(
-                name, "format", "csv needs a schema: columns with Spark's types, as in 'id bigint, price double'"
-            )
-        if end is not None and end.says.get("header") is not None and end.get("format") != "csv":
-            faults.add(name, "header", "header is for csv")
+        if end is not None:
+            _check_files(name, end, faults)
     if pipeline.changes is not None and pipeline.changes.kind == "rate":
         faults.add("subscriptions.changes", "kind", "changes come from files or kafka")
     if pipeline.explode and pipeline.event_id is None:
@@ -279,6 +277,20 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
     if pipeline.metrics is not None and pipeline.metrics.is_dir():
         faults.add("run", "metrics", f"metrics is {pipeline.metrics}, which is a folder; give a file")
     _check_folders(pipeline, faults)
+
+
+def _check_files(name: str, end: End, faults: Faults) -> None:
+    """Whether the keys of a source fit the format of its files."""
+    is_csv = end.get("format") == "csv"
+    if is_csv and "schema" not in end.says:
+        faults.add(name, "format", "csv needs a schema: columns with Spark's types, as in 'id bigint, price double'")
+    for key in ("header", "delimiter"):
+        if key in end.says and not is_csv:
+            faults.add(name, key, f"{key} is for csv")
+    try:
+        checked_delimiter(end.get("delimiter"))
+    except InvalidInput as error:
+        faults.add(name, "delimiter", str(error))
 
 
 def _check_folders(pipeline: Pipeline, faults: Faults) -> None:

@@ -18,7 +18,7 @@ from tocsin.writing import aside
 
 MARK: Final = "_tocsin.json"
 LAYOUT: Final = 2
-_KEPT: Final = ("kind", "path", "topic", "format", "schema", "header")
+_KEPT: Final = ("kind", "path", "topic", "format", "schema", "header", "delimiter")
 """What may not change of a source while its checkpoint is used."""
 
 

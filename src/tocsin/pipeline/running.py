@@ -204,7 +204,9 @@ def _start(session: SparkSession, pipeline: Pipeline, metrics: Metrics, *, once:
         answered = answers(stream.rows, pipeline.index, asked)
     else:
         kept = pipeline.rejects is not None
-        answered = answers_of_pieces(stream.files, (), stream.rows.schema, pipeline.index, asked, sets_aside=kept)
+        answered = answers_of_pieces(
+            stream.files, (), stream.rows.schema, pipeline.index, asked, sets_aside=kept, read=stream.read
+        )
     take = _Taker(pipeline, stream, writer_of(pipeline.sink), metrics)
     writer = answered.writeStream.foreachBatch(take).queryName(pipeline.name)
     writer = writer.option("checkpointLocation", str(pipeline.checkpoint / "events"))

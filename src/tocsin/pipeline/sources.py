@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tocsin.errors import InvalidInput
 from tocsin.pipeline.description import End, holds_json
 from tocsin.records.changes import CORRUPT
+from tocsin.spark.csv_pieces import CsvReader, csv_rows
 from tocsin.spark.file_types import spark_schema
-from tocsin.spark.parquet import files_in, files_of
+from tocsin.spark.parquet import PieceReader, files_in, files_of
 from tocsin.spark.schemas import CHANGE_SCHEMA
 
 if TYPE_CHECKING:
@@ -25,10 +26,11 @@ BAD: Final = "bad"
 class Stream(NamedTuple):
     """Rows that come, and which of their columns are no attributes."""
 
-    rows: DataFrame  # of Parquet none: workers read the files themselves, which come as `files`
+    rows: DataFrame  # of Parquet and CSV none: workers read the files themselves, which come as `files`
     json: str | None = None  # the column that holds events as JSON objects
     corrupt: str | None = None  # the column with the text of what could not be read
     files: DataFrame | None = None
+    read: PieceReader | None = None  # how workers read the files, which are Parquet where nothing is said
     by_file: bool = False  # whether each file has the columns and types that it says, and no schema was given
 
 
@@ -46,6 +48,9 @@ def events_of(session: SparkSession, source: End) -> Stream:
     if source["format"] == "parquet":
         rows = session.createDataFrame([], source.get("schema") or _schema_of(path))
         return Stream(rows, files=files_of(_reader(session, source), path), by_file="schema" not in source.says)
+    if source["format"] == "csv":
+        rows = session.createDataFrame([], source["schema"])
+        return Stream(rows, files=files_of(_reader(session, source), path), read=_csv_reader(source))
     return Stream(_typed(session, source, source["schema"]), corrupt=CORRUPT)
 
 
@@ -60,6 +65,9 @@ def changes_of(session: SparkSession, source: End) -> DataFrame:
         return found.withColumn(CORRUPT, functions.coalesce(CORRUPT, BAD)).drop(BAD)
     if source["format"] == "parquet":
         return _reader(session, source).schema(source.get("schema") or CHANGE_SCHEMA).parquet(_folder(source))
+    if source["format"] == "csv":
+        files = files_of(_reader(session, source), _folder(source))
+        return csv_rows(files, session.createDataFrame([], source["schema"]).schema, _csv_reader(source), CORRUPT)
     return _typed(session, source, source.get("schema") or CHANGE_SCHEMA)
 
 
@@ -75,10 +83,13 @@ def _schema_of(folder: str) -> StructType:
 
 
 def _typed(session: SparkSession, source: End, schema: str) -> DataFrame:
-    """JSON or CSV files in columns; the text of what cannot be read is in a column of its own."""
+    """JSON files in columns, read by Spark; the text of what cannot be read is in a column of its own."""
     reader = _reader(session, source).schema(f"{schema}, {CORRUPT} string")
-    reader = reader.option("columnNameOfCorruptRecord", CORRUPT).option("header", source.get("header", False))
-    return reader.format(source["format"]).load(_folder(source))
+    return reader.option("columnNameOfCorruptRecord", CORRUPT).format("json").load(_folder(source))
+
+
+def _csv_reader(source: End) -> CsvReader:
+    return CsvReader(source.get("delimiter"), has_header=source.get("header", True))
 
 
 def _reader(session: SparkSession, source: End) -> DataStreamReader:

@@ -44,6 +44,7 @@ ColumnType: TypeAlias = (
 
 COLUMN_TYPES: Final = (*ARROW_TYPES, "geometry", "text")
 _BLOCK_BYTES: Final = 1 << 20
+_MOST_SHOWN: Final = 200
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -62,22 +63,27 @@ def read_csv(
     *,
     delimiter: str | None = None,
     as_text: bool = False,
+    names: list[str] | None = None,
 ) -> Iterator[TableChunk]:
-    """The rows of a CSV file with a header, in blocks of about a megabyte; `as_text` leaves every column text."""
+    """The rows of a CSV file in blocks of about a megabyte; `as_text` leaves every column text.
+
+    The first record is a header, unless `names` of the columns are given.
+    """
     delimiter = checked_delimiter(delimiter)
     with Opened(path) as opened:
         blocks = _blocks(opened, delimiter)
         first = next(blocks, None)
         if first is None:
             return
-        names = _header(path, first)
+        has_header = names is None
+        names = _header(path, first) if names is None else names
         schema = _checked_schema(path, names, schema or {})
         kinds: dict[str, str] = dict.fromkeys(names, "string") if as_text else _as_columns(schema)
         if undecided(names, kinds) and Path(path).is_file():
-            kinds |= _foreseen(path, names, kinds, delimiter)
+            kinds |= _foreseen(path, names, kinds, delimiter, int(has_header))
         row = 0
-        for block in chain([first._replace(places=first.places[1:])], blocks):
-            good, rejects = _without_bad_rows(block, row, len(names))
+        for block in chain([first._replace(places=first.places[int(has_header) :])], blocks):
+            good, rejects = _without_bad_rows(block, row, len(names), "header" if has_header else "schema")
             raw = _split(path, block, good, names)
             kinds |= inferred(raw, undecided(names, kinds))
             yield _converted(raw, kinds, row + good, rejects, block.done)
@@ -89,13 +95,15 @@ def _as_columns(schema: Mapping[str, ColumnType]) -> dict[str, str]:
     return {name: cast(str, kind) if kind in ARROW_TYPES else "string" for name, kind in schema.items()}
 
 
-def _foreseen(path: str | Path, names: list[str], kinds: Mapping[str, str], delimiter: str | None) -> dict[str, str]:
+def _foreseen(
+    path: str | Path, names: list[str], kinds: Mapping[str, str], delimiter: str | None, first: int
+) -> dict[str, str]:
     """The types of columns by the first block that has values of them, wherever it is; text where none has."""
     found = dict(kinds)
     with Opened(path) as opened:
         blocks = _blocks(opened, delimiter)
         for number, block in enumerate(blocks):
-            own = block._replace(places=block.places[1:]) if number == 0 else block
+            own = block._replace(places=block.places[first:]) if number == 0 else block
             good, _ = _without_bad_rows(own, 0, len(names))
             left = undecided(names, found)
             found |= inferred(_split(path, own, good, names, left), left)
@@ -169,20 +177,28 @@ def checked_types(schema: Mapping[str, ColumnType] | None) -> Mapping[str, Colum
     return types
 
 
-def _without_bad_rows(block: _Block, row: int, width: int) -> tuple[NDArray[np.int64], list[Reject]]:
+def _without_bad_rows(
+    block: _Block, row: int, width: int, of: str = "header"
+) -> tuple[NDArray[np.int64], list[Reject]]:
     """The places of the records with as many fields as the header has, and a reject for each of the others."""
     fits = block.places[:, 2] == width
     rejects = [
-        Reject(row + i, None, "", f"line {line + 1}: {_misfit(fields, width)}")
-        for i, (_, _, fields, line) in zip(np.flatnonzero(~fits).tolist(), block.places[~fits].tolist(), strict=True)
+        Reject(row + i, None, "", f"line {line + 1}: {_misfit(fields, width, of)}: {_shown(block.text[start:stop])}")
+        for i in np.flatnonzero(~fits).tolist()
+        for start, stop, fields, line in [block.places[i].tolist()]
     ]
     return np.flatnonzero(fits), rejects
 
 
-def _misfit(fields: int, width: int) -> str:
+def _misfit(fields: int, width: int, of: str) -> str:
     if fields < 0:
         return "a quote is opened and never closed, so that all behind it is one record; close it, or double it"
-    return f"{fields} fields; the header has {width}"
+    return f"{fields} fields; the {of} has {width}"
+
+
+def _shown(record: bytes) -> str:
+    text = record[:_MOST_SHOWN].decode(errors="backslashreplace")
+    return text if len(record) <= _MOST_SHOWN else f"{text}..."
 
 
 def _split(

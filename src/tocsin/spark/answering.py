@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -56,16 +57,29 @@ class RowMatches(NamedTuple):
     verified: int
 
 
+class Given(NamedTuple):
+    """A batch of events that a task read of a file."""
+
+    rows: pa.RecordBatch  # as the answer has them
+    own: pa.RecordBatch  # as they are matched
+    misfits: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})  # values that are present, and of no type
+    rejects: Sequence[Reject] = ()  # what is wrong with values, by the place of their row
+    refused: Sequence[str] = ()  # why further records are not events
+
+
+def given_slices(given: Given, asked: Asked, snapshots: Snapshots, version: str = "") -> Iterator[pa.RecordBatch]:
+    """What `slices` says of a batch that a task read itself."""
+    found = find_given(given, asked, snapshots)
+    yield from in_slices(_answered(given.rows, found, asked, snapshots, version), asked)
+    if given.refused:
+        yield from refusal(given.refused, given.rows.schema, asked, snapshots, version)
+
+
 def slices(
-    batch: pa.RecordBatch,
-    asked: Asked,
-    snapshots: Snapshots,
-    version: str = "",
-    most: int = AT_ONCE,
-    own: pa.RecordBatch | None = None,
+    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "", most: int = AT_ONCE
 ) -> Iterator[pa.RecordBatch]:
     """What `answer` says, in batches of so many matches as Spark's Java process can hold beside others."""
-    yield from in_slices(answer(batch, asked, snapshots, version, own), asked, most)
+    yield from in_slices(answer(batch, asked, snapshots, version), asked, most)
 
 
 def in_slices(whole: pa.RecordBatch, asked: Asked, most: int = AT_ONCE) -> Iterator[pa.RecordBatch]:
@@ -75,22 +89,21 @@ def in_slices(whole: pa.RecordBatch, asked: Asked, most: int = AT_ONCE) -> Itera
     yield from (whole.slice(at, rows) for at in range(0, max(whole.num_rows, 1), rows))
 
 
-def answer(
-    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "", own: pa.RecordBatch | None = None
-) -> pa.RecordBatch:
-    """A batch of events with its matches and errors, or a row for each match; `own` is the batch in its own types."""
-    found = find(batch if own is None else own, asked, snapshots)
-    return _answered(batch, found, asked, snapshots, version)
+def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
+    """A batch of events with its matches and errors, or a row for each match."""
+    return _answered(batch, find(batch, asked, snapshots), asked, snapshots, version)
 
 
 def refusal(
-    reason: str, columns: pa.Schema, asked: Asked, snapshots: Snapshots, version: str
+    reasons: Sequence[str], columns: pa.Schema, asked: Asked, snapshots: Snapshots, version: str
 ) -> Iterator[pa.RecordBatch]:
-    """What `slices` says of events of which nothing is known but why they could not be read: as of one."""
-    row = pa.RecordBatch.from_arrays([pa.nulls(1, one.type) for one in columns], schema=columns)
+    """What `slices` says of events of which nothing is known but why they could not be read, a reason each."""
+    count = len(reasons)
+    rows = pa.RecordBatch.from_arrays([pa.nulls(count, one.type) for one in columns], schema=columns)
     nothing = np.zeros(0, np.int64)
-    found = RowMatches(nothing, nothing, np.zeros(0), np.zeros(1, bool), [Reject(0, None, "", reason)], 0, 0)
-    yield _answered(row, found, asked, snapshots, version)
+    rejects = [Reject(row, None, "", reason) for row, reason in enumerate(reasons)]
+    found = RowMatches(nothing, nothing, np.zeros(0), np.zeros(count, bool), rejects, 0, 0)
+    yield _answered(rows, found, asked, snapshots, version)
 
 
 def _answered(
@@ -106,11 +119,9 @@ def _answered(
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def counted_answer(
-    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, own: pa.RecordBatch
-) -> tuple[pa.RecordBatch, Counts]:
+def counted_answer(given: Given, asked: Asked, snapshots: Snapshots) -> tuple[pa.RecordBatch, Counts]:
     """The same without a column of counts, and these."""
-    return _told(batch, find(own, asked, snapshots), asked, snapshots)
+    return _told(given.rows, find_given(given, asked, snapshots), asked, snapshots)
 
 
 def _told(
@@ -132,9 +143,17 @@ class Events(NamedTuple):
     rejects: list[Reject]
 
 
-def find(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> RowMatches:
+def find_given(given: Given, asked: Asked, snapshots: Snapshots) -> RowMatches:
+    """Match the events of a batch that a task read itself."""
+    found = find(given.own, asked, snapshots, given.misfits)
+    return found._replace(rejects=[*given.rejects, *found.rejects])
+
+
+def find(
+    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, misfits: Mapping[str, NDArray[np.bool_]] | None = None
+) -> RowMatches:
     """Match the events of a batch, but for those that a reader could not read."""
-    events = events_of(batch, asked, snapshots.wanted)
+    events = events_of(batch, asked, snapshots.wanted, misfits)
     found = [snapshots.find(one, asked.ranking) for one in events.encoded]
     owners = np.concatenate([rows[own.events] for rows, own in zip(events.rows, found, strict=True)])
     order = np.argsort(owners, kind="stable") if len(found) > 1 else slice(None)
@@ -150,7 +169,9 @@ def find(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> RowMatche
     )
 
 
-def events_of(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> Events:
+def events_of(
+    batch: pa.RecordBatch, asked: Asked, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None = None
+) -> Events:
     """What of a batch of rows can be read as events."""
     rows = np.arange(batch.num_rows)
     rejects = []
@@ -163,7 +184,7 @@ def events_of(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> Events:
         ]
         rows = rows[is_sound]
         batch = batch if len(rows) == batch.num_rows else batch.filter(pa.array(is_sound))
-    encoded, refused = encoded_events(batch, asked, wanted)
+    encoded, refused = encoded_events(batch, asked, wanted, misfits)
     served = np.zeros(len(rows) + len(rejects), bool)
     for one in encoded:
         served[rows[one.rows]] = True
@@ -172,15 +193,19 @@ def events_of(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> Events:
     return Events(encoded, [rows[one.rows] for one in encoded], served, rejects)
 
 
-def encoded_events(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
+def encoded_events(
+    batch: pa.RecordBatch, asked: Asked, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None = None
+) -> tuple[list[EventBatch], list[Reject]]:
     """The events of a batch, each in one of the batches that come out, and those that are none."""
-    batches, rejects = _encoded(batch, asked, wanted)
+    batches, rejects = _encoded(batch, asked, wanted, misfits)
     return [typed(one, wanted, asked.schema) for one in batches] if asked.schema else batches, rejects
 
 
-def _encoded(batch: pa.RecordBatch, asked: Asked, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
+def _encoded(
+    batch: pa.RecordBatch, asked: Asked, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None
+) -> tuple[list[EventBatch], list[Reject]]:
     if asked.json is None:
-        return [encode_table(batch.select(_attributes_of(batch, asked)), wanted)], []
+        return [encode_table(batch.select(_attributes_of(batch, asked)), wanted, misfits=misfits)], []
     lines = _lines(batch.column(asked.json))
     plain, left = encode_lines(lines.text, lines.starts, lines.stops, lines.rows, wanted)
     parsed = parse_lines(lines, left.tolist())

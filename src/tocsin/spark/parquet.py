@@ -6,7 +6,7 @@ the answer goes that way. It is for files that every worker sees under the same 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +21,7 @@ from tocsin.model.ranking import Ranking
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.several import refuse_table_formats
 from tocsin.segment import IndexFolder
-from tocsin.spark.answering import Asked, refusal, slices
+from tocsin.spark.answering import Asked, Given, given_slices, refusal
 from tocsin.spark.asking import answer_schema, asked_of
 from tocsin.spark.file_types import as_type, spark_schema
 from tocsin.spark.observing import observed
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 Piece = Mapping[str, Any]
 """A file by its `path`, and the row groups from `first` up to `stop`, or all where they are None."""
 
+PieceReader = Callable[[Piece, pa.Schema, Asked], Iterator[Given]]
+"""Reads the events of a piece: the columns that are wanted, of what is asked."""
+
 _ROWS: Final = 20_000
 """Rows of a batch: enough that the cost of a call vanishes, few enough for the cache."""
 
@@ -46,7 +49,7 @@ _BINARY_FILE: Final = "path string, modificationTime timestamp, length bigint, c
 
 
 class DamagedFileError(InvalidInput):
-    """A file is no Parquet, or not to its end: it will not be another time."""
+    """A file is not of its format, or not to its end: it will not be another time."""
 
 
 def match_parquet(
@@ -91,22 +94,32 @@ def answers_of_pieces(
     asked: Asked,
     *,
     sets_aside: bool = False,
+    read: PieceReader | None = None,
 ) -> DataFrame:
     """What tasks answer of the files, or row groups, that `pieces` names: `path`, and `first` and `stop` or nulls.
 
-    Where some are `listed`, `pieces` has their numbers there (`id`). A file that is damaged is refused; or set aside,
-    as one event that could not be read, and what was read of it before is answered.
+    `read` gives the events of a piece; by default files are Parquet. Where some are `listed`, `pieces` has their
+    numbers there (`id`). A file that is damaged is refused; or set aside, as one event that could not be read, and what
+    was read of it before is answered.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
     folder = IndexFolder.read(Path(index).absolute())
     question_of(asked.ranking)  # which refuses what is none
     types = to_arrow_schema(schema, timezone="UTC")
-    task = settling(_reader(folder, asked, types, listed, sets_aside=sets_aside))
+    task = settling(_reader(folder, asked, types, listed, read or read_piece, sets_aside=sets_aside))
     return pieces.mapInArrow(task, answer_schema(schema, asked, folder.ids))
 
 
-def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequence[Piece], *, sets_aside: bool) -> Task:
+def _reader(
+    folder: IndexFolder,
+    asked: Asked,
+    types: pa.Schema,
+    listed: Sequence[Piece],
+    read: PieceReader,
+    *,
+    sets_aside: bool,
+) -> Task:
     """What a task runs: reads its pieces, and answers each batch of them."""
     wanted = columns_of(types, asked)
 
@@ -117,12 +130,12 @@ def _reader(folder: IndexFolder, asked: Asked, types: pa.Schema, listed: Sequenc
             for row in batch.to_pylist():
                 piece = listed[row["id"]] if listed else row
                 try:
-                    for rows, own in read_piece(piece, wanted, asked):
-                        yield from slices(rows, asked, snapshots, version.version, own=own)
+                    for given in read(piece, wanted, asked):
+                        yield from given_slices(given, asked, snapshots, version.version)
                 except DamagedFileError as error:
                     if not sets_aside:
                         raise
-                    yield from refusal(str(error), wanted, asked, snapshots, version.version)
+                    yield from refusal([str(error)], wanted, asked, snapshots, version.version)
 
     return run
 
@@ -132,18 +145,23 @@ def columns_of(types: pa.Schema, asked: Asked) -> pa.Schema:
     return pa.schema([types.field(name) for name in asked.columns])
 
 
+def path_of(piece: Piece) -> str:
+    """The path of a piece's file, which Spark may give as a URL."""
+    path: str = piece["path"]
+    return unquote(urlparse(path).path) if path.startswith("file:") else path
+
+
 def by_file(asked: Asked, *, all_columns: bool) -> Asked:
     """What is asked, of each file by its own columns and types; of all its columns, where no names were given."""
     return asked if asked.json is not None else replace(asked, by_file=True, all_columns=all_columns)
 
 
-def read_piece(piece: Piece, wanted: pa.Schema, asked: Asked) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
-    """The batches of a file, or of some of its row groups, as they are answered and as they are matched.
+def read_piece(piece: Piece, wanted: pa.Schema, asked: Asked) -> Iterator[Given]:
+    """The batches of a file, or of some of its row groups.
 
-    The first has the columns that are wanted, null where the file does not have them; the second those of the file.
+    As they are answered they have the columns that are wanted, null where the file does not have them.
     """
-    path = piece["path"]
-    path = unquote(urlparse(path).path) if path.startswith("file:") else path
+    path = path_of(piece)
     read = 0
     try:
         with pq.ParquetFile(path) as file:
@@ -155,7 +173,7 @@ def read_piece(piece: Piece, wanted: pa.Schema, asked: Asked) -> Iterator[tuple[
                 given = dict(zip(there, batch.columns, strict=True))
                 arrays = [_cast(given.get(one.name), one, batch.num_rows, path) for one in wanted]
                 rows = pa.RecordBatch.from_arrays(arrays, schema=wanted)
-                yield rows, batch if asked.by_file else rows
+                yield Given(rows, batch if asked.by_file else rows)
                 read += batch.num_rows
     except (OSError, pa.ArrowException) as error:
         kind = DamagedFileError if getattr(error, "errno", None) is None else InvalidInput

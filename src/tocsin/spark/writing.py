@@ -23,7 +23,7 @@ from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
-from tocsin.spark.answering import Asked, counted_answer
+from tocsin.spark.answering import Asked, Given, counted_answer
 from tocsin.spark.asking import asked_of
 from tocsin.spark.observing import Counts
 from tocsin.spark.parquet import Piece, by_file, columns_of, pieces_of, read_events, read_piece
@@ -115,12 +115,12 @@ def _writer(folder: IndexFolder, asked: Asked, types: pa.Schema, pieces: Sequenc
         snapshots = opened(folder)
         wanted = columns_of(types, asked)
         empty = pa.RecordBatch.from_pylist([], schema=wanted)
-        nothing = counted_answer(empty, asked, snapshots, empty)[0].schema
+        nothing = counted_answer(Given(empty, empty), asked, snapshots)[0].schema
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 name = f"part-{number:05d}.parquet"
                 given = read_piece(pieces[number], wanted, asked)
-                answers = (counted_answer(rows, asked, snapshots, own) for rows, own in given)
+                answers = (counted_answer(one, asked, snapshots) for one in given)
                 with told(out / name):
                     counts = _write(out / name, nothing, answers)
                 yield pa.RecordBatch.from_arrays([pa.array([one]) for one in (name, *counts)], schema=_WRITTEN)
