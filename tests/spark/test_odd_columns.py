@@ -80,3 +80,48 @@ def test_what_is_no_ranking_is_refused_before_any_task(spark: Any, folder: Path)
 
     with pytest.raises(tocsin.InvalidInput):
         tocsin_spark.match(frame, folder, ranking=5)  # type: ignore[arg-type]
+
+
+WKB = "X'0101000000000000000000F03F000000000000F03F'"
+
+
+@pytest.mark.parametrize(
+    ("value", "holds", "error"),
+    [
+        (f"st_geomfromwkb({WKB})", ["S_INTERSECTS(v, BBOX(0, 0, 5, 5))", "v IS NOT NULL"], None),
+        (f"st_geogfromwkb({WKB})", ["S_INTERSECTS(v, BBOX(0, 0, 5, 5))", "v IS NOT NULL"], None),
+        ("st_geomfromwkb(cast(null as binary))", ["v IS NULL"], None),
+        ("parse_json('1')", ["v IS NOT NULL"], "v: values of the type VARIANT have no type here; give variant_get"),
+        ("interval '1' month", ["v IS NOT NULL"], "v: values of the type interval month have no type here"),
+        ("make_interval(1, 2)", ["v IS NOT NULL"], "v: values of the type interval have no type here"),
+        ("cast(null as interval month)", ["v IS NULL"], None),
+        ("interval '1' day", ["v IS NOT NULL"], "v: a timedelta is no value"),
+        ("named_struct('i', interval '1' month)", ["v IS NOT NULL"], None),
+    ],
+)
+def test_rare_types_are_places_or_told(
+    spark: Any, tmp_path: Path, value: str, holds: list[str], error: str | None
+) -> None:
+    """A value of any type is there, ends no query, and comes back as it was given."""
+    asked = ["S_INTERSECTS(v, BBOX(0, 0, 5, 5))", "v IS NULL", "v IS NOT NULL", "k = 1"]
+    tocsin_spark.compile(spark.createDataFrame([(a, a) for a in asked], ["id", "where"]), tmp_path / "i", partitions=1)
+    given = spark.sql(f"SELECT 1 AS k, {value} AS v")
+
+    found = tocsin_spark.match(given, tmp_path / "i")
+
+    assert found.dtypes[:2] == given.dtypes
+    [row] = found.drop("v").collect()
+    assert sorted(match.subscription for match in row.matches) == sorted([*holds, "k = 1"])
+    assert row.error == error if error is None else row.error.startswith(error)
+    assert found.where("v IS NULL").count() == given.where("v IS NULL").count()
+
+
+@pytest.mark.parametrize("routing", ["local", "shuffle"])
+def test_rows_without_columns_are_events(spark: Any, tmp_path: Path, routing: str) -> None:
+    """They lack every attribute."""
+    tocsin_spark.compile(spark.createDataFrame([("x", "n IS NULL")], ["id", "where"]), tmp_path / "i", partitions=1)
+
+    found = tocsin_spark.match(spark.range(3).select(), tmp_path / "i", routing=routing)
+
+    assert found.columns == ["matches", "error"]
+    assert [row.matches[0].subscription for row in found.collect()] == ["x"] * 3

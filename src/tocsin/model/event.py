@@ -11,7 +11,7 @@ import base64
 import datetime as dt
 import decimal
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from tocsin.errors import RecordError, UnsupportedError
@@ -50,26 +50,28 @@ def flatten(record: Mapping[str, Any]) -> FlatEvent:
     """
     if not isinstance(record, Mapping):
         raise RecordError(f"an event is an object of attributes, not {_named(record)}")
-    flat, objects = FlatEvent({}, []), set[str]()
+    flat, objects = FlatEvent({}, []), dict[str, Value]()
     _flatten_into(flat, objects, record, "", 0)
-    for name in objects:
-        flat.values.setdefault(name, UNTYPED)
+    for name, value in objects.items():
+        flat.values.setdefault(name, value)
     return flat
 
 
-def _flatten_into(flat: FlatEvent, objects: set[str], record: Mapping[str, Any], prefix: str, depth: int) -> None:
-    """Add what an object has; `objects` are the names under which objects are, that have no other value."""
+def _flatten_into(
+    flat: FlatEvent, objects: dict[str, Value], record: Mapping[str, Any], prefix: str, depth: int
+) -> None:
+    """Add what an object has; `objects` has what objects are under their own names."""
     if depth > MAX_EVENT_DEPTH:
         raise RecordError(f"nests more than {MAX_EVENT_DEPTH} deep", prefix[:-1][:60])
     values = flat.values
     for key, raw in record.items():
         name = prefix + (key if type(key) is str else _key(key))
         if isinstance(raw, Mapping) and not is_geometry(raw):
-            objects.add(name)
+            objects[name] = object_itself(raw, name, flat.problems)
             _flatten_into(flat, objects, raw, name + ".", depth + 1)
             continue
         if is_list_of_objects(raw):
-            objects.add(name)
+            objects[name] = UNTYPED
             for inner, joined in _flatten_list(flat, objects, raw, name, depth).items():
                 _put(values, inner, joined)
             continue
@@ -94,7 +96,7 @@ def is_list_of_objects(raw: object) -> bool:
 
 
 def _flatten_list(
-    flat: FlatEvent, objects: set[str], items: Sequence[object], name: str, depth: int
+    flat: FlatEvent, objects: dict[str, Value], items: Sequence[object], name: str, depth: int
 ) -> dict[str, Value]:
     """A list of objects becomes a list under each of their attributes, in order."""
     if not all(item is None or (isinstance(item, Mapping) and not is_geometry(item)) for item in items):
@@ -227,6 +229,34 @@ def _list(raw: Sequence[Any] | Set[Any], name: str, problems: list[Problem]) -> 
         if element is not None:
             elements.append(element)
     return UNTYPED if holds_lists else tuple(elements)
+
+
+_WKB_STRUCT: Final = {"wkb", "srid"}
+
+
+def is_wkb_struct(names: Iterable[str]) -> bool:
+    """Whether an object of these names is a place in well-known binary, as Debezium and Spark write one."""
+    return set(names) == _WKB_STRUCT
+
+
+def object_itself(raw: Mapping[str, Any], name: str, problems: list[Problem]) -> Value:
+    """What an object is under its own name: a place in well-known binary (base64 in JSON), else of no type."""
+    if len(raw) != len(_WKB_STRUCT) or not is_wkb_struct(raw):
+        return UNTYPED
+    try:
+        return _shape(lambda: shape_of_wkb(wkb_bytes(raw["wkb"])))
+    except _Unrepresentable as reason:
+        problems.append(Problem(name, str(reason)))
+        return UNTYPED
+
+
+def wkb_bytes(given: object) -> bytes:
+    """Well-known binary from bytes, or from their base64 text; raises `ValueError`."""
+    if isinstance(given, str):
+        return base64.b64decode(given, validate=True)
+    if not isinstance(given, bytes):
+        raise ValueError(f"well-known binary is bytes, or base64 in a text, not {_named(given)}")
+    return given
 
 
 def is_geometry(raw: Mapping[str, Any]) -> bool:

@@ -41,6 +41,7 @@ class Asked:
     corrupt: str | None = None  # the column in which a reader puts what it could not read
     tells_work: bool = False  # a column more, of what was done
     schema: Mapping[str, Any] = field(default_factory=dict)  # the types of some attributes
+    untyped: Mapping[str, str] = field(default_factory=dict)  # columns whose values have no type, and why
     by_file: bool = False  # events are matched as their file has them, of which columns may be missing
     all_columns: bool = False  # all columns of a file are attributes
 
@@ -205,7 +206,15 @@ def _encoded(
     batch: pa.RecordBatch, asked: Asked, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None
 ) -> tuple[list[EventBatch], list[Reject]]:
     if asked.json is None:
-        return [encode_table(batch.select(_attributes_of(batch, asked)), wanted, misfits=misfits)], []
+        told: list[Reject] = []
+        attributes = batch.select(_attributes_of(batch, asked))
+        for name in set(asked.untyped) & set(attributes.schema.names):
+            there = attributes.column(name).is_valid().to_numpy(zero_copy_only=False)
+            misfits = {**(misfits or {}), name: there}
+            told += [Reject(row, None, name, asked.untyped[name]) for row in np.flatnonzero(there).tolist()]
+            number = attributes.schema.get_field_index(name)
+            attributes = attributes.set_column(number, name, pa.nulls(batch.num_rows))
+        return [encode_table(attributes, wanted, misfits=misfits)], told
     lines = _lines(batch.column(asked.json))
     plain, left = encode_lines(lines.text, lines.starts, lines.stops, lines.rows, wanted)
     parsed = parse_lines(lines, left.tolist())

@@ -22,6 +22,7 @@ from tocsin.segment import IndexFolder
 from tocsin.segment.outlines import bytes_of
 from tocsin.spark.answering import Asked, slices
 from tocsin.spark.asking import answer_schema, asked_of, plain
+from tocsin.spark.carrying import ROW, carried, given_back, intervals
 from tocsin.spark.observing import observed
 from tocsin.spark.shuffling import shuffled
 from tocsin.spark.versions import of_this_batch, opened
@@ -88,12 +89,16 @@ def answers(
     """What tasks answer to what is asked of each batch, the column of their work included where that is asked for."""
     folder = IndexFolder.read(Path(index).absolute())
     question_of(asked.ranking)  # which refuses what is none
+    given, events = events.schema, carried(events)
+    asked = replace(asked, columns=asked.columns or (ROW,), untyped=intervals(given))
     schema = answer_schema(events.schema, asked, folder.ids)
     chosen = choose_routing(routing, bytes_of(folder), len(folder.parts), memory)
     _LOG.info("%s is matched by routing %s", folder.path, chosen)
     if chosen.how == SHUFFLE:
-        return shuffled(events, folder, asked, schema)
-    return plain(events, list(asked.columns)).mapInArrow(settling(_matcher(folder, asked)), schema)
+        answered = shuffled(events, folder, asked, schema)
+    else:
+        answered = plain(events, list(asked.columns)).mapInArrow(settling(_matcher(folder, asked)), schema)
+    return given_back(answered, given, asked.event_id)
 
 
 def _matcher(folder: IndexFolder, asked: Asked) -> Task:

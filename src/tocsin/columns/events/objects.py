@@ -18,9 +18,9 @@ from tocsin.columns.payloads import keys_of
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
 from tocsin.model.elements import elements_in
-from tocsin.model.event import Problem, flatten, is_geometry, is_list_of_objects, value_of
+from tocsin.model.event import Problem, flatten, is_geometry, is_list_of_objects, object_itself, value_of
 from tocsin.model.subscription import Reject
-from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Value
+from tocsin.model.values import LARGEST_INTEGER, Value
 
 _SCALARS = (str, int, float, type(None))
 
@@ -151,8 +151,8 @@ class _ObjectEncoder:
             kind = type(raw)
             if kind is dict and type(name) is str and depth < _DEEPEST and not is_geometry(raw):
                 is_nested = True
-                if attribute >= 0:  # the object itself is there, of no type
-                    self._add_other(attribute, UNTYPED)
+                if attribute >= 0:
+                    self._add_other(attribute, object_itself(raw, level.prefix + name, self.problems))
                 if not self._add_values(raw, level.within(name), depth + 1):
                     return False
                 continue

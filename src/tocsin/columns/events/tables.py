@@ -25,7 +25,7 @@ from tocsin.columns.events.vectors import encode_lists, has_scalar_lists, is_lis
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
 from tocsin.model.elements import ELEMENT, elements_in
-from tocsin.model.event import flatten
+from tocsin.model.event import flatten, is_wkb_struct, wkb_bytes
 from tocsin.model.subscription import Reject
 from tocsin.model.values import UNTYPED
 
@@ -72,6 +72,25 @@ def _is_geojson(kind: pa.StructType) -> bool:
     return "type" in names and not names.isdisjoint(("coordinates", "geometries")) and names <= _OF_GEOJSON
 
 
+def _is_variant(kind: pa.StructType) -> bool:
+    """Whether the objects of a column are values of Spark's type VARIANT."""
+    return any(field.metadata is not None and b"variant" in field.metadata for field in kind)
+
+
+_VARIANT: Final = "values of the type VARIANT have no type here; give variant_get(...) of them, or to_json(...) as JSON"
+
+
+def _from_base64(texts: pa.Array) -> pa.Array:
+    """Bytes of texts in base64; those that are not in base64 are bytes that say no geometry."""
+    found: list[bytes | None] = []
+    for text in texts.to_pylist():
+        try:
+            found.append(None if text is None else wkb_bytes(text))
+        except ValueError:
+            found.append(b"")
+    return pa.array(found, pa.binary())
+
+
 _OF_GEOJSON: Final = {"type", "coordinates", "geometries", "bbox", "crs"}
 
 
@@ -108,14 +127,20 @@ class _TableEncoder:
         if isinstance(column, pa.ExtensionArray) and column.type.extension_name in EXTENSIONS:
             column = column.storage
         if isinstance(column, pa.ExtensionArray):
-            self._add_extension(name, column)
+            if name in self.wanted:
+                reason = f"values of the Arrow extension type {column.type.extension_name} have no type here"
+                self._add_without_type(name, column.storage, reason)
             return
         if is_list(column.type) and name in self.wanted.elements:
             self._add_elements(name, column)
             if not self.wanted.holds(name):
                 return
-        if pa.types.is_struct(column.type) and not _is_geojson(column.type):
+        if pa.types.is_struct(column.type) and _is_variant(column.type):
+            self._add_without_type(name, column, _VARIANT)
+        elif pa.types.is_struct(column.type) and not _is_geojson(column.type):
             self._add_object(name, column)
+            if is_wkb_struct(field.name for field in column.type):
+                self._add_wkb(name, column)
             for inner, child in zip(column.type, column.flatten(), strict=True):
                 if self.wanted.inside(f"{name}.{inner.name}"):
                     self.add(f"{name}.{inner.name}", child)
@@ -172,13 +197,23 @@ class _TableEncoder:
         for place, reason in column.problems:
             self.rejects.append(Reject(int(self.rows[rows[place]]), None, name, reason))
 
-    def _add_extension(self, name: str, column: pa.ExtensionArray) -> None:
-        """What Arrow's users define has no type here: its storage may mean anything."""
+    def _add_without_type(self, name: str, column: pa.Array, reason: str) -> None:
+        """Values that are there, and of no type: of Arrow's users, whose storage may mean anything, and of Spark."""
+        rows = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
         if name in self.wanted:
-            rows = np.flatnonzero(pc.is_valid(column.storage).to_numpy(zero_copy_only=False))
             self.add_untyped(name, rows)
-            reason = f"values of the Arrow extension type {column.type.extension_name} have no type here"
-            self.rejects.extend(Reject(int(self.rows[row]), None, name, reason) for row in rows.tolist())
+        self.rejects.extend(Reject(int(self.rows[row]), None, name, reason) for row in rows.tolist())
+
+    def _add_wkb(self, name: str, column: pa.StructArray) -> None:
+        """The places of structs with well-known binary, under their own name."""
+        if name not in self.wanted:
+            return
+        place = column.type.get_field_index("wkb")
+        data = column.flatten()[place]
+        if is_text(data.type):
+            data = _from_base64(data)
+        if is_binary(data.type):
+            self._add_column(name, np.arange(self.count), encode_geometries(data, self.store))
 
     def add_untyped(self, name: str, rows: NDArray[np.int64]) -> None:
         """Add values that are present but of no type."""
