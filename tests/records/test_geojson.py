@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 import shapely
 
 import tocsin
-from tocsin.model.event import flatten
 
 FEATURES = [
     {
@@ -83,12 +80,3 @@ def test_a_text_that_is_not_a_place_is_reported(text: str) -> None:
 
     assert answer.table["event"].to_pylist() == [0]
     assert [error.field for error in answer.errors] == ["g"] and "POINT(2.35 48.85)" in answer.errors[0].reason
-
-
-@pytest.mark.parametrize("data", [shapely.to_wkb(POINT), base64.b64encode(shapely.to_wkb(POINT)).decode()])
-def test_debeziums_struct_is_a_place(data: Any) -> None:
-    """An object of `wkb` and `srid` is a geometry, with bytes and in base 64."""
-    values, problems = flatten({"g": {"wkb": data, "srid": 4326}})
-
-    assert problems == [] and values == flatten({"g": {"type": "Point", "coordinates": [1, 1]}}).values
-    assert flatten({"g": {"wkb": "%%"}}).problems[0].field == "g"

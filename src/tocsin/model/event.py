@@ -260,19 +260,12 @@ def wkb_bytes(given: object) -> bytes:
 
 
 def is_geometry(raw: Mapping[str, Any]) -> bool:
-    """Whether an object is a geometry of GeoJSON, or of Debezium (`{"wkb": ..., "srid": 4326}`), and so a value."""
+    """Whether an object is a geometry of GeoJSON, and so a value."""
     kind = raw.get("type")
-    if kind is None:
-        return "wkb" in raw and _DEBEZIUM.issuperset(raw)
     return type(kind) is str and kind in _GEOMETRIES and ("coordinates" in raw or "geometries" in raw)
 
 
-_DEBEZIUM: Final = frozenset(("wkb", "srid"))
-
-
 def _geometry(raw: Mapping[str, Any]) -> Point | Shape:
-    if "wkb" in raw:
-        return _shape(lambda: shape_of_wkb(_decoded(raw["wkb"])))
     kind = raw["type"]
     if kind != "Point":
         return _shape(lambda: shape_of_geojson(dict(raw)))
@@ -288,11 +281,6 @@ def _of_bytes(raw: bytes) -> Point | Shape:
         return _shape(lambda: shape_of_wkb(raw))
     except _Unrepresentable as error:
         raise _Unrepresentable(f"bytes are read as well-known binary, so decode texts: {error}") from None
-
-
-def _decoded(data: Any) -> bytes:
-    """Bytes, in base 64 where JSON has them."""
-    return base64.b64decode(data, validate=True) if isinstance(data, str) else bytes(data)
 
 
 def _shape(read: Callable[[], Shape]) -> Point | Shape:
