@@ -96,6 +96,89 @@ def test_explain_and_both_forms(text: str, event: dict[str, Any]) -> None:
     assert tocsin.parse_json(json.loads(json.dumps(tocsin.to_json(tree)))) == tree
 
 
+BANDS = ["BBOX(170, 0, -170, 4)", "BBOX(179, 1, -180, 2)", "BBOX(90, -90, -90, 90)", "BBOX(180, 1, -175, 1)"]
+longitudes = st.sampled_from([-180, -175, -170, -90, 0, 90, 150, 170, 179, 180])
+edges = st.tuples(longitudes, coordinates)
+around = st.one_of(
+    edges.map(list),
+    st.sampled_from([[170, 0, -170, 4], [179, 1, 0, -178, 2, 0], [90, -90, -90, 90], [120, 1, -120, 1]]),
+    st.tuples(edges, edges).map(lambda two: [*map(min, *two), *map(max, *two)]),
+    st.tuples(edges, edges)
+    .filter(lambda two: two[0] != two[1])
+    .map(lambda two: {"type": "LineString", "coordinates": list(map(list, two))}),
+    st.none(),
+)
+
+
+@st.composite
+def crossing(draw: Any) -> str:
+    name, band = draw(st.sampled_from(SPATIAL_FUNCTIONS)), draw(st.sampled_from(BANDS))
+    if "180, " in band:
+        name = draw(st.sampled_from(["S_INTERSECTS", "S_DISJOINT"]))  # GEOS relates no mixed collections otherwise
+    arguments = [draw(st.sampled_from(["p", "q"])), band]
+    if draw(st.booleans()):
+        arguments.reverse()
+    frames = ["{}", "NOT {}", "{} AND n = 1", "NOT ({} OR n = 2)", "ANY(l, {})"]
+    return draw(st.sampled_from(frames)).format(f"{name}({', '.join(arguments)})")
+
+
+@given(
+    texts=st.lists(crossing(), min_size=1, max_size=8),
+    batch=st.lists(
+        st.fixed_dictionaries(
+            {
+                "p": around,
+                "q": around,
+                "n": st.sampled_from([1, 2, None]),
+                "l": st.lists(st.fixed_dictionaries({"p": around, "q": around}), max_size=2),
+            }
+        ),
+        max_size=8,
+    ),
+    index=st.sampled_from(["access", "scan", "auto"]),
+)
+def test_a_box_across_the_antimeridian_is_both_its_halves(texts: list[str], batch: list[Any], index: str) -> None:
+    """A BBOX with xmin above xmax matches what its two halves match, and stays one box in text, JSON and explain."""
+    trees = [tocsin.parse(text) for text in texts]
+
+    answer = tocsin.match([{"id": n, "where": text} for n, text in enumerate(texts)], batch, index=index)
+
+    expected = naive.match(list(enumerate(trees)), batch)
+    assert [(row["event"], row["subscription"]) for row in answer.table.to_pylist()] == expected
+    for number, tree in enumerate(trees):
+        assert "BBOX" in tocsin.to_text(tree)
+        assert tocsin.parse(tocsin.to_text(tree)) == tree
+        assert tocsin.parse_json(json.loads(json.dumps(tocsin.to_json(tree)))) == tree
+        for event in range(len(batch)):
+            assert tocsin.explain(texts[number], batch[event]).matched == ((event, number) in expected)
+
+
+def test_a_box_across_the_antimeridian_is_kept(tmp_path: Any) -> None:
+    """Of one form with other boxes, one by one, in bulk, merged or loaded, each has its own meaning."""
+    boxes = {"west": "170, 0, 175, 9", "both": "170, 0, -170, 9", "east": "-175, 0, -170, 9"}
+    held = [{"id": name, "where": f"S_INTERSECTS(p, BBOX({box}))"} for name, box in boxes.items()]
+    engine, bulk = tocsin.Engine(), tocsin.Engine()
+    for one in held:
+        engine.subscribe(one["id"], one["where"])
+    bulk.subscribe_many(held)
+
+    engines = [engine, bulk]
+    for _ in range(2):
+        for one in engines:
+            for place, expected in (([172, 1], ["both", "west"]), ([-172, 1], ["both", "east"]), ([180, 1], ["both"])):
+                assert [match.subscription for match in one.match({"p": place})] == expected
+            one.merge()
+        engine.save(tmp_path / "x")
+        engines.append(tocsin.Engine.load(tmp_path / "x"))
+
+
+@pytest.mark.parametrize("box", ["190, 0, 0, 1", "190, 0, -170, 1", "170, 1, -170, 0"])
+def test_other_reversed_boxes_are_refused(box: str) -> None:
+    """Off the globe, or upside down, a box with a minimum above its maximum is refused."""
+    with pytest.raises(tocsin.ExpressionError, match="minimum above its maximum"):
+        tocsin.parse(f"S_INTERSECTS(p, BBOX({box}))")
+
+
 def test_an_engine_takes_and_keeps_them(tmp_path: Any) -> None:
     """One by one, in lists of objects, after merging, saved, and from a table with two columns as a point."""
     engine = tocsin.Engine()

@@ -43,7 +43,7 @@ EVENT: Final[dict[str, Value]] = {
     "mixed": (1.0, 1.0, "a"),
     "none": (),
     "quad": (0.0, 0.0, 2.0, 1.0),
-    "inverted": (2.0, 0.0, 0.0, 1.0),
+    "inverted": (200.0, 0.0, 0.0, 1.0),
     "place": Point(1.0, 1.0),
     "box": Box(0.0, 0.0, 1.0, 1.0),
     "odd": UNTYPED,

@@ -345,8 +345,11 @@ def _geometry(value: Result) -> shapely.Geometry | None:
     box = _box(value)
     if box is None:
         return None
-    corners = [(box[0], box[1]), (box[2], box[1]), (box[2], box[3]), (box[0], box[3])]
-    return shapely.convex_hull(shapely.multipoints(corners))
+    hulls = [
+        shapely.convex_hull(shapely.multipoints([(x, y) for x in side[::2] for y in side[1::2]]))
+        for side in _sides(box)
+    ]
+    return hulls[0] if len(hulls) == 1 else shapely.union_all(hulls)
 
 
 def _crossing(one: int, other: int) -> tuple[str, ...]:
@@ -376,8 +379,17 @@ def intersects(left: Result, right: Result) -> Truth:
     one, other = _box(left), _box(right)
     if one is None or other is None:
         return None
-    apart = one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
-    return not apart
+    return any(not _apart(a, b) for a in _sides(one) for b in _sides(other))
+
+
+def _apart(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+
+
+def _sides(box: tuple[float, float, float, float]) -> list[tuple[float, float, float, float]]:
+    """The box itself; of one across the antimeridian, what lies on each side of it."""
+    west, south, east, north = box
+    return [box] if west <= east else [(west, south, 180.0, north), (-180.0, south, east, north)]
 
 
 def _box(value: Result) -> tuple[float, float, float, float] | None:
@@ -396,6 +408,8 @@ def _box(value: Result) -> tuple[float, float, float, float] | None:
     if len(numbers) != len(value) or len(numbers) not in (2, 4):
         return None
     x, y, upper_x, upper_y = numbers if len(numbers) == 4 else numbers + numbers
+    if x > upper_x and upper_x >= -180 and x <= 180:  # across the antimeridian
+        return (x, y, upper_x, upper_y) if y <= upper_y else None
     return (x, y, upper_x, upper_y) if x <= upper_x and y <= upper_y else None
 
 

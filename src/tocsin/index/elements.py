@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.columns.crossing import cross, with_crossing_shapes
 from tocsin.columns.events.batch import EventBatch, ListElements, Wanted
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.arrays import with_arrays
@@ -44,7 +45,8 @@ def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str)
     blocks = blocks_of(wanted, key, asked, _Block.of)
     if not blocks:
         return batch
-    elements = with_conditions(lists.batch, wanted.elements[name])
+    own = with_crossing_shapes(lists.batch) if cross(lists.batch) else lists.batch
+    elements = with_conditions(own, wanted.elements[name])
     found = [one.answer(lists, elements, len(batch)) for one in blocks]
     owners = np.concatenate([one.owners for one in found])
     conditions = np.concatenate([one.conditions for one in found])

@@ -327,7 +327,7 @@ def _is_exact(integer: str) -> bool:
 
 def _keeps_digits(written: str, value: float) -> bool:
     """Whether all digits of a large number are in the float64: they are in 1e300, and not in 9007199254740993.0."""
-    return not math.isfinite(value) or Decimal(written) == Decimal(repr(value))
+    return not math.isfinite(value) or Decimal(written) in (Decimal(repr(value)), Decimal(value))
 
 
 def date(written: str, *, span: Span | None = None) -> Constant:

@@ -54,7 +54,7 @@ from tocsin.model.expression import (
     walk,
 )
 from tocsin.model.texts import Text
-from tocsin.model.values import LARGEST_INTEGER, Box, Point
+from tocsin.model.values import LARGEST_INTEGER, Box, Point, crosses
 
 Values: TypeAlias = Sequence[str | float]
 _Check: TypeAlias = Callable[[Values], bool]
@@ -317,11 +317,12 @@ def _check_of(node: Expression) -> _Check | None:
 
 
 def _is_box(node: Expression, values: Values) -> bool:
+    """Whether the values are those of a box, and one that a template has: across the antimeridian it is two."""
     try:
-        _filled(node, (), values)
+        filled = _filled(node, (), values)
     except InvalidInput:
         return False
-    return True
+    return isinstance(filled, Constant) and isinstance(filled.value, Box) and not crosses(filled.value.bounds())
 
 
 # ---- filling a template

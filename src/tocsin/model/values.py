@@ -145,9 +145,34 @@ class Point:
         return self.x, self.y, self.x, self.y
 
 
+Bounds: TypeAlias = tuple[float, float, float, float]
+"""Left, lower, right and upper edge."""
+
+
+def crosses(bounds: Bounds) -> bool:
+    """Whether edges are those of a box across the antimeridian: the left one east of the right one, on the globe."""
+    left, lower, right, upper = bounds
+    return -180.0 <= right < left <= 180.0 and lower <= upper
+
+
+def sides_of(bounds: Bounds) -> tuple[Bounds, ...]:
+    """The boxes on both sides of the antimeridian, of one that crosses it; else the box itself.
+
+    >>> sides_of((150.0, -9.0, -150.0, 9.0))
+    ((150.0, -9.0, 180.0, 9.0), (-180.0, -9.0, -150.0, 9.0))
+    """
+    if bounds[0] <= bounds[2]:
+        return (bounds,)
+    left, lower, right, upper = bounds
+    return (left, lower, 180.0, upper), (-180.0, lower, right, upper)
+
+
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle with closed edges. Raises `InvalidInput` when a minimum exceeds its maximum."""
+    """A rectangle with closed edges; with its west edge east of its east edge it crosses the antimeridian.
+
+    Raises `InvalidInput` when a minimum exceeds its maximum and it is not such a box.
+    """
 
     xmin: float
     ymin: float
@@ -157,10 +182,10 @@ class Box:
     def __post_init__(self) -> None:
         if not all(map(math.isfinite, self.bounds())):
             raise InvalidInput(f"a box needs four finite numbers, not {self.bounds()}")
-        if self.xmin > self.xmax or self.ymin > self.ymax:
+        if self.ymin > self.ymax or (self.xmin > self.xmax and not crosses(self.bounds())):
             raise InvalidInput(
-                f"box {self.bounds()} has a minimum above its maximum; write xmin, ymin, xmax, ymax. "
-                "A region across the antimeridian is two boxes joined by OR"
+                f"box {self.bounds()} has a minimum above its maximum; write xmin, ymin, xmax, ymax. Only a box across "
+                "the antimeridian has its west edge above its east edge, both from -180 to 180"
             )
 
     def bounds(self) -> tuple[float, float, float, float]:
@@ -200,7 +225,9 @@ EDGES: Final = {2: (0, 1, 0, 1), 3: (0, 1, 0, 1), 4: (0, 1, 2, 3), 6: (0, 1, 3, 
 def box_of(value: Value) -> tuple[float, float, float, float] | None:
     """The box that a spatial function sees: a geometry's bounds, or numbers that are a point or a box; else None.
 
-    >>> box_of((1.0, 2.0)), box_of((0.0, 0.0, 2.0, 1.0)), box_of((2.0, 0.0, 0.0, 1.0)), box_of((1.0, 2.0, 50.0))
+    One across the antimeridian has its left edge above its right edge: `sides_of` parts it.
+
+    >>> box_of((1.0, 2.0)), box_of((0.0, 0.0, 2.0, 1.0)), box_of((2.0, 1.0, 3.0, 0.0)), box_of((1.0, 2.0, 50.0))
     ((1.0, 2.0, 1.0, 2.0), (0.0, 0.0, 2.0, 1.0), None, (1.0, 2.0, 1.0, 2.0))
     """
     if isinstance(value, Point | Box):
@@ -212,7 +239,7 @@ def box_of(value: Value) -> tuple[float, float, float, float] | None:
         return None
     left, lower, right, upper = (value[place] for place in places)
     bounds = (float(left), float(lower), float(right), float(upper))  # type: ignore[arg-type]
-    return bounds if bounds[0] <= bounds[2] and bounds[1] <= bounds[3] else None
+    return bounds if (bounds[0] <= bounds[2] and bounds[1] <= bounds[3]) or crosses(bounds) else None
 
 
 def type_name(value: Value | None) -> str:

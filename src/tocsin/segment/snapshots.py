@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -11,10 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import inverse, starts_of
+from tocsin.columns.crossing import cross, with_crossing_shapes
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Found, Question, question_of
 from tocsin.index.elements import with_conditions
+from tocsin.kernels import codes
 from tocsin.model.ranking import Ranking
 from tocsin.placement import Router
 from tocsin.segment.ordering import ONE_ALONE, by_source, id_keys, in_order, places_of, ranks_of
@@ -22,6 +25,14 @@ from tocsin.segment.placed import Copies
 from tocsin.segment.routed import Routing
 from tocsin.segment.scores import Version
 from tocsin.segment.segment import Ranks, Segment, SegmentSnapshot, Snapshot
+
+
+def _with_places(source: Snapshot) -> set[str]:
+    """The attributes of which a source asks whether they meet a box."""
+    compiled = source.part().compiled
+    leaves = compiled.arrays
+    numbers = np.unique(leaves.leaf_attributes[leaves.leaf_kinds == codes.INTERSECTS])
+    return {compiled.attributes[number] for number in numbers.tolist()}
 
 
 class Snapshots:
@@ -70,8 +81,18 @@ class Snapshots:
 
         Found subscriptions are places, for `ids_of` and `scores_of`.
         """
+        if cross(batch):
+            batch = with_crossing_shapes(batch, self._with_places())
         whole = with_conditions(batch, self.wanted) if batch.asks(self.wanted) else batch
         return question_of(ranking).answer(self, whole, ranking)
+
+    def _with_places(self) -> set[str]:
+        """The attributes that anything asks the places of."""
+        found = set(self.wanted.places)
+        for one in self._snapshots:
+            span = 0, len(one)
+            found |= one.kept("places", span, partial(_with_places, one))
+        return found
 
     def matches(self, batch: EventBatch, k: int | None = None) -> Found:
         """All matches by event, then id; with `k` any that is not one of its event's k best may be left out."""

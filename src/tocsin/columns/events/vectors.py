@@ -80,6 +80,8 @@ def _boxes(
             continue
         bounds = numbers_of(payloads[starts[chosen][:, None] + np.array(edges)])
         ordered = (bounds[:, 0] <= bounds[:, 2]) & (bounds[:, 1] <= bounds[:, 3])
+        if not ordered.all():
+            ordered |= (bounds[:, 1] <= bounds[:, 3]) & (bounds[:, 0] <= 180.0) & (bounds[:, 2] >= -180.0)  # it crosses
         boxes[chosen[ordered]] = store.boxes + np.arange(int(ordered.sum()))
         store.extend("bounds", bounds[ordered])
     return boxes

@@ -8,7 +8,7 @@ from typing import cast
 from tocsin.language import to_text
 from tocsin.language.distances import as_circle
 from tocsin.language.keywords import text_meant
-from tocsin.language.spatial import MIRRORED_SPATIAL, PLACE, is_plain_box, without_disjoint
+from tocsin.language.spatial import MIRRORED_SPATIAL, PLACE, is_plain_box, parted_at_antimeridian, without_disjoint
 from tocsin.language.stored import stored_expression
 from tocsin.language.temporal import expanded
 from tocsin.model.expression import (
@@ -84,10 +84,12 @@ def meant(node: Expression) -> Expression | None:
 
 
 def place_meant(node: Expression) -> Expression | None:
-    """What a predicate about a place is short for: a circle, S_INTERSECTS, or NOT one of these; None of any other."""
+    """What a predicate about a place is short for: a circle, S_INTERSECTS, NOT or OR of these; None of any other."""
     if isinstance(node, Comparison) and asks_distance(node):
         return None if is_circle(node) else as_circle(node)
-    return without_disjoint(node) if isinstance(node, Call) and node.name == "S_DISJOINT" else None
+    if not isinstance(node, Call):
+        return None
+    return without_disjoint(node) if node.name == "S_DISJOINT" else parted_at_antimeridian(node)
 
 
 def place_asked(node: Call | Comparison, kind: str) -> str | None:

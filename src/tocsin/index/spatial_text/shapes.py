@@ -84,7 +84,8 @@ def _box_of(name: str, circles: bool) -> tuple[str, _Bounds] | None:
             bounds = tuple(geometry_of(shape).bounds)
             return (reading.attribute, bounds) if len(bounds) == 4 else None
         case Call(_, (_, Constant(Box() | Point() as box))):
-            return reading.attribute, box.bounds()
+            left, lower, right, upper = box.bounds()
+            return reading.attribute, (left, lower, right, upper) if left <= right else (-180.0, lower, 180.0, upper)
     return None
 
 

@@ -1,0 +1,64 @@
+"""Boxes of events across the antimeridian, as the shapes that they are: both sides of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.readings import inserted
+from tocsin.columns.meeting import box_numbers, geometries_of
+from tocsin.errors import UnsupportedError
+from tocsin.kernels import codes
+
+
+def cross(batch: EventBatch) -> bool:
+    """Whether any box of a batch crosses the antimeridian. Cost: a nanosecond a box."""
+    boxes = batch.arrays.boxes
+    return bool(len(boxes)) and bool((boxes[:, 0] > boxes[:, 2]).any())
+
+
+def with_crossing_shapes(batch: EventBatch, names: Collection[str] | None = None) -> EventBatch:
+    """The batch with shapes for the boxes of some attributes (None: of all) that cross the antimeridian.
+
+    A list that is one keeps its elements, and has the shape beside it. Where shapely is missing these are no places.
+    """
+    arrays = batch.arrays
+    boxes = box_numbers(arrays.types, arrays.payloads, arrays.list_boxes)
+    entries = np.flatnonzero(boxes >= 0)
+    entries = entries[arrays.boxes[boxes[entries], 0] > arrays.boxes[boxes[entries], 2]]
+    if names is not None:
+        wanted = np.array([name in names for name in batch.attributes], bool)
+        entries = entries[wanted[arrays.attributes[entries]]]
+    if not len(entries):
+        return batch
+    shapes = _shapes(arrays.boxes[boxes[entries]])
+    are_lists = arrays.types[entries] == codes.LIST
+    numbers = len(batch.shapes) + np.arange(len(entries))
+    types, payloads, list_boxes = arrays.types.copy(), arrays.payloads.copy(), arrays.list_boxes.copy()
+    list_boxes[payloads[entries[are_lists]]] = -1
+    alone = entries[~are_lists]
+    types[alone] = codes.UNTYPED if shapes is None else codes.SHAPE
+    payloads[alone] = 0 if shapes is None else numbers[~are_lists]
+    changed = arrays._replace(
+        types=frozen(types, np.uint8), payloads=frozen(payloads, np.int64), list_boxes=frozen(list_boxes, np.int32)
+    )
+    if shapes is None:
+        return replace(batch, arrays=changed)
+    beside = entries[are_lists]
+    owners = np.searchsorted(arrays.starts, beside, side="right") - 1
+    kinds = np.full(len(beside), codes.SHAPE, np.uint8)
+    changed = inserted(changed, owners, arrays.attributes[beside], kinds, numbers[are_lists])
+    return replace(batch, arrays=changed, shapes=[*batch.shapes, *shapes.tolist()])
+
+
+def _shapes(bounds: NDArray[np.float64]) -> NDArray[Any] | None:
+    try:
+        return geometries_of(bounds)
+    except UnsupportedError:
+        return None
