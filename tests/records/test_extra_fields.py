@@ -93,7 +93,7 @@ def test_names_that_no_record_has_are_told(tmp_path: Path) -> None:
     for wrong in (["score"], "team", [5]):
         with pytest.raises(InvalidInput, match="payload_columns"):
             tocsin.match(RECORDS, [{"n": 1}], payload_columns=wrong)
-    assert tocsin.Engine().subscribe_many(pd.DataFrame({"id": [1], "where": ["n = 1"]})).warnings == []
+    assert tocsin.Engine().subscribe_many(pd.DataFrame({"id": [1], "where": ["n = 1"]})).warnings == ()
 
 
 def test_commands_tell_and_keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:

@@ -73,7 +73,7 @@ class Report(NamedTuple):
 
     accepted: int
     errors: list[Reject]
-    warnings: Sequence[Notice] = ()  # fields of the records that were ignored
+    warnings: tuple[Notice, ...] = ()  # fields of the records that were ignored
 
     def __repr__(self) -> str:
         return f"Report({self.accepted} accepted, {told(self.errors)})"
