@@ -129,9 +129,10 @@ def test_the_keywords_of_match() -> None:
         "points",
         "event_key",
         "payload",
+        "payload_columns",
     ]
     kinds = [parameter.kind for parameter in parameters.values()]
-    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 11
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 12
 
 
 def test_the_tree_of_errors() -> None:

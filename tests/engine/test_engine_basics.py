@@ -25,7 +25,7 @@ def test_the_parameters_are_a_contract() -> None:
     expected = {
         "__init__": "index * statistics delta_limit texts",
         "subscribe": "id where * score payload weights replace",
-        "subscribe_many": "source * replace strict progress",
+        "subscribe_many": "source * replace strict progress payload_columns",
         "unsubscribe": "id",
         "rescore": "id score",
         "match": "event * ranking payload",

@@ -43,7 +43,6 @@ BAD_RECORDS: dict[str, tuple[Any, Any, str, str]] = {  # the record, and the rej
     "weights text": ({"id": "x", "where": "n = 1", "weights": "n"}, "x", "weights", "this is 'n'"),
     "weight negative": ({"id": "x", "where": "n = 1", "weights": {"n": -1}}, "x", "weights", "-1"),
     "weight NaN": ({"id": "x", "where": "n = 1", "weights": {"n": float("nan")}}, "x", "weights", "nan"),
-    "unknown field": ({"id": "x", "where": "n = 1", "were": 1}, "x", "were", "no field 'were'"),
     "no object": ("n = 1", None, "", "object"),
 }
 

@@ -13,7 +13,7 @@ from tocsin.cli.rejects import counted, describe
 from tocsin.cli.sampling import add_sample, sampled
 from tocsin.columns.events.batch import Wanted
 from tocsin.engine.coordinates import no_degrees
-from tocsin.engine.loading import read_part
+from tocsin.engine.loading import extras_of, read_part
 from tocsin.engine.notices import notices
 from tocsin.engine.seen import seen_in
 from tocsin.errors import ExpressionError, InvalidInput
@@ -62,8 +62,9 @@ def _check_file(given: argparse.Namespace) -> int:
     given.subscriptions = said(given.subscriptions, given.format)
     given.sample = None if given.sample is None else said(given.sample, given.format)
     plan = choose(statistics=sampled(given))
+    extras = extras_of(())
     with ShareBar("checking") as bar:
-        part, rejects = read_part(given.subscriptions, progress=bar.update)
+        part, rejects = read_part(given.subscriptions, progress=bar.update, extras=extras)
     for reject in rejects:
         print(describe("subscription", reject), file=sys.stderr)
     names = list(dict.fromkeys(map(attribute_of, part.compiled.attributes)))
@@ -74,6 +75,8 @@ def _check_file(given: argparse.Namespace) -> int:
         _print_places(assemble(part, plan))
     elif len(part):
         print(UNPLACED)
+    for notice in extras.warnings():
+        print(f"warning: {notice}")
     _print_notices(given, part)
     return 1 if rejects else 0
 

@@ -7,7 +7,15 @@ import argparse
 from tocsin.cli.formats import add_format, said
 from tocsin.cli.planning import add_plan, print_plan, require_plan
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log
+from tocsin.cli.rejects import (
+    add_payload_columns,
+    counted,
+    extras_said,
+    refuse_file,
+    refuse_overwriting,
+    reject_log,
+    warn,
+)
 from tocsin.cli.sampling import add_sample, sampled
 from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
@@ -26,6 +34,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add_format(parser)
     add_sample(parser)
     add_plan(parser)
+    add_payload_columns(parser)
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
     parser.set_defaults(run=run)
 
@@ -40,10 +49,12 @@ def run(given: argparse.Namespace) -> int:
     plan = choose(given.index, saved_statistics(given.folder, sampled(given)))
     refuse_overwriting([given.subscriptions], [given.errors])
     refuse_file(given.folder)
+    extras = extras_said(given)
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
-            segment, rejects = build_from(given.subscriptions, plan, progress=bar.update)
+            segment, rejects = build_from(given.subscriptions, plan, progress=bar.update, extras=extras)
         log.add("subscription", rejects)
+        warn(extras.warnings())
         if len(segment) or not log.count:
             written = write_index(given.folder, segment)
             print(f"{counted(len(segment), 'subscription')} compiled into {written.path}, {log.count:,} rejected")

@@ -12,7 +12,15 @@ import pyarrow as pa
 from tocsin.cli.formats import add_format, said
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rankings import similar
-from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
+from tocsin.cli.rejects import (
+    RejectLog,
+    add_payload_columns,
+    counted,
+    extras_said,
+    refuse_overwriting,
+    reject_log,
+    warn,
+)
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
 from tocsin.engine.matching import EVENT_KEY, told_of
 from tocsin.engine.seen import Seen
@@ -66,6 +74,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     parser.add_argument("--no-warnings", action="store_true", help="do not tell what is asked that no event has")
     parser.add_argument("--event-key", metavar="NAME", help="write this attribute of events beside their rows")
+    add_payload_columns(parser)
     parser.add_argument("--payload", action="store_true", help="write what subscriptions carry, as JSON")
     parser.add_argument(
         "--points",
@@ -77,7 +86,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(given: argparse.Namespace) -> int:
-    stats, request = Stats(), _request(given)
+    stats, request, extras = Stats(), _request(given), extras_said(given)
     given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
@@ -90,6 +99,7 @@ def run(given: argparse.Namespace) -> int:
                 strict=given.strict,
                 progress=bar.update,
                 texts=texts_in(request.schema or {}),
+                extras=extras,
             )
         log.add("subscription", rejects)
         seen = None if given.no_warnings else Seen()
@@ -106,6 +116,7 @@ def run(given: argparse.Namespace) -> int:
             told = counted(stats.unanswered, "subscription")
             print(f"warning: {told} of no region with keywords, which --similar leaves out", file=sys.stderr)
         if seen is not None:
+            warn(extras.warnings())
             _print_notices(subscriptions, request, stats, seen)
     log.require("subscription", len(subscriptions))
     log.require("event", served)

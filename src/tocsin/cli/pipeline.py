@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tocsin.cli.rejects import counted, describe
+from tocsin.cli.rejects import counted, describe, warn
 
 if TYPE_CHECKING:
     from tocsin.pipeline.description import End, Pipeline
@@ -61,6 +61,7 @@ def run_pipeline(given: argparse.Namespace) -> int:
         shown.end()
     for reject in outcome.rejects[:20]:
         print(describe("subscription", reject), file=sys.stderr)
+    warn(outcome.warnings)
     counts = {"events": 0, "matches": 0, "rejected": 0, **outcome.progress.counts}
     done = f"{counted(counts['matches'], 'match')} of {counted(counts['events'], 'event')}"
     changes = outcome.rejected_changes

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tocsin.cli.formats import add_format, said
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log
+from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log, warn
 from tocsin.errors import InvalidInput
 from tocsin.planner import choose
-from tocsin.records.change_records import read_change_records
+from tocsin.records.change_records import changes_extras, read_change_records
 from tocsin.records.changes import CHANGES, read_changes
 from tocsin.segment import IndexFolder
 from tocsin.segment.amending import KEEP_S, amend
@@ -42,9 +42,10 @@ def run(given: argparse.Namespace) -> int:
     refuse_file(given.folder)
     is_new = not (Path(given.folder) / MANIFEST).exists()
     counts, unknown = dict.fromkeys(("inserted", "updated", "deleted", "rescored", "superseded"), 0), 0
+    extras = changes_extras()
     with reject_log(given.errors) as log:
         with ShareBar("taking changes") as bar:
-            for chunk in read_change_records(given.changes, _kind(given.folder)):
+            for chunk in read_change_records(given.changes, _kind(given.folder), extras):
                 log.add("change", chunk.rejects)
                 if chunk.rows:
                     taken = amend(given.folder, read_changes(chunk.table), plan, keep_s=given.keep)
@@ -53,6 +54,7 @@ def run(given: argparse.Namespace) -> int:
                         counts[name] += getattr(taken, name)
                     unknown += taken.unknown
                 bar.update(chunk.done)
+        warn(extras.warnings())
         merges = compact(given.folder, plan, keep_s=given.keep) if any(counts.values()) else 0
         told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         print(f"{told}, {log.count:,} rejected; {counted(merges, 'merge')} of small parts")

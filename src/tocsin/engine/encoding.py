@@ -7,6 +7,7 @@ from typing import Any
 
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.json_lines import encode_lines
+from tocsin.columns.events.nanoseconds import counted_columns, counted_records
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
@@ -20,7 +21,7 @@ def encode_chunk(
     chunk: Chunk, wanted: Wanted, schema: Mapping[str, Any] | None = None, points: Points | None = None
 ) -> tuple[list[EventBatch], list[Reject]]:
     """A chunk of records as batches with distinct rows, and the records that could not be read."""
-    batches, rejects = _encoded(chunk, wanted)
+    batches, rejects = _encoded(chunk, wanted, schema)
     if schema:
         batches = [typed(batch, wanted, schema) for batch in batches]
     if points:
@@ -28,14 +29,17 @@ def encode_chunk(
     return batches, rejects
 
 
-def _encoded(chunk: Chunk, wanted: Wanted) -> tuple[list[EventBatch], list[Reject]]:
+def _encoded(chunk: Chunk, wanted: Wanted, schema: Mapping[str, Any] | None) -> tuple[list[EventBatch], list[Reject]]:
     if isinstance(chunk, TableChunk):
-        return [encode_table(chunk.table, wanted, chunk.rows, chunk.misfits)], chunk.rejects
+        table = counted_columns(chunk.table, schema) if schema else chunk.table
+        return [encode_table(table, wanted, chunk.rows, chunk.misfits)], chunk.rejects
     if isinstance(chunk, SparseChunk):
         return [encode_sparse(chunk.names, chunk.values, chunk.rows, wanted)], []
     if isinstance(chunk, ObjectChunk):
-        return [encode_objects(chunk.records, wanted)], chunk.rejects
+        records = counted_records(chunk.records, schema) if schema else chunk.records
+        return [encode_objects(records, wanted)], chunk.rejects
     plain, left = encode_lines(chunk.text, chunk.starts, chunk.stops, chunk.rows, wanted)
     parsed = parse_lines(chunk, left.tolist())
-    batches = [plain, encode_objects(parsed.records, wanted)] if parsed.records else [plain]
+    records = counted_records(parsed.records, schema) if schema else parsed.records
+    batches = [plain, encode_objects(records, wanted)] if records else [plain]
     return batches, parsed.rejects

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.explaining import explain_stored
 from tocsin.engine.holdings import export, held_table, optional_parts
-from tocsin.engine.loading import checked_rejects, collect
+from tocsin.engine.loading import checked_rejects, collect, extras_of
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
@@ -141,13 +141,17 @@ class Engine:
         replace: bool = False,
         strict: bool = False,
         progress: Callable[[float | None], None] | None = None,
+        payload_columns: Iterable[str] = (),
     ) -> Report:
         """Take all subscriptions of a source (whatever `tocsin.match` takes); says how many, and what was wrong.
 
         A bad record costs itself alone (`strict`: raises `RecordError` at the first one, and takes nothing). Of several
         with one id the first is kept, and one that exists already stays; with `replace` the last takes their place.
+        Fields that a subscription has not are ignored, and told of in the report's `warnings`; those that
+        `payload_columns` names are kept in the payload.
         """
-        builder = collect(source, self._templates, strict=strict, progress=progress)
+        extras = extras_of(payload_columns)
+        builder = collect(source, self._templates, strict=strict, progress=progress, extras=extras)
         with self._store.structure:
             kind = self._store.kind
             arrow = None if kind is None else pa.int64() if kind is int else pa.large_string()
@@ -158,7 +162,7 @@ class Engine:
             if len(segment):
                 self._store.add_segment(segment, replace=replace)
         self._merger.wake()
-        return Report(len(segment), rejects)
+        return Report(len(segment), rejects, tuple(extras.warnings()))
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Take a subscription out; raises `UnknownSubscription`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,16 @@ from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text
 from tocsin.planner import choose
 from tocsin.records import files_of, read_subscriptions
+from tocsin.records.extras import Extras
+from tocsin.records.subscription_record import FIELDS
 from tocsin.segment import Segment, SegmentBuilder, Snapshots, assemble, open_index
 
 Progress = Callable[[float | None], None]
+
+
+def extras_of(payload_columns: Iterable[str]) -> Extras:
+    """What notes the fields that a subscription has not, and keeps those that are named."""
+    return Extras(FIELDS, payload_columns)
 
 
 def load_segments(
@@ -26,15 +33,17 @@ def load_segments(
     strict: bool = False,
     progress: Progress | None = None,
     texts: Mapping[str, Text] | None = None,
+    extras: Extras | None = None,
 ) -> tuple[Snapshots, list[Reject]]:
     """Subscriptions from any source (or a compiled index folder), and those that could not be taken.
 
-    `strict` raises `RecordError` at the first bad one instead. `texts` are as `Templates` has them.
+    `strict` raises `RecordError` at the first bad one instead. `texts` are as `Templates` has them. `extras` notes what
+    records have beside their fields.
     """
     plan = choose(index)
     if is_index(source):
         return open_index(source), []
-    segment, rejects = build_from(source, plan, strict=strict, progress=progress, texts=texts)
+    segment, rejects = build_from(source, plan, strict=strict, progress=progress, texts=texts, extras=extras)
     return Snapshots.of([segment]), rejects
 
 
@@ -55,30 +64,41 @@ def build_from(
     strict: bool = False,
     progress: Progress | None = None,
     texts: Mapping[str, Text] | None = None,
+    extras: Extras | None = None,
 ) -> tuple[Segment, list[Reject]]:
     """A segment of all subscriptions of a source with distinct ids of one kind; of several with one id the first.
 
     Where strings and integers are mixed, the kind that most of them have is kept, strings on a tie.
     """
-    part, rejects = read_part(source, strict=strict, progress=progress, texts=texts)
+    part, rejects = read_part(source, strict=strict, progress=progress, texts=texts, extras=extras)
     return assemble(part, plan), rejects
 
 
 def read_part(
-    source: Any, *, strict: bool = False, progress: Progress | None = None, texts: Mapping[str, Text] | None = None
+    source: Any,
+    *,
+    strict: bool = False,
+    progress: Progress | None = None,
+    texts: Mapping[str, Text] | None = None,
+    extras: Extras | None = None,
 ) -> tuple[Part, list[Reject]]:
     """The subscriptions that `build_from` makes a segment of, under no index: no kernel is compiled for that."""
-    builder = collect(source, Templates(texts), strict=strict, progress=progress)
+    builder = collect(source, Templates(texts), strict=strict, progress=progress, extras=extras)
     part = builder.part()
     return part, checked_rejects(builder, strict=strict)
 
 
 def collect(
-    source: Any, templates: Templates | None = None, *, strict: bool = False, progress: Progress | None = None
+    source: Any,
+    templates: Templates | None = None,
+    *,
+    strict: bool = False,
+    progress: Progress | None = None,
+    extras: Extras | None = None,
 ) -> SegmentBuilder:
     """Read and compile all subscriptions of a source; `strict` raises `RecordError` at the first bad record."""
     builder = SegmentBuilder()
-    for chunk in read_subscriptions(source, templates):
+    for chunk in read_subscriptions(source, templates, extras):
         builder.add(chunk)
         if strict and builder.rejects:
             raise_first(builder.rejects, "subscription")

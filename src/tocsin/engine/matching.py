@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.encoding import encode_chunk
-from tocsin.engine.loading import load_segments, raise_first, require_some
+from tocsin.engine.loading import extras_of, load_segments, raise_first, require_some
 from tocsin.engine.misnamed import misnamed
 from tocsin.engine.notices import notices_of
 from tocsin.engine.points import Points, checked_points, with_coordinates, without_places
@@ -105,6 +105,7 @@ def match(
     points: Points | None = None,
     event_key: str | None = None,
     payload: bool = False,
+    payload_columns: Iterable[str] = (),
 ) -> Answer:
     """Match events against subscriptions in one call, nothing kept.
 
@@ -117,7 +118,8 @@ def match(
     `Text`, which also says how TEXT makes words of them), `points` which ones are made of two others
     (`{"location": ("lon", "lat")}`), `delimiter` what parts the fields of a CSV (recognised where None). `event_key`
     names an attribute of events whose value is wanted beside the row number, `payload` adds what subscriptions carry,
-    as JSON.
+    as JSON; `payload_columns` names fields of their records that these carry beside. Other fields are ignored, and told
+    of in `.warnings`.
 
     `threads` share the events, by default one a core; the answer is the same. `progress` is called with the share of
     the subscriptions that is read, then with the share of the events that is answered; with None where a size is not
@@ -132,12 +134,19 @@ def match(
         Stats(),
     )
     begun = time.perf_counter()
-    texts = texts_in(schema)
-    snapshots, rejects = load_segments(subscriptions, index, strict=strict, progress=progress, texts=texts)
+    texts, extras = texts_in(schema), extras_of(payload_columns)
+    snapshots, rejects = load_segments(
+        subscriptions, index, strict=strict, progress=progress, texts=texts, extras=extras
+    )
     require_some(len(snapshots), rejects, "subscription")
     stats.seconds = time.perf_counter() - begun
     stats.add_time("compile", stats.seconds)
-    return answer_of(snapshots, events, request, stats, rejects, progress, require_one=True)
+    answer = answer_of(snapshots, events, request, stats, rejects, progress, require_one=True)
+    return replace(answer, noticing=partial(_both, extras.warnings(), answer.noticing))
+
+
+def _both(first: list[Notice], others: Callable[[], list[Notice]]) -> list[Notice]:
+    return [*first, *others()]
 
 
 def answer_of(

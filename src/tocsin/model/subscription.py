@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from tocsin.errors import RecordError, in_field
 from tocsin.model.expression import Expression
+
+if TYPE_CHECKING:
+    from tocsin.model.notice import Notice
 
 SubscriptionId: TypeAlias = str | int
 
@@ -70,6 +73,7 @@ class Report(NamedTuple):
 
     accepted: int
     errors: list[Reject]
+    warnings: tuple[Notice, ...] = ()  # fields of the records that were ignored
 
     def __repr__(self) -> str:
         return f"Report({self.accepted} accepted, {told(self.errors)})"

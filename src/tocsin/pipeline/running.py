@@ -10,19 +10,21 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tocsin.engine.loading import build_from
+from tocsin.engine.loading import build_from, extras_of
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.locks import Lock
+from tocsin.model.notice import Notice
 from tocsin.model.subscription import Reject
 from tocsin.pipeline.description import Pipeline
 from tocsin.pipeline.layout import claim
 from tocsin.pipeline.sinks import Write, files, writer_of
 from tocsin.pipeline.sources import Stream, changes_of, events_of
 from tocsin.planner import choose
+from tocsin.records.extras import Extras
 from tocsin.segment import write_index
 from tocsin.segment.storage import MANIFEST
 from tocsin.spark import Metrics, UpdateReport, follow, local_session, warm
@@ -53,6 +55,7 @@ class Outcome:
     progress: Progress
     rejects: list[Reject]
     rejected_changes: int = 0
+    warnings: Sequence[Notice] = ()  # fields of the subscriptions that were ignored
 
 
 def run(
@@ -88,7 +91,8 @@ def _run(
     from pyspark.errors import PySparkException
 
     say("reading subscriptions")
-    rejects = prepare(pipeline)
+    extras = extras_of(())
+    rejects = prepare(pipeline, extras)
     say("starting Spark")
     session = _session(pipeline)
     metrics = Metrics(pipeline.metrics)
@@ -120,7 +124,7 @@ def _run(
     _tell(look, metrics, pipeline.name)
     matched, changed = (metrics.progress(name) for name in (pipeline.name, _changes_of(pipeline)))
     refused = 0 if changed is None else changed.counts.get("rejected", 0)
-    return Outcome(matched or Progress(pipeline.name), rejects, refused)
+    return Outcome(matched or Progress(pipeline.name), rejects, refused, extras.warnings())
 
 
 def _changes_of(pipeline: Pipeline) -> str:
@@ -128,7 +132,7 @@ def _changes_of(pipeline: Pipeline) -> str:
     return f"{pipeline.name}-changes"
 
 
-def prepare(pipeline: Pipeline) -> list[Reject]:
+def prepare(pipeline: Pipeline, extras: Extras) -> list[Reject]:
     """Compile the subscriptions, where there is no index yet; what of them could not be taken."""
     if (pipeline.index / MANIFEST).exists():
         return []
@@ -138,7 +142,7 @@ def prepare(pipeline: Pipeline) -> list[Reject]:
                 f"{pipeline.index} is no index, and [subscriptions] has neither a path to compile nor changes to follow"
             )
         return []
-    segment, rejects = build_from(str(pipeline.subscriptions), choose(pipeline.structure))
+    segment, rejects = build_from(str(pipeline.subscriptions), choose(pipeline.structure), extras=extras)
     if rejects and not len(segment):
         first = min(rejects, key=lambda reject: reject.row)
         raise InvalidInput(f"{pipeline.subscriptions}: no subscription could be read; row {first.row}: {first.reason}")

@@ -12,6 +12,7 @@ from tocsin.errors import RecordError
 from tocsin.model.subscription import Reject, checked_id
 from tocsin.records.changes import REQUIRED
 from tocsin.records.chunks import TableChunk
+from tocsin.records.extras import Extras
 from tocsin.records.json_lines import as_records
 from tocsin.records.subscription_record import FIELDS
 from tocsin.records.subscriptions import chunks_of, from_json
@@ -46,17 +47,20 @@ class ChangeTable(NamedTuple):
     done: float | None  # the share of the source that is read, None where its size is unknown
 
 
-def read_change_records(source: Any, kind: type | None = None) -> Iterator[ChangeTable]:
+def read_change_records(source: Any, kind: type | None = None, extras: Extras | None = None) -> Iterator[ChangeTable]:
     """Tables of changes for `read_changes`, chunk by chunk.
 
     `kind` is that of the ids, str or int; without one, that of the first. Raises `InvalidInput` when the source as a
-    whole cannot be read.
+    whole cannot be read. `extras` notes the other fields of records.
     """
-    for given in chunks_of(source, _KNOWN, REQUIRED, "changes"):
+    extras = changes_extras() if extras is None else extras
+    for given in chunks_of(source, extras.chooses, REQUIRED, "changes"):
         chunk = as_records(given)
         rejects = list(chunk.rejects)
         taken: list[tuple[int, dict[str, Any]]] = []
         for row, record in _records(chunk):
+            if isinstance(record, Mapping):
+                extras.see(record)
             try:
                 found = _checked(record, kind)
                 kind = kind or type(found["id"])
@@ -71,6 +75,11 @@ def read_change_records(source: Any, kind: type | None = None) -> Iterator[Chang
         schema = pa.schema([("id", _KINDS[kind or str].type), *_TYPES.items()])
         table = pa.Table.from_pylist([record for _, record in taken], schema)
         yield ChangeTable([row for row, _ in taken], table, rejects, chunk.done)
+
+
+def changes_extras() -> Extras:
+    """What notes the fields that a change has not."""
+    return Extras(_KNOWN, what="change")
 
 
 def _records(chunk: Any) -> Iterable[tuple[int, Any]]:

@@ -56,8 +56,8 @@ def _scalar(value: str, kind: pa.DataType) -> pa.Scalar:
 def read_dataset(dataset: Any, choose: Chooser) -> Iterator[Chunk]:
     """The rows of an Arrow dataset, a fragment after another; only the columns that are needed are read.
 
-    Each fragment has the columns and types of its own file. A dataset that was filtered is read by its schema, and
-    refused where a file differs from that. Raises `InvalidInput`.
+    Each fragment has the columns and types of its own file, unless the dataset was given a schema. A dataset that was
+    filtered is read by its schema, and refused where a file differs from that. Raises `InvalidInput`.
     """
     if _is_local(dataset):
         refuse_table_formats([Path(file) for file in dataset.files])
@@ -67,7 +67,24 @@ def read_dataset(dataset: Any, choose: Chooser) -> Iterator[Chunk]:
         _refuse_other_schemas(dataset)
         return _read_whole(dataset, choose)
     named: list[str | Path] = [str(number) for number, _ in enumerate(fragments)]
-    return read_several(named, lambda name: _read_fragment(fragments[int(str(name))], choose), are_named=False)
+    given = None if _has_first_schema(dataset, fragments) else dataset.schema
+    return read_several(named, lambda name: _read_fragment(fragments[int(str(name))], choose, given), are_named=False)
+
+
+def _has_first_schema(dataset: Any, fragments: Sequence[Any]) -> bool:
+    """Whether the schema of a dataset is that of its first file, which Arrow takes where the user gives none."""
+    if not fragments:
+        return True
+    partition = _partition_of(fragments[0])
+    own = [(field.name, field.type) for field in fragments[0].physical_schema if field.name not in partition]
+    return own == [(field.name, field.type) for field in dataset.schema if field.name not in partition]
+
+
+def _partition_of(fragment: Any) -> Mapping[str, Any]:
+    import pyarrow.dataset as ds  # which takes a while to import
+
+    keys: Mapping[str, Any] = ds.get_partition_keys(fragment.partition_expression)
+    return keys
 
 
 def _is_local(dataset: Any) -> bool:
@@ -76,13 +93,11 @@ def _is_local(dataset: Any) -> bool:
     return isinstance(getattr(dataset, "filesystem", None), fs.LocalFileSystem)
 
 
-def _read_fragment(fragment: Any, choose: Chooser) -> Iterator[Chunk]:
-    import pyarrow.dataset as ds  # which takes a while to import
-
+def _read_fragment(fragment: Any, choose: Chooser, given: pa.Schema | None) -> Iterator[Chunk]:
     where = getattr(fragment, "path", None) or "a fragment of the dataset"
     try:
-        schema = fragment.physical_schema
-        for name, value in ds.get_partition_keys(fragment.partition_expression).items():
+        schema = fragment.physical_schema if given is None else given
+        for name, value in _partition_of(fragment).items():
             if name not in schema.names:
                 schema = schema.append(pa.field(name, pa.scalar(value).type))
         yield from _read_columns(fragment, schema, choose, schema=schema)

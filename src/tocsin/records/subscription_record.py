@@ -15,6 +15,7 @@ from tocsin.model.expression import TEXT, Expression, attributes
 from tocsin.model.subscription import Subscription, SubscriptionId, checked_id, checked_score, shown
 from tocsin.model.texts import Text
 from tocsin.records.bulk import conjunction_of
+from tocsin.records.extras import Extras
 from tocsin.records.subscription_chunk import payload_text
 
 FIELDS: Final = ("id", "where", "predicates", "score", "weights", "payload")
@@ -48,8 +49,13 @@ def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
     return Subscription(parsed.id, parsed.where, parsed.source, parsed.score, record.get("payload"), weights)
 
 
-def parsed_record(record: Mapping[str, Any] | Subscription, templates: Templates | None) -> Parsed:
-    """Check a record and parse its expression, or find its template; raises `RecordError`."""
+def parsed_record(
+    record: Mapping[str, Any] | Subscription, templates: Templates | None, extras: Extras | None = None
+) -> Parsed:
+    """Check a record and parse its expression, or find its template; raises `RecordError`.
+
+    Fields that a subscription has not are ignored, and noted in `extras`, which says what the payload takes of them.
+    """
     if isinstance(record, Subscription):
         tree = settled(record.where, templates.texts) if templates is not None and templates.texts else record.where
         source = record.source if tree == record.where else to_text(tree)
@@ -57,13 +63,14 @@ def parsed_record(record: Mapping[str, Any] | Subscription, templates: Templates
         return Parsed(record.id, tree, source, record.score, _payload(record.payload), weights)
     if not isinstance(record, Mapping):
         raise RecordError(f"a subscription is an object with id and where, not a {type(record).__name__}")
-    if not record.keys() <= _FIELDS:
-        unknown = next(key for key in record if key not in _FIELDS)
-        raise RecordError(f"a subscription has no field {unknown!r}; it has {', '.join(FIELDS)}", str(unknown))
+    payload = record.get("payload")
+    if extras is not None and not record.keys() <= _FIELDS:
+        extras.see(record)
+        payload = extras.payload_of(record)
     name = checked_id(record.get("id"))
     where, source = _expression_of(record, templates)
     weights = _weights(record.get("weights"), where)
-    return Parsed(name, where, source, checked_score(record.get("score")), _payload(record.get("payload")), weights)
+    return Parsed(name, where, source, checked_score(record.get("score")), _payload(payload), weights)
 
 
 def _payload(payload: Any) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,12 +17,13 @@ from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk, pieces
 from tocsin.records.conjunctions import is_plain, read_conjunctions
 from tocsin.records.csv_files import read_csv
 from tocsin.records.events import read_events
+from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD, input_format
 from tocsin.records.json_lines import as_records
 from tocsin.records.several import files_of, read_several
 from tocsin.records.subscription_chunk import SubscriptionChunk
 from tocsin.records.subscription_record import FIELDS, Parsed, parsed_record
-from tocsin.records.tables import parquet_columns
+from tocsin.records.tables import Chooser, parquet_columns
 
 NEEDED: Final = ("id", "where")
 """Columns that a table of subscriptions has."""
@@ -31,20 +32,24 @@ _PIECE_ROWS: Final = 8192
 """Subscriptions parsed before progress is told."""
 
 
-def read_subscriptions(source: Any, templates: Templates | None = None) -> Iterator[SubscriptionChunk]:
+def read_subscriptions(
+    source: Any, templates: Templates | None = None, extras: Extras | None = None
+) -> Iterator[SubscriptionChunk]:
     """Read subscriptions chunk by chunk; texts of one template (of those that the caller keeps) are parsed once.
 
-    Duplicate ids are not looked for here. Raises `InvalidInput` when the source as a whole cannot be read, or is a
+    Duplicate ids are not looked for here. `extras` notes the other fields of records, and says which ones are kept in
+    their payloads. Raises `InvalidInput` when the source as a whole cannot be read, or is a
     table without the columns `id` and `where`.
     """
     templates = Templates() if templates is None else templates
+    extras = Extras(FIELDS) if extras is None else extras
     if isinstance(source, Conjunctions) and is_plain(source):
         yield from read_conjunctions(source)
         return
-    for given in pieces(chunks_of(source, FIELDS, NEEDED, "subscriptions"), lambda: _PIECE_ROWS):
+    for given in pieces(chunks_of(source, extras.chooses, NEEDED, "subscriptions"), lambda: _PIECE_ROWS):
         chunk = as_records(given)
         rejects = [reject for reject in chunk.rejects if not isinstance(chunk, TableChunk) or _is_of_record(reject)]
-        yield chunk_of(_records(chunk), templates, rejects, chunk.done)
+        yield chunk_of(_records(chunk, extras), templates, rejects, chunk.done, extras)
 
 
 def chunk_of(
@@ -52,6 +57,7 @@ def chunk_of(
     templates: Templates,
     rejects: list[Reject],
     done: float | None = None,
+    extras: Extras | None = None,
 ) -> SubscriptionChunk:
     """A chunk of (row, record) pairs. Rows that have a reject already are left out."""
     refused = {reject.row for reject in rejects}
@@ -59,7 +65,7 @@ def chunk_of(
     for row, record in records:
         try:
             if row not in refused:
-                taken.append((row, parsed_record(record, templates)))
+                taken.append((row, parsed_record(record, templates, extras)))
         except RecordError as error:
             rejects.append(Reject(row, _id_or_none(record), error.field, error.reason))
     payloads = [one.payload for _, one in taken]
@@ -77,17 +83,17 @@ def chunk_of(
     )
 
 
-def chunks_of(source: Any, fields: Collection[str], needed: Sequence[str], what: str) -> Iterator[Chunk]:
+def chunks_of(source: Any, choose: Chooser, needed: Sequence[str], what: str) -> Iterator[Chunk]:
     """The records of any source, those of a CSV all texts: an id that looks like a number stays as it is written.
 
-    Only `fields` are read where the form allows it. Raises `InvalidInput` for a table without a column that is needed;
-    `predicates` may stand for `where`.
+    Only the fields that are chosen are read where the form allows it. Raises `InvalidInput` for a table without a
+    column that is needed; `predicates` may stand for `where`.
     """
     if isinstance(source, Conjunctions):
         source = source.table
     files = files_of(source)
     if files is not None:
-        yield from read_several(files, lambda file: chunks_of(file, fields, needed, what))
+        yield from read_several(files, lambda file: chunks_of(file, choose, needed, what))
         return
     if isinstance(source, str | Path):
         kind = input_format(source)
@@ -96,7 +102,7 @@ def chunks_of(source: Any, fields: Collection[str], needed: Sequence[str], what:
             return
         if kind == "parquet" and str(source) != STANDARD:  # which is read once
             _require_columns(parquet_columns(source), needed, what)
-    yield from read_events(source, choose=lambda name: name in fields, what=what)
+    yield from read_events(source, choose=choose, what=what)
 
 
 def _require_columns(names: list[str], needed: Sequence[str], what: str) -> None:
@@ -110,13 +116,14 @@ def _is_of_record(reject: Reject) -> bool:
     return not reject.field or reject.field in FIELDS
 
 
-def _records(chunk: ObjectChunk | TableChunk) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _records(chunk: ObjectChunk | TableChunk, extras: Extras) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if not isinstance(chunk, TableChunk):
         yield from chunk.records
         return
     names = chunk.table.schema.names
     _require_columns(names, NEEDED, "subscriptions")
-    fields = [name for name in FIELDS if name in names]
+    extras.see(names)
+    fields = [name for name in (*FIELDS, *extras.kept) if name in names]
     for row, record in zip(chunk.rows.tolist(), chunk.table.select(fields).to_pylist(), strict=True):
         for name in ("weights", "payload", "predicates"):
             if isinstance(record.get(name), str):

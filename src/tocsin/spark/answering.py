@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.json_lines import encode_lines
+from tocsin.columns.events.nanoseconds import counted_columns, counted_records
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.tables import encode_table
 from tocsin.errors import in_field
@@ -214,12 +215,14 @@ def _encoded(
             told += [Reject(row, None, name, asked.untyped[name]) for row in np.flatnonzero(there).tolist()]
             number = attributes.schema.get_field_index(name)
             attributes = attributes.set_column(number, name, pa.nulls(batch.num_rows))
-        return [encode_table(attributes, wanted, misfits=misfits)], told
+        return [encode_table(counted_columns(attributes, asked.schema), wanted, misfits=misfits)], told
     lines = _lines(batch.column(asked.json))
     plain, left = encode_lines(lines.text, lines.starts, lines.stops, lines.rows, wanted)
     parsed = parse_lines(lines, left.tolist())
     rejects = [reject._replace(reason=reject.reason.partition(": ")[2]) for reject in parsed.rejects]
-    return ([plain, encode_objects(parsed.records, wanted)] if parsed.records else [plain]), rejects
+    return (
+        [plain, encode_objects(counted_records(parsed.records, asked.schema), wanted)] if parsed.records else [plain]
+    ), rejects
 
 
 def _attributes_of(batch: pa.RecordBatch, asked: Asked) -> list[str]:

@@ -7,7 +7,7 @@ makes the new version current is written last, by the driver. The folder must be
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +19,11 @@ import pyarrow.parquet as pq
 
 from tocsin.columns.arrays import Texts
 from tocsin.index import Plan, Statistics
+from tocsin.model.notice import Notice
 from tocsin.model.subscription import Reject
 from tocsin.placement import HASH, Placement, check_placement, key_set, most_alike, planned
 from tocsin.planner import choose
+from tocsin.records.extras import Extras
 from tocsin.segment import Publication, assemble
 from tocsin.segment.folder import part_name, saved_statistics, version_folder
 from tocsin.segment.placed import Hashes, Placed, Signs
@@ -37,7 +39,7 @@ from tocsin.spark.placing import (
     read,
     some_of,
 )
-from tocsin.spark.schemas import COMPILED, COPY, FIELD, KEYS, PARTITION, PLACED_NAMES, REASON
+from tocsin.spark.schemas import COMPILED, COPY, FIELD, KEYS, PARTITION, PLACED_NAMES, REASON, SUBSCRIPTION_FIELDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -58,6 +60,7 @@ class CompileReport:
     version: str
     rejects: str | None
     largest: float = 0.0
+    warnings: tuple[Notice, ...] = ()  # columns of the subscriptions that were ignored
 
 
 def compile(
@@ -73,8 +76,9 @@ def compile(
     """Compile subscriptions into an index folder, one segment a partition.
 
     Columns: `id` (string or integer), `where` (CQL2 text) or `predicates` (see `Conjunctions`), optionally `score`
-    (double) and `weights` (map of string to double); others are ignored. Of several subscriptions with one id the one
-    whose text sorts first is kept. A bad subscription is written to the report's `rejects`, and the rest compiled.
+    (double) and `weights` (map of string to double); others are ignored, and told of in the report's `warnings`. Of
+    several subscriptions with one id the one whose text sorts first is kept. A bad subscription is written to the
+    report's `rejects`, and the rest compiled.
     Readers of the version before go on undisturbed. `statistics` of the events to come (`tocsin.sample`) make better
     access keys; they are saved with the index, for those who change it and for the next compilation without any.
     `placement` says which subscriptions lie together, so that an event is asked only about partitions that it can
@@ -99,7 +103,14 @@ def compile(
         new.publish(sorted(parts), accepted, ids.pop(), placed=by, statistics=known)
     rejects = str(new.folder / REJECTS) if rejected else None
     largest = max((row.accepted for row in written), default=0) / max(accepted + copies, 1)
-    return CompileReport(accepted, rejected, new.version, rejects, largest)
+    return CompileReport(accepted, rejected, new.version, rejects, largest, ignored(subscriptions.columns))
+
+
+def ignored(columns: Sequence[str]) -> tuple[Notice, ...]:
+    """The columns that are not a subscription's: Spark keeps no payload."""
+    extras = Extras(SUBSCRIPTION_FIELDS, what="Spark subscription")
+    extras.see(columns)
+    return tuple(extras.warnings())
 
 
 def _placement(rows: DataFrame, partitions: int, name: str, plan: Plan, sample: int) -> Placement | None:

@@ -1,0 +1,73 @@
+"""Fields of a record that tocsin does not know: kept in the payload where the caller names them, else told of."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from tocsin.errors import InvalidInput, RecordError
+from tocsin.model.notice import Notice
+
+
+class Extras:
+    """What the records of one source have beside their known fields."""
+
+    def __init__(
+        self, fields: Collection[str], payload_columns: Iterable[str] = (), what: str = "subscription"
+    ) -> None:
+        """Raises `InvalidInput` where `payload_columns` are not names, or names of known fields."""
+        if isinstance(payload_columns, str):
+            raise InvalidInput(f"payload_columns is {payload_columns!r:.40}; it is a list of names")
+        self.kept = dict.fromkeys(payload_columns)
+        for name in self.kept:
+            if not isinstance(name, str) or name in fields:
+                raise InvalidInput(f"payload_columns has {name!r:.40}; it names what is not a field by itself")
+        self._fields = fields
+        self._what = what
+        self._ignored: dict[str, None] = {}
+        self._seen: set[str] = set()
+
+    def chooses(self, name: str) -> bool:
+        """Whether a column is read; of one that is not it is told."""
+        self.see((name,))
+        return name in self._fields or name in self.kept
+
+    def see(self, names: Iterable[object]) -> None:
+        """Note what a record, or a table, has beside the known fields."""
+        for name in names:
+            if name in self.kept:
+                self._seen.add(str(name))
+            elif name not in self._fields:
+                self._ignored[str(name)] = None
+
+    def payload_of(self, record: Mapping[str, Any]) -> Any:
+        """The payload of a record with the columns that are kept; raises `RecordError` where it holds no names."""
+        payload = record.get("payload")
+        beside = {name: _plain(record[name]) for name in self.kept if record.get(name) is not None}
+        if not beside:
+            return payload
+        if payload is not None and not isinstance(payload, Mapping):
+            raise RecordError("the payload is not an object, so payload_columns cannot add to it", "payload")
+        return {**(payload or {}), **beside}
+
+    def warnings(self) -> list[Notice]:
+        """What was ignored, and what no record has."""
+        told = [Notice(name, f"{self._what} field {name}", self._reason(name), 0, None) for name in self._ignored]
+        missing = [name for name in self.kept if name not in self._seen]
+        reason = f"no {self._what} has it"
+        return told + [Notice(name, f"payload_columns {name}", reason, 0, None) for name in missing]
+
+    def _reason(self, name: str) -> str:
+        close = difflib.get_close_matches(name, list(self._fields), 1)
+        kept = f"; payload_columns=[{name!r}] keeps it in the payload" if self._what == "subscription" else ""
+        return f"ignored, for a {self._what} has no such field" + (f"; did you mean {close[0]}?" if close else kept)
+
+
+def _plain(value: Any) -> Any:
+    """A value of a column as JSON has it: dates and times as texts, decimals as numbers."""
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    return float(value) if isinstance(value, decimal.Decimal) else value
