@@ -15,6 +15,9 @@ TWICE = {
     '{"n": 1, "price": 1, "\\u0070rice": 9}': "price",
     '{"price": 1, "seller": {"city": "Oslo", "city": "Rome"}}': "city",
     '{"price": 1, "items": [{"p": 1, "p": 2}]}': "p",
+    '{"price": 1, "other": 2, "other": 2}': "other",
+    '{"price": 1, "other": {"a": {"b": 1}, "a": 2}}': "a",
+    '{"price": 1, "other": [{"a": 1}, {"a": 1, "c": {"a": 1}, "a": 2}]}': "a",
     '{"price": 1, "items": [{"p": 1}, {"q": {"r": [{"s": 1, "s": 1}]}}]}': "s",
 }
 
@@ -59,3 +62,13 @@ def test_an_expression_as_json_text_with_a_key_twice_is_refused() -> None:
     with pytest.raises(tocsin.RecordError, match="the key 'op' comes twice"):
         tocsin.Engine().subscribe("s", '{"op": "=", "op": "<", "args": [{"property": "x"}, 1]}')
     tocsin.Engine().subscribe("s", json.dumps({"op": "<", "args": [{"property": "x"}, 1]}))
+
+
+def test_keys_of_several_objects_may_be_the_same() -> None:
+    """Beside each other, within each other, and in lines with many keys."""
+    many = ", ".join(f'"k{number}": {{"a": 1, "b": {{"a": 1}}}}' for number in range(3000))
+    lines = [f'{{"price": 1, "a": 1, "other": [{{"a": 1}}, {{"a": {{"a": 1}}}}], "price2": 1, {many}}}'] * 2
+
+    answer = tocsin.match(ASKED, "\n".join(lines).encode())
+
+    assert (answer.table["event"].to_pylist(), answer.errors) == ([0, 1], [])

@@ -17,7 +17,7 @@ from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
 from tocsin.records.csv_files import ColumnType, checked_types, read_csv
 from tocsin.records.files import STANDARD, Opened, input_format
 from tocsin.records.folders import read_dataset, read_parquet_folder
-from tocsin.records.json_documents import HEAD, document_records, may_be_document
+from tocsin.records.json_documents import HEAD, document_records, is_spread_sequence, may_be_document, one_line_each
 from tocsin.records.json_lines import DuplicateKey, read_json_lines
 from tocsin.records.several import files_of, read_several
 from tocsin.records.tables import read_arrow_file, read_parquet, read_table
@@ -107,6 +107,8 @@ def _read_path(
 def _read_json(opened: Opened, name: str) -> Iterator[Chunk]:
     """JSON lines, or a document that is an array, a feature collection or one object."""
     head = opened.peek(HEAD)
+    if is_spread_sequence(head):
+        return read_json_lines(Opened(one_line_each(opened.rest())))
     records = document_records(opened.rest(), name) if may_be_document(head) else None
     return read_json_lines(opened) if records is None else _read_objects(records, "records")
 

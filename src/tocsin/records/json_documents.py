@@ -9,10 +9,11 @@ import json
 from typing import Any, Final
 
 from tocsin.errors import InvalidInput
-from tocsin.records.geojson import as_record, is_collection
+from tocsin.records.geojson import SEPARATOR, as_record, is_collection
 from tocsin.records.json_lines import decode_records
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_SEPARATOR: Final = bytes([SEPARATOR])
 HEAD: Final = 1 << 16
 """How much of a source tells whether it is a document."""
 
@@ -29,6 +30,24 @@ def may_be_document(head: bytes) -> bool:
         is_cut = len(head) >= HEAD and not rest  # one line, longer than what is looked at
         return text.startswith(b"[") or is_cut or line.rstrip().endswith((b"{", b"[", b",", b":"))
     return (isinstance(first, list) and not rest.strip()) or is_collection(first)
+
+
+def is_spread_sequence(head: bytes) -> bool:
+    """Whether a source that begins so is a sequence (RFC 8142) of which a record takes several lines."""
+    text = head.removeprefix(_BYTE_ORDER_MARK).lstrip(b" \t\r\n")
+    if not text.startswith(_SEPARATOR):
+        return False
+    first, line_end, _ = text[1:].partition(b"\n")
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return bool(line_end)
+    return False
+
+
+def one_line_each(text: bytes) -> bytes:
+    """A sequence as JSON lines: a line break is white space in JSON, and never within a string."""
+    return text.removeprefix(_BYTE_ORDER_MARK).replace(b"\n", b" ").replace(_SEPARATOR, b"\n")
 
 
 def document_records(text: bytes, name: str) -> list[Any] | None:

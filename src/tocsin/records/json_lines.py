@@ -36,7 +36,8 @@ def read_json_lines(source: Opened) -> Iterator[LinesChunk]:
         text = bytes(rest) + whole if rest else whole
         rest = bytearray(block[end:])
         if row == number == 0 and text.startswith(_BYTE_ORDER_MARK):
-            text = b"   " + text[3:]
+            skipped = 4 if text[3:4] == bytes([SEPARATOR]) else 3
+            text = b" " * skipped + text[skipped:]
         chunk, breaks = _split(text, row, number, source.share())
         row += len(chunk)
         number += breaks

@@ -30,6 +30,9 @@ from tocsin.kernels.reading.json_lines import (
 )
 from tocsin.model.readings import is_reading
 
+_MOST_KEYS = 2048
+"""A line with more keys that nobody wants may be left aside."""
+
 
 def encode_lines(
     text: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], rows: NDArray[np.int64], wanted: Wanted
@@ -107,6 +110,8 @@ def _room(text: NDArray[np.uint8], lines: int, names: int) -> Entries:
         np.empty((values + elements + 1, 3), np.int64),
         np.zeros(5, np.int64),
         np.full(names, -1, np.int32),
+        np.zeros(2 * _power_of_two(2 * min(values + 1, _MOST_KEYS)), np.int64),
+        np.zeros(64, np.int64),
     )
 
 

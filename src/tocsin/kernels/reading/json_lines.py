@@ -22,6 +22,7 @@ from tocsin.kernels.reading.json_tokens import (
     LATER,
     SLOW,
     blanks,
+    is_new_key,
     read_scalar,
     same_bytes,
     skip_value,
@@ -63,6 +64,8 @@ class Entries(NamedTuple):
     pending: Annotated[NDArray[np.int64], 2]  # (N + M, 3) numbers for Python: entry (or -1 - element), start, stop
     counts: NDArray[np.int64]  # (5,) entries, lists, elements, strings, pending
     seen: NDArray[np.int32]  # (A,) the line in which each attribute was seen last, -1 at first
+    keys: NDArray[np.int64]  # (2 K,) a table of other keys: the hash of each, and the stamp of its object; 0 at first
+    objects: NDArray[np.int64]  # (64,) the last stamp, then those of the line's object and of the open ones within
 
 
 ENTRIES, LISTS, ELEMENTS, STRINGS, PENDING = 0, 1, 2, 3, 4
@@ -114,6 +117,9 @@ def read_object(lines: Lines, line: int, names: Names, entries: Entries) -> bool
     counts, seen, wanted = entries.counts, entries.seen, names.wanted
     dotted = False  # a name with a dot beside an object may give one attribute twice: not plain
     nested = False
+    keys, objects = entries.keys, entries.objects
+    objects[0] += 1
+    objects[1] = objects[0]
     i = blanks(text, i, stop)
     if i >= stop or text[i] != 123:  # {
         return False
@@ -156,8 +162,10 @@ def read_object(lines: Lines, line: int, names: Names, entries: Entries) -> bool
             attributes[number] = name
             counts[ENTRIES] = number + (state != ABSENT)
         else:
+            if not is_new_key(np.int64(key_hash), objects[1], objects[1], keys):
+                return False
             nested |= i < stop and (text[i] == 123 or text[i] == 91)
-            i = skip_value(text, i, stop, name < 0)
+            i = skip_value(text, i, stop, name < 0, keys, objects)
         if i < 0 or (dotted and nested):
             return False
         i = blanks(text, i, stop)

@@ -37,6 +37,7 @@ _WORD = np.uint64(8)
 _EXACT = np.int64(2**53)
 _POWERS = np.array([float(f"1e{k}") for k in range(23)])
 _LONGEST_NUMBER = 64  # bytes; a longer one is left to the standard parser
+_MOST_TRIES = 64  # places of a table of keys; a line that takes more is left to the standard parser
 _DEEPEST = 60  # levels of a value that nobody wants; deeper ones are left to the standard parser
 
 
@@ -249,10 +250,17 @@ def _exponent(text: NDArray[np.uint8], last: int, end: int) -> int:
 
 
 @inner
-def skip_value(text: NDArray[np.uint8], i: int, stop: int, any_value: bool) -> int:
+def skip_value(
+    text: NDArray[np.uint8],
+    i: int,
+    stop: int,
+    any_value: bool,
+    keys: NDArray[np.int64],
+    objects: NDArray[np.int64],
+) -> int:
     """The place behind a value that nobody wants, or SLOW where it is not plainly valid.
 
-    Without `any_value` an object or a list is SLOW too: something in it is wanted.
+    Without `any_value` an object or a list is SLOW too: something in it is wanted. So is an object with a key twice.
     """
     opened = np.uint64(0)  # one bit a level: 1 for an object
     depth = 0
@@ -271,7 +279,9 @@ def skip_value(text: NDArray[np.uint8], i: int, stop: int, any_value: bool) -> i
                 opened = (opened << _ONE) | np.uint64(is_object)
                 depth += 1
                 if is_object:
-                    i = _skip_key(text, i, stop)
+                    objects[0] += 1
+                    objects[depth + 1] = objects[0]
+                    i = _skip_key(text, i, stop, keys, objects[depth + 1], objects[1])
                 if i < 0:
                     return SLOW
                 continue
@@ -295,7 +305,7 @@ def skip_value(text: NDArray[np.uint8], i: int, stop: int, any_value: bool) -> i
             elif text[i] == 44:
                 i = blanks(text, i + 1, stop)
                 if in_object:
-                    i = _skip_key(text, i, stop)
+                    i = _skip_key(text, i, stop, keys, objects[depth + 1], objects[1])
                 if i < 0:
                     return SLOW
                 break
@@ -306,12 +316,32 @@ def skip_value(text: NDArray[np.uint8], i: int, stop: int, any_value: bool) -> i
 
 
 @inner
-def _skip_key(text: NDArray[np.uint8], i: int, stop: int) -> int:
+def is_new_key(key_hash: int, stamp: int, first: int, keys: NDArray[np.int64]) -> bool:
+    """Put a key of an object into a table; False where it is there, or seems to be.
+
+    `keys` are pairs of a hash and the stamp of its object. Stamps grow: those before `first` are of lines before.
+    """
+    mask = np.int64(len(keys) // 2 - 1)
+    place = (key_hash ^ (key_hash >> 32) ^ (stamp * 40503)) & mask
+    for _ in range(_MOST_TRIES):
+        if keys[2 * place + 1] < first:
+            keys[2 * place], keys[2 * place + 1] = key_hash, stamp
+            return True
+        if keys[2 * place] == key_hash and keys[2 * place + 1] == stamp:
+            return False
+        place = (place + 1) & mask
+    return False
+
+
+@inner
+def _skip_key(text: NDArray[np.uint8], i: int, stop: int, keys: NDArray[np.int64], stamp: int, first: int) -> int:
     """The place of the value behind a key and its colon, or SLOW."""
     if i >= stop or text[i] != 34:
         return SLOW
-    end, _, dotted = string_end(text, i + 1, stop)
-    if end < 0 or dotted:  # a dot in a nested name may give an attribute twice
+    end, key_hash, dotted = string_end(text, i + 1, stop)
+    if (
+        end < 0 or dotted or not is_new_key(np.int64(key_hash), stamp, first, keys)
+    ):  # a dot in a nested name may give an attribute twice
         return SLOW
     i = blanks(text, end + 1, stop)
     if i >= stop or text[i] != 58:
