@@ -20,6 +20,7 @@ from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.index import Part
 from tocsin.kernels.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
+from tocsin.language.advice import advice_on
 from tocsin.model.expression import attributes
 from tocsin.model.readings import attribute_of
 from tocsin.planner import choose
@@ -55,6 +56,8 @@ def _check_expression(given: argparse.Namespace) -> int:
     print(json.dumps(to_json(tree), ensure_ascii=False) if given.json else to_text(tree))
     if not given.json:
         print(f"attributes: {', '.join(attributes(tree)) or 'none'}")
+    for advice in advice_on(tree, given.expression):
+        print(f"warning: {advice.condition}: {advice.reason}", file=sys.stderr)
     return 0
 
 

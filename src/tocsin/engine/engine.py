@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -126,13 +127,16 @@ class Engine:
         """Take a subscription: CQL2 text or JSON, a finite score (1.0), a payload of JSON values.
 
         Raises `RecordError` for what cannot be used, `DuplicateSubscription` where the id is taken, and
-        `UnsuitableIndex` where the engine's index was asked for by name and cannot hold the expression.
+        `UnsuitableIndex` where the engine's index was asked for by name and cannot hold the expression. Warns of what
+        is probably meant otherwise (`color = "gold"`), for the first 20 texts of each form.
         """
         record = {"id": id, "where": where, "score": score, "payload": payload, "weights": weights}
         if not self._takes_all:
             require_suitable(self._plan, subscription_of(record))
         if self._store.add(parsed_record(record, self._templates), replace=replace) >= self._delta_limit:
             self._merger.wake()
+        for advice in self._templates.take_advice():
+            warnings.warn(f"{advice.condition}: {advice.reason}", stacklevel=2)
 
     def subscribe_many(
         self,
@@ -147,8 +151,8 @@ class Engine:
 
         A bad record costs itself alone (`strict`: raises `RecordError` at the first one, and takes nothing). Of several
         with one id the first is kept, and one that exists already stays; with `replace` the last takes their place.
-        Fields that a subscription has not are ignored, and told of in the report's `warnings`; those that
-        `payload_columns` names are kept in the payload.
+        Fields that a subscription has not are ignored, and told of in the report's `warnings`, as is what is probably
+        meant otherwise; those that `payload_columns` names are kept in the payload.
         """
         extras = extras_of(payload_columns)
         builder = collect(source, self._templates, strict=strict, progress=progress, extras=extras)

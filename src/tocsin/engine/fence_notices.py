@@ -48,7 +48,7 @@ class Told:
 
     def _own(self) -> Iterator[Notice]:
         name = self._time or ""
-        if self._time is not None and not self._read and self._without:
+        if self._time is not None and self._without and not (self._read or self._unread):
             yield self._of(f"time={name!r}", f"no event has {name}, so seconds are not known")
         if self._unread:
             yield self._of(f"time={name!r}", f"{_events(self._unread)} of times that cannot be read, as if without one")

@@ -158,7 +158,8 @@ def quote(value: Any) -> str:
     Examples
     --------
     >>> import datetime
-    >>> f"name = {quote("O'Hara")} AND day >= {quote(datetime.date(2024, 5, 31))} AND size IN {quote([1, 2.5])}"
+    >>> name, day = quote("O'Hara"), quote(datetime.date(2024, 5, 31))
+    >>> f"name = {name} AND day >= {day} AND size IN {quote([1, 2.5])}"
     "name = 'O''Hara' AND day >= DATE('2024-05-31') AND size IN (1, 2.5)"
     """
     if isinstance(value, list | tuple | Set) and not isinstance(value, Point | Box):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from tocsin.errors import ExpressionError, UnsupportedError
@@ -240,12 +241,9 @@ def _geometry(value: Mapping[str, Json]) -> Constant:
 
 
 def _numbers(values: Json, key: str) -> list[float]:
-    numeric = isinstance(values, list | tuple) and all(
-        isinstance(v, int | float) and not isinstance(v, bool) for v in values
-    )
-    if not numeric:
+    if not isinstance(values, list | tuple) or not all(type(value) in (int, float) for value in values):
         raise Misplaced(f"{key} needs an array of numbers")
-    return [cast(float, _number(v).value) for v in values]
+    return [cast(float, _number(value).value) for value in values]
 
 
 # A GeoJSON Point may carry a bbox of its own, hence `type` before `bbox`.
@@ -286,16 +284,8 @@ def _read_in(args: Sequence[Json]) -> tuple[Make, _Parts]:
     return (lambda made: rules.within(made[0], made[1:])), parts
 
 
-def _comparison(op: ComparisonOperator) -> Make:
-    return lambda parts: rules.comparison(op, *parts)
-
-
-def _arithmetic(op: ArithmeticOperator) -> Make:
-    return lambda parts: rules.arithmetic(op, *parts)
-
-
-def _function(name: str) -> Make:
-    return lambda parts: rules.call(name, parts)
+def _infix(make: Callable[..., Expression], op: ComparisonOperator | ArithmeticOperator) -> Make:
+    return lambda parts: make(op, *parts)
 
 
 _OPERATIONS: Final[dict[str, tuple[int | None, Make]]] = {
@@ -306,11 +296,11 @@ _OPERATIONS: Final[dict[str, tuple[int | None, Make]]] = {
     "BETWEEN": (3, lambda parts: rules.between(*parts)),
     "IN": (2, lambda parts: rules.within(parts[0], parts[1:])),
     "ISNULL": (1, lambda parts: rules.is_null(*parts)),
-    **{op: (2, _comparison(op)) for op in COMPARISONS},
-    **{op: (2, _arithmetic(op)) for op in ARITHMETIC},
-    **{name: (1, _function(name)) for name in STRING_FUNCTIONS},
-    **{name: (2, _function(name)) for name in MEASURES + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS},
-    "TEXT": (None, _function("TEXT")),
+    **{op: (2, _infix(rules.comparison, op)) for op in COMPARISONS},
+    **{op: (2, _infix(rules.arithmetic, op)) for op in ARITHMETIC},
+    **{name: (1, partial(rules.call, name)) for name in STRING_FUNCTIONS},
+    **{name: (2, partial(rules.call, name)) for name in MEASURES + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS},
+    "TEXT": (None, partial(rules.call, "TEXT")),
 }
 """What each operator makes, and of how many arguments; None is any number."""
 

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from tocsin.errors import InvalidInput
 from tocsin.language import rules
+from tocsin.language.advice import Advice, advice_on, is_advisable
 from tocsin.language.keywords import text_problem
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.strings import like_problem, regex_problem
@@ -68,6 +69,8 @@ FIRST_NUMBER: Final = 2.0**40
 MOST_TEMPLATES: Final = 100_000
 MOST_CHARACTERS: Final = 10_000_000
 """How many skeletons are remembered, and how long they are together: some 30 bytes of memory a character."""
+
+_MOST_ADVICE, _ADVISED = 100, 20  # in all, and texts of one form that are looked at, which costs what `parse` does
 
 
 def placeholder(kind: str, slot: int) -> str | float:
@@ -126,12 +129,13 @@ class Templates:
     True
     """
 
-    __slots__ = ("_characters", "_known", "texts")
+    __slots__ = ("_advice", "_characters", "_known", "texts")
 
     def __init__(self, texts: Mapping[str, Text] | None = None) -> None:
         self.texts = texts or {}  # how words are made of attributes, where TEXT itself does not say
         self._known: dict[str, _Reader | None] = {}
         self._characters = 0
+        self._advice: list[Advice] = []
 
     def instance(self, text: str) -> Instance | None:
         """The template of a text, and its values; None for a text without a template, or that `parse` refuses.
@@ -161,7 +165,22 @@ class Templates:
         if reader is None:
             return None
         values = reader.read(words, text)
-        return None if values is None else Instance(reader.template, values)
+        if values is None:
+            return None
+        if reader.unadvised:
+            reader.unadvised -= 1
+            self.advise(parse(text), text)
+        return Instance(reader.template, values)
+
+    def advise(self, tree: Expression, text: str = "") -> None:
+        """Take note of what is probably meant otherwise: in the first texts of each form, and in what has no form."""
+        if len(self._advice) < _MOST_ADVICE:
+            self._advice += [one for one in advice_on(tree, text) if one not in self._advice]
+
+    def take_advice(self) -> list[Advice]:
+        """What was noted since this was last asked."""
+        taken, self._advice = self._advice, []
+        return taken
 
     def _remember(self, skeleton: str, reader: _Reader | None) -> _Reader | None:
         if len(self._known) >= MOST_TEMPLATES or self._characters + len(skeleton) > MOST_CHARACTERS:
@@ -173,7 +192,7 @@ class Templates:
 # ---- values
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reader:
     """How the words of a text become the values of its template: which word is what, and what must hold."""
 
@@ -183,6 +202,7 @@ class _Reader:
     quoted_names: list[int]
     pick: Callable[[list[Any]], tuple[str | float, ...]]
     checks: list[_Check]
+    unadvised: int  # how many more texts are looked at for advice
 
     def read(self, words: list[Any], text: str) -> tuple[str | float, ...] | None:
         """The values, or None when `parse` would refuse one of them. Uses `words` up."""
@@ -242,7 +262,9 @@ def _learn(example: str, marks: list[str]) -> _Reader | None:
     def marked(mark: str) -> list[int]:
         return [at for at in slots if marks[at] == mark]
 
-    return _Reader(Template(tree, kinds), marked("n"), marked("s"), marked("q"), _picker(slots), _checks(tree))
+    unadvised = _ADVISED if is_advisable(tree) else 0
+    read = marked("n"), marked("s"), marked("q"), _picker(slots), _checks(tree)
+    return _Reader(Template(tree, kinds), *read, unadvised)
 
 
 def _with_placeholders(text: str, words: list[str]) -> str | None:

@@ -268,6 +268,11 @@ def conjunction(operands: Iterable[Expression], span: Span | None = None) -> Exp
     return flat[0] if len(flat) == 1 else And(flat, span=span)
 
 
+def expanded_between(node: Between) -> Expression:
+    """BETWEEN as an AND of two comparisons."""
+    return conjunction((Comparison(">=", node.operand, node.low), Comparison("<=", node.operand, node.high)))
+
+
 def disjunction(operands: Iterable[Expression], span: Span | None = None) -> Expression:
     """OR of the operands, flat; one operand is itself."""
     flat = tuple(p for o in operands for p in (o.operands if isinstance(o, Or) else (o,)))

@@ -120,6 +120,18 @@ def place_of(shape: Shape) -> Point | Shape:
     return Point(point.x, point.y)
 
 
+def longest_step(shape: Shape) -> float:
+    """The most that two neighbouring points of a line, or of a ring, lie apart in x; 0 beyond the globe."""
+    parts = shapely().get_parts(geometry_of(shape)).tolist()
+    rings = [line for part in parts for line in (shapely().get_rings(part).tolist() or [part])]
+    steps = [0.0]
+    for ring in rings:
+        x = shapely().get_coordinates(ring)[:, 0]
+        if len(x) > 1 and abs(x).max() <= 180:
+            steps.append(float(abs(x[1:] - x[:-1]).max()))
+    return max(steps)
+
+
 @lru_cache(maxsize=4096)
 def geometry_of(shape: Shape) -> Any:
     """shapely's geometry."""

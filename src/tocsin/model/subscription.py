@@ -73,7 +73,7 @@ class Report(NamedTuple):
 
     accepted: int
     errors: list[Reject]
-    warnings: tuple[Notice, ...] = ()  # fields of the records that were ignored
+    warnings: tuple[Notice, ...] = ()  # fields that were ignored, and what is probably meant otherwise
 
     def __repr__(self) -> str:
         return f"Report({self.accepted} accepted, {told(self.errors)})"

@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from tocsin.errors import InvalidInput, RecordError
+from tocsin.language.advice import Advice
 from tocsin.model.notice import Notice
 
 
 class Extras:
-    """What the records of one source have beside their known fields."""
+    """What the records of one source have beside their known fields, and what is told of their expressions."""
 
     def __init__(
         self, fields: Collection[str], payload_columns: Iterable[str] = (), what: str = "subscription"
@@ -29,6 +30,7 @@ class Extras:
         self._what = what
         self._ignored: dict[str, None] = {}
         self._seen: set[str] = set()
+        self._advice: list[Notice] = []
 
     def chooses(self, name: str) -> bool:
         """Whether a column is read; of one that is not it is told."""
@@ -53,12 +55,17 @@ class Extras:
             raise RecordError("the payload is not an object, so payload_columns cannot add to it", "payload")
         return {**(payload or {}), **beside}
 
+    def advise(self, advice: Iterable[Advice]) -> None:
+        """Note what in the expressions is probably meant otherwise."""
+        self._advice += [Notice(one.attribute, one.condition, one.reason, 0, None) for one in advice]
+
     def warnings(self) -> list[Notice]:
-        """What was ignored, and what no record has."""
+        """What was ignored, what no record has, and what is probably meant otherwise."""
         told = [Notice(name, f"{self._what} field {name}", self._reason(name), 0, None) for name in self._ignored]
         missing = [name for name in self.kept if name not in self._seen]
         reason = f"no {self._what} has it"
-        return told + [Notice(name, f"payload_columns {name}", reason, 0, None) for name in missing]
+        told += [Notice(name, f"payload_columns {name}", reason, 0, None) for name in missing]
+        return told + self._advice
 
     def _reason(self, name: str) -> str:
         close = difflib.get_close_matches(name, list(self._fields), 1)

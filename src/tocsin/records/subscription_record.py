@@ -104,6 +104,8 @@ def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tu
         tree = parse_json(where) if isinstance(where, bool) else parse_any(where)
     except ExpressionError as error:
         raise RecordError(str(error), "where") from None
+    if templates is not None:
+        templates.advise(tree, where if isinstance(where, str) else "")
     return tree, where if isinstance(where, str) else to_text(tree)
 
 

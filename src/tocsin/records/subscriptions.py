@@ -49,7 +49,9 @@ def read_subscriptions(
     for given in pieces(chunks_of(source, extras.chooses, NEEDED, "subscriptions"), lambda: _PIECE_ROWS):
         chunk = as_records(given)
         rejects = [reject for reject in chunk.rejects if not isinstance(chunk, TableChunk) or _is_of_record(reject)]
-        yield chunk_of(_records(chunk, extras), templates, rejects, chunk.done, extras)
+        subscriptions = chunk_of(_records(chunk, extras), templates, rejects, chunk.done, extras)
+        extras.advise(templates.take_advice())
+        yield subscriptions
 
 
 def chunk_of(

@@ -13,6 +13,7 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.like_tokens import like_text
 from tocsin.columns.expressions.operands import transformed
 from tocsin.kernels import codes
+from tocsin.language.advice import NO_LETTERS
 
 
 def empty_ranges(compiled: CompiledExpressions) -> NDArray[np.bool_]:
@@ -90,16 +91,13 @@ def capitals(compiled: CompiledExpressions) -> dict[int, str]:
         if _IGNORES_CASE.search(pattern):
             continue
         transform = compiled.transforms[leaves.leaf_transforms[leaf]]
-        letters = [one for one in _NO_LETTERS.sub("", pattern) if transformed(one, transform) != one]
+        letters = [one for one in NO_LETTERS.sub("", pattern) if transformed(one, transform) != one]
         if letters:
             found[leaf] = "".join(dict.fromkeys(letters))
     return found
 
 
 _IGNORES_CASE: Final = re.compile(r"\(\?[a-zA-Z]*i")
-_NO_LETTERS: Final = re.compile(
-    r"\\Q.*?(?:\\E|$)|\\[pPx]\{[^}]*\}|\\.[0-9A-Fa-f]?|\(\?P?<[^>]*>|\[:\^?\w+:\]", re.DOTALL
-)
 
 
 def contradictory(compiled: CompiledExpressions, literals: Literals) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

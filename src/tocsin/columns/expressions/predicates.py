@@ -33,8 +33,8 @@ from tocsin.model.expression import (
     Not,
     Or,
     attributes,
-    conjunction,
     disjunction,
+    expanded_between,
     has_attributes,
     is_circle,
 )
@@ -395,8 +395,3 @@ class PredicateCompiler:
         if not isinstance(path, Path) or path.transform:
             return None
         return self.pools.attributes.number(path.attribute)
-
-
-def expanded_between(node: Between) -> Expression:
-    """BETWEEN as an AND of two comparisons."""
-    return conjunction((Comparison(">=", node.operand, node.low), Comparison("<=", node.operand, node.high)))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.expressions.naming import meant, parted
 from tocsin.columns.expressions.pools import Pools
-from tocsin.columns.expressions.predicates import PredicateCompiler, expanded_between
+from tocsin.columns.expressions.predicates import PredicateCompiler
 from tocsin.kernels import codes
 from tocsin.model.expression import (
     And,
@@ -22,6 +22,7 @@ from tocsin.model.expression import (
     Not,
     Or,
     disjunction,
+    expanded_between,
     is_of_place,
     may_be_short,
 )

@@ -126,13 +126,13 @@ class Asking:
 
         Cost: linear in the questions, and in the conditions that are told of.
         """
-        for reason, conditions in self._fixed[1].items():
-            yield reason, self._owners_of(np.array(conditions, np.int64))
-        yield from self._apart.items()
         if seen is not None and seen.events:
             apart = {reason.attribute: owners for reason, owners in self._apart.items()}
             for reason, owners in self._missed(seen):  # of what excludes itself nothing more is told
                 yield reason, np.setdiff1d(owners, apart[reason.attribute]) if reason.attribute in apart else owners
+        for reason, conditions in self._fixed[1].items():
+            yield reason, self._owners_of(np.array(conditions, np.int64))
+        yield from self._apart.items()
 
     def _missed(self, seen: Seen) -> Iterator[tuple[Reason, NDArray[np.int64]]]:
         types, items = self._came(seen)

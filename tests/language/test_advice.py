@@ -1,0 +1,72 @@
+"""What an expression probably does not mean is said where it is subscribed, on every way in; the rest is not."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import tocsin
+from tocsin.language import parse
+from tocsin.language.advice import advice_on, is_advisable
+
+ADVISED = {
+    'color = "gold"': "color in double quotes",
+    "detail-type = 'order'": '"detail-type"',
+    "name LIKE 'ip*'": "write %",
+    "MATCHES(CASEI(name), 'ERROR')": "'ERO'",
+    "TEXT(t, 'c++ and java')": "'+' is not part of a word",
+    "TEXT(t, '한국에')": "Korean",
+    "S_INTERSECTS(pos, BBOX(151.4, -34, 150.9, -33))": "exchanged",
+    "S_INTERSECTS(pos, POLYGON((170 0, -170 0, -170 10, 170 10, 170 0)))": "antimeridian",
+    "ANY(items, name LIKE 'a*')": "write %",
+}
+EXPECTED = {'color = "gold"': "gold in double quotes is an attribute; a text is 'gold'"}
+QUIET = [
+    "color = 'gold'",
+    "\"color\" = 'gold'",
+    "price < limit",
+    "a - b > 3",
+    "name LIKE 'ip%'",
+    "MATCHES(CASEI(name), '\\S+ error')",
+    "MATCHES(CASEI(name), '(?i)ERROR')",
+    "MATCHES(name, 'ERROR')",
+    "TEXT(t, 'java')",
+    "S_INTERSECTS(pos, BBOX(170, -34, -170, -33))",
+    "S_INTERSECTS(pos, BBOX(0, 0, 1, 1))",
+]
+
+
+@pytest.mark.parametrize("text", ADVISED)
+def test_what_is_probably_meant_otherwise_is_said_on_every_way_in(text: str) -> None:
+    wanted = EXPECTED.get(text, ADVISED[text])
+    (found,) = advice_on(parse(text), text)
+    assert wanted in found.reason
+    assert is_advisable(parse(text))
+    engine = tocsin.Engine()
+    with pytest.warns(UserWarning) as caught:
+        engine.subscribe("a", text)
+    assert [str(one.message) for one in caught] == [f"{found.condition}: {found.reason}"]
+    report = tocsin.Engine().subscribe_many([{"id": "a", "where": text}])
+    assert [one.reason for one in report.warnings] == [found.reason]
+    matches = tocsin.match([{"id": "a", "where": text}], [{"x": 1}])
+    assert found.reason in [one.reason for one in matches.warnings]
+
+
+@pytest.mark.parametrize("text", QUIET)
+def test_nothing_is_said_of_what_means_what_it_says(text: str) -> None:
+    assert advice_on(parse(text), text) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tocsin.Engine().subscribe("a", text)
+
+
+def test_each_text_of_a_form_is_looked_at_itself() -> None:
+    names = ["ip*", "ab%", "cd*"]
+    report = tocsin.Engine().subscribe_many([{"id": name, "where": f"name LIKE '{name}'"} for name in names])
+    assert [one.condition for one in report.warnings] == ["name LIKE 'ip*'", "name LIKE 'cd*'"]
+
+
+def test_a_form_of_a_million_texts_costs_a_few_looks() -> None:
+    records = [{"id": i, "where": f"name LIKE 'a{i}*'"} for i in range(1000)]
+    assert len(tocsin.Engine().subscribe_many(records).warnings) == 20
