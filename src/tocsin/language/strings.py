@@ -12,6 +12,9 @@ import pyarrow.compute as pc
 
 _ESCAPE: Final = "\\"
 
+FOLDING: Final = f"rules 2 with Unicode {unicodedata.unidata_version}"
+"""By what CASEI, ACCENTI and TEXT fold here; saved indexes say by what theirs did."""
+
 
 def fold_case(text: str) -> str:
     """CASEI: the Unicode case folding of a text.

@@ -32,6 +32,7 @@ from tocsin.placement import Placement
 from tocsin.segment.graves import Graves, read_graves
 from tocsin.segment.part_changes import OLDEST, PartChanges, read_changes
 from tocsin.segment.placed import Placed, Signs, first_copies, read_placement, read_signs, routed_by
+from tocsin.segment.refolding import refolded
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
 from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_number
@@ -165,9 +166,10 @@ class IndexFolder:
 
     def _mapped(self, place: PartPlace, known: MappedPart | None) -> MappedPart:
         if known is None:
-            segment = open_segment(self.path / place.path)
+            written = open_segment(self.path / place.path)
+            segment = refolded(written, self.path / place.path)
             versions = _versions(self.path / place.path / VERSIONS_FILE, len(segment))
-            signs = read_signs(self.path / place.path)
+            signs = read_signs(self.path / place.path) if segment is written else None  # they are of folded texts, too
         else:
             segment, versions, signs = known.segment, known.versions, known.signs
         none = PartChanges.none()

@@ -23,6 +23,7 @@ from tocsin.columns.expressions.stored import restored_texts, stored_texts
 from tocsin.errors import SegmentError
 from tocsin.index import Chosen, Plan, Question, index_builder, matcher_builder, questions
 from tocsin.index.protocols import ALL_MATCHES
+from tocsin.language.strings import FOLDING
 from tocsin.segment.ids import Ids
 from tocsin.segment.segment import Segment
 from tocsin.segment.validation import check_segment
@@ -60,6 +61,7 @@ def write_segment(segment: Segment, folder: Path) -> None:
         "reason": segment.plan.reason,
         "options": dict(segment.plan.options),
         **_chosen_entries(segment.plan),
+        "folding": FOLDING,
         "ids": "string" if isinstance(segment.ids, Texts) else "int64",
         "subscriptions": len(segment),
         "size": size,

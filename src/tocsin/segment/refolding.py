@@ -1,0 +1,55 @@
+"""Are folded texts of a saved segment folded as this version folds? Where not, they are compiled again as it is opened.
+
+CASEI, ACCENTI and TEXT fold the constants of subscriptions when these are compiled, and events when they come. A
+segment that was compiled by other rules, or by other Unicode tables, would miss what it should find.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from tocsin.columns.expressions.forgetting import without_the_unused
+from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.language.stored import stored_expression
+from tocsin.language.strings import FOLDING
+from tocsin.segment.assembling import assemble, laid
+from tocsin.segment.segment import Segment
+from tocsin.segment.storage import FORMAT, MANIFEST, VERSION, read_manifest
+
+_FOLDED: Final = re.compile(r"CASEI|ACCENTI|TEXT", re.IGNORECASE)
+_BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]|\\u")
+
+
+def refolded(segment: Segment, folder: Path) -> Segment:
+    """The segment that was opened from a folder, folded as events are now; itself where nothing differs.
+
+    Letters of ASCII are folded alike by all. Raises `SegmentError` for a text that is no expression any more. Cost: a
+    look at all texts and, where there is such a text, building the index again.
+    """
+    folded_by = read_manifest(folder / MANIFEST, FORMAT, VERSION).get("folding")
+    if folded_by == FOLDING:
+        return segment
+    texts = segment.sources.arrow().to_pylist()
+    others = [at for at, text in enumerate(texts) if _FOLDED.search(text) and _BEYOND_ASCII.search(text)]
+    if not others:
+        return segment
+    warnings.warn(
+        f"{folder}: {len(others):,} of {len(texts):,} subscriptions fold text as {folded_by or 'an older tocsin'} did, "
+        f"and were compiled again for {FOLDING}; compile the index again to open it faster",
+        stacklevel=2,
+    )
+    whole = segment.part()
+    again = replace(
+        laid([whole], np.array(others)), compiled=compile_expressions([stored_expression(texts[at]) for at in others])
+    )
+    order = np.arange(len(texts))
+    order[others] = len(texts) + np.arange(len(others))
+    part = laid([whole, again], order)
+    fresh = assemble(replace(part, compiled=without_the_unused(part.compiled)), segment.plan)
+    return replace(fresh, alive=segment.alive)
