@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -388,3 +389,12 @@ def test_a_merge_that_fails_leaves_everything_as_it_was(monkeypatch):
     engine.merge()
     assert pairs(engine.match({"n": 3})) == [(0, 1.0), (2, 7.0), (3, 1.0)]
     assert len(engine.stats.segments) == 1
+
+
+def test_a_report_is_two_values_and_its_warnings() -> None:
+    report = tocsin.Engine().subscribe_many([{"id": 1, "where": "a = 1", "colour": "red"}])
+    accepted, errors = report
+    assert (accepted, errors) == (1, []) == report
+    assert [one.attribute for one in report.warnings] == ["colour"]
+    again = pickle.loads(pickle.dumps(report))
+    assert (again, again.warnings) == (report, report.warnings)

@@ -166,7 +166,7 @@ class Engine:
             if len(segment):
                 self._store.add_segment(segment, replace=replace)
         self._merger.wake()
-        return Report(len(segment), rejects, tuple(extras.warnings()))
+        return Report(len(segment), rejects, extras.warnings())
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Take a subscription out; raises `UnknownSubscription`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -68,12 +68,24 @@ class Reject(NamedTuple):
     reason: str
 
 
-class Report(NamedTuple):
-    """What became of a batch of subscriptions."""
-
+class _Report(NamedTuple):
     accepted: int
     errors: list[Reject]
-    warnings: tuple[Notice, ...] = ()  # fields that were ignored, and what is probably meant otherwise
+
+
+class Report(_Report):
+    """What became of a batch of subscriptions: `accepted, errors = report`.
+
+    `warnings` tells of fields that were ignored, and of what is probably meant otherwise.
+    """
+
+    warnings: tuple[Notice, ...]
+
+    def __new__(cls, accepted: int, errors: list[Reject], warnings: Iterable[Notice] = ()) -> Report:
+        """Equal to the tuple of the first two."""
+        report = super().__new__(cls, accepted, errors)
+        report.warnings = tuple(warnings)
+        return report
 
     def __repr__(self) -> str:
         return f"Report({self.accepted} accepted, {told(self.errors)})"
