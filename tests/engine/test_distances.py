@@ -54,7 +54,9 @@ def test_known_distances(one, other, expected):
     assert distance_m(Point(*one), Point(*other)) == pytest.approx(expected, rel=1e-3, abs=1e-6)
 
 
-@pytest.mark.parametrize("value", [None, 5.0, "x", Box(0, 0, 1, 1), (1.0, 91.0), (181.0, 1.0), (1.0, 2.0, 3.0)])
+@pytest.mark.parametrize(
+    "value", [None, 5.0, "x", Box(0, 0, 1, 1), (1.0, 91.0), (181.0, 1.0), (1.0, 2.0, 3.0, 4.0, 5.0)]
+)
 def test_what_is_no_point_of_the_globe_has_no_distance(value):
     assert distance_m(value, Point(0, 0)) is None
 

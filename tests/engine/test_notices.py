@@ -240,7 +240,7 @@ def test_the_command_line_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert shown.count("warning: ") >= 15
 
     assert main(["check", "s.jsonl"]) == 0
-    assert capsys.readouterr().out.count("warning: ") == 9
+    assert capsys.readouterr().out.count("warning: ") == 10
 
     assert main(["match", "s.jsonl", "e.jsonl", "--out", "out.jsonl"]) == 0
     shown = capsys.readouterr().err

@@ -76,9 +76,9 @@ class Reference:
         return accepted, refused
 
     def _take(self, record: Any, replace: bool) -> None:
-        if not isinstance(record, Mapping) or record.keys() - _FIELDS:
+        if not isinstance(record, Mapping):
             raise RecordError("no record of a subscription")
-        fields = dict(record)
+        fields = {name: value for name, value in record.items() if name in _FIELDS}
         self.subscribe(fields.pop("id", None), fields.pop("where", None), **fields, replace=replace)
 
     def unsubscribe(self, name: Id) -> None:

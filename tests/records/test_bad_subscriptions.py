@@ -21,7 +21,7 @@ BAD_RECORDS: dict[str, tuple[Any, Any, str, str]] = {  # the record, and the rej
     "empty text": ({"id": "x", "where": ""}, "x", "where", "empty"),
     "unknown function": ({"id": "x", "where": "FOO(n) = 1"}, "x", "where", "no function 'FOO'"),
     "bad regex": ({"id": "x", "where": "MATCHES(s, '(')"}, "x", "where", "regular expression"),
-    "inverted box": ({"id": "x", "where": "S_INTERSECTS(p, BBOX(1,0,0,1))"}, "x", "where", "minimum above its maximum"),
+    "inverted box": ({"id": "x", "where": "S_INTERSECTS(p, BBOX(0,1,1,0))"}, "x", "where", "minimum above its maximum"),
     "number too large": ({"id": "x", "where": "n = 9007199254740993"}, "x", "where", "cannot be represented exactly"),
     "infinite number": ({"id": "x", "where": "n < 1e400"}, "x", "where", "1e400"),
     "malformed JSON": ({"id": "x", "where": '{"op": '}, "x", "where", "no JSON"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from typing import Final
 
 from tocsin.cli.formats import add_format, said
@@ -22,6 +23,7 @@ from tocsin.kernels.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.language.advice import advice_on
 from tocsin.model.expression import attributes
+from tocsin.model.notice import Notice, together
 from tocsin.model.readings import attribute_of
 from tocsin.planner import choose
 from tocsin.segment import Segment, assemble
@@ -78,13 +80,11 @@ def _check_file(given: argparse.Namespace) -> int:
         _print_places(assemble(part, plan))
     elif len(part):
         print(UNPLACED)
-    for notice in extras.warnings():
-        print(f"warning: {notice}")
-    _print_notices(given, part)
+    _print_notices(given, part, extras.warnings())
     return 1 if rejects else 0
 
 
-def _print_notices(given: argparse.Namespace, part: Part) -> None:
+def _print_notices(given: argparse.Namespace, part: Part, ahead: Sequence[Notice]) -> None:
     """What is asked that cannot be or, with a sample, that no event of it has."""
     wanted = Wanted(part.compiled.attributes)
     seen = None if given.sample is None else seen_in(given.sample, wanted)
@@ -95,7 +95,7 @@ def _print_notices(given: argparse.Namespace, part: Part) -> None:
             f"warning: {counted(count, 'event')} of the sample had what could not be read; {describe('event', first)}"
         )
     others = no_degrees(seen, wanted)
-    found = [*others, *notices(part, seen)]
+    found = together(ahead, [*others, *notices(part, seen)])
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}")
     if len(found) > _MOST_SHOWN:

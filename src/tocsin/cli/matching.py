@@ -19,12 +19,12 @@ from tocsin.cli.rejects import (
     extras_said,
     refuse_overwriting,
     reject_log,
-    warn,
 )
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
 from tocsin.engine.matching import EVENT_KEY, told_of
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
+from tocsin.model.notice import Notice, together
 from tocsin.model.ranking import Ranking, Relaxed, Top
 from tocsin.model.texts import text_type, texts_in
 from tocsin.records import open_writer
@@ -34,6 +34,7 @@ from tocsin.records.keys import as_texts
 from tocsin.segment import Snapshots
 
 _FEW: Final = 100_000
+"""Of more subscriptions it is told what no event has only where nothing matched: it takes time."""
 _MOST_SHOWN: Final = 3
 
 
@@ -116,17 +117,15 @@ def run(given: argparse.Namespace) -> int:
             told = counted(stats.unanswered, "subscription")
             print(f"warning: {told} of no region with keywords, which --similar leaves out", file=sys.stderr)
         if seen is not None:
-            warn(extras.warnings())
-            _print_notices(subscriptions, request, stats, seen)
+            of_options = stats.matches > 0 and len(subscriptions) > _FEW
+            _print_notices(together(extras.warnings(), told_of(subscriptions, request, seen, of_options=of_options)))
     log.require("subscription", len(subscriptions))
     log.require("event", served)
     return log.status(strict_values=given.strict_values)
 
 
-def _print_notices(subscriptions: Snapshots, request: Request, stats: Stats, seen: Seen) -> None:
-    """What is asked that no event has; by many subscriptions only where nothing matched, for it takes time."""
-    of_options = stats.matches > 0 and len(subscriptions) > _FEW
-    found = told_of(subscriptions, request, seen, of_options=of_options)
+def _print_notices(found: list[Notice]) -> None:
+    """The first ones, and how many more there are."""
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}", file=sys.stderr)
     if len(found) > _MOST_SHOWN:

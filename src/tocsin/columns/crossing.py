@@ -17,12 +17,6 @@ from tocsin.errors import UnsupportedError
 from tocsin.kernels import codes
 
 
-def cross(batch: EventBatch) -> bool:
-    """Whether any box of a batch crosses the antimeridian. Cost: a nanosecond a box."""
-    boxes = batch.arrays.boxes
-    return bool(len(boxes)) and bool((boxes[:, 0] > boxes[:, 2]).any())
-
-
 def with_crossing_shapes(batch: EventBatch, names: Collection[str] | None = None) -> EventBatch:
     """The batch with shapes for the boxes of some attributes (None: of all) that cross the antimeridian.
 

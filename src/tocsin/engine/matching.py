@@ -25,7 +25,7 @@ from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
-from tocsin.model.notice import Notice
+from tocsin.model.notice import Notice, together
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text, texts_in
@@ -146,7 +146,7 @@ def match(
 
 
 def _both(first: list[Notice], others: Callable[[], list[Notice]]) -> list[Notice]:
-    return [*first, *others()]
+    return together(first, others())
 
 
 def answer_of(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.crossing import cross, with_crossing_shapes
+from tocsin.columns.crossing import with_crossing_shapes
 from tocsin.columns.events.batch import EventBatch, ListElements, Wanted
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.arrays import with_arrays
@@ -45,7 +45,7 @@ def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str)
     blocks = blocks_of(wanted, key, asked, _Block.of)
     if not blocks:
         return batch
-    own = with_crossing_shapes(lists.batch) if cross(lists.batch) else lists.batch
+    own = with_crossing_shapes(lists.batch) if lists.batch.has_crossing_boxes else lists.batch
     elements = with_conditions(own, wanted.elements[name])
     found = [one.answer(lists, elements, len(batch)) for one in blocks]
     owners = np.concatenate([one.owners for one in found])

@@ -35,6 +35,10 @@ class Advice(NamedTuple):
     reason: str
 
 
+MAY_NEED: Final = re.compile(r'LIKE|MATCHES|TEXT|BBOX|LINESTRING|POLYGON|GEOMETRYCOLLECTION|-|[=<>]\s*"', re.IGNORECASE)
+"""What texts have that need advice: all others do without."""
+
+
 def advice_on(tree: Expression, text: str = "") -> list[Advice]:
     """What of an expression is probably meant otherwise; `text` is what it was parsed from, if anything.
 
@@ -43,18 +47,6 @@ def advice_on(tree: Expression, text: str = "") -> list[Advice]:
     ['* is not a wildcard in LIKE; write %']
     """
     return list(_advice(tree, text))
-
-
-def is_advisable(tree: Expression) -> bool:
-    """Whether an expression of this form, with other names, strings and numbers, can need advice."""
-    return any(
-        isinstance(node, Like | Arithmetic)
-        or (isinstance(node, Call) and node.name in ("MATCHES", TEXT))
-        or (isinstance(node, Constant) and isinstance(node.value, Box | Shape))
-        or (isinstance(node, Comparison) and isinstance(node.right, Attribute))
-        or (isinstance(node, AnyElement) and is_advisable(node.condition))
-        for node in walk(tree)
-    )
 
 
 def _advice(tree: Expression, text: str) -> Iterator[Advice]:

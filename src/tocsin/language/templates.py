@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from tocsin.errors import InvalidInput
 from tocsin.language import rules
-from tocsin.language.advice import Advice, advice_on, is_advisable
+from tocsin.language.advice import MAY_NEED, Advice, advice_on
 from tocsin.language.keywords import text_problem
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.strings import like_problem, regex_problem
@@ -169,7 +169,8 @@ class Templates:
             return None
         if reader.unadvised:
             reader.unadvised -= 1
-            self.advise(parse(text), text)
+            if MAY_NEED.search(text):
+                self.advise(parse(text), text)
         return Instance(reader.template, values)
 
     def advise(self, tree: Expression, text: str = "") -> None:
@@ -202,7 +203,7 @@ class _Reader:
     quoted_names: list[int]
     pick: Callable[[list[Any]], tuple[str | float, ...]]
     checks: list[_Check]
-    unadvised: int  # how many more texts are looked at for advice
+    unadvised: int = _ADVISED  # how many more texts are looked at for advice
 
     def read(self, words: list[Any], text: str) -> tuple[str | float, ...] | None:
         """The values, or None when `parse` would refuse one of them. Uses `words` up."""
@@ -262,9 +263,8 @@ def _learn(example: str, marks: list[str]) -> _Reader | None:
     def marked(mark: str) -> list[int]:
         return [at for at in slots if marks[at] == mark]
 
-    unadvised = _ADVISED if is_advisable(tree) else 0
     read = marked("n"), marked("s"), marked("q"), _picker(slots), _checks(tree)
-    return _Reader(Template(tree, kinds), *read, unadvised)
+    return _Reader(Template(tree, kinds), *read)
 
 
 def _with_placeholders(text: str, words: list[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tocsin.model.subscription import SubscriptionId
@@ -25,3 +26,9 @@ class Notice(NamedTuple):
             return f"{self.condition}: {self.reason}"
         more = f" and {self.subscriptions - 1:,} more" if self.subscriptions > 1 else ""
         return f"{self.condition} (subscription {self.example}{more}): {self.reason}"
+
+
+def together(ahead: Sequence[Notice], then: Sequence[Notice]) -> list[Notice]:
+    """All of two lists, but what both say of one condition: that is told by the second alone."""
+    conditions = {notice.condition for notice in then}
+    return [*(notice for notice in ahead if notice.condition not in conditions), *then]

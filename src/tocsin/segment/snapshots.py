@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import inverse, starts_of
-from tocsin.columns.crossing import cross, with_crossing_shapes
+from tocsin.columns.crossing import with_crossing_shapes
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Found, Question, question_of
@@ -81,7 +81,7 @@ class Snapshots:
 
         Found subscriptions are places, for `ids_of` and `scores_of`.
         """
-        if cross(batch):
+        if batch.has_crossing_boxes:
             batch = with_crossing_shapes(batch, self._with_places())
         whole = with_conditions(batch, self.wanted) if batch.asks(self.wanted) else batch
         return question_of(ranking).answer(self, whole, ranking)

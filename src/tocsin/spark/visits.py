@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.crossing import cross, with_crossing_shapes
+from tocsin.columns.crossing import with_crossing_shapes
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.index.elements import with_conditions
@@ -53,7 +53,7 @@ def sent(batch: pa.RecordBatch, asked: Asked, outline: Outline, task: int, first
     question = question_of(asked.ranking)
     always = np.array([not question.needs_a_key(asked.ranking, one) for one in outline.alike], bool)
     for encoded, rows in zip(events.encoded, events.rows, strict=True):
-        if cross(encoded):
+        if encoded.has_crossing_boxes:
             encoded = with_crossing_shapes(encoded)
         visits[rows] = outline.router.visits(with_conditions(encoded, outline.wanted)) | always
     who = _visits(visits)

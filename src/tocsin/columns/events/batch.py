@@ -58,6 +58,12 @@ class EventBatch:
         """Whether any of the events may have a range or a shape."""
         return bool(len(self.arrays.ranges) or self.shapes)
 
+    @property
+    def has_crossing_boxes(self) -> bool:
+        """Whether any box crosses the antimeridian. Cost: a nanosecond a box."""
+        boxes = self.arrays.boxes
+        return bool(len(boxes)) and bool((boxes[:, 0] > boxes[:, 2]).any())
+
     def with_extents(self) -> NDArray[np.bool_]:
         """(E,) which events have a range or a shape in any attribute: more than one value, to what looks values up."""
         arrays = self.arrays
