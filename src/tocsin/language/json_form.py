@@ -18,6 +18,7 @@ from tocsin.language.functions import SHAPES, unknown_function
 from tocsin.language.limits import too_deep
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.tokens import too_many_nodes
+from tocsin.model.distinct_keys import DuplicateKey, object_of
 from tocsin.model.expression import (
     ARITHMETIC,
     ARRAY_FUNCTIONS,
@@ -308,9 +309,11 @@ _OPERATIONS: Final[dict[str, tuple[int | None, Make]]] = {
 def decode(text: str) -> Json:
     """The JSON document in a text. Raise `ExpressionError` where it is none."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=object_of)
     except json.JSONDecodeError as error:
         raise ExpressionError(f"this is no JSON: {error.msg}", text, error.pos) from None
+    except DuplicateKey as error:
+        raise ExpressionError(str(error)) from None
     except ExpressionError:  # ours, and a ValueError too
         raise
     except RecursionError:
@@ -319,14 +322,6 @@ def decode(text: str) -> Json:
         ) from None
     except ValueError:  # an integer of thousands of digits
         raise ExpressionError("an integer in the JSON cannot be represented exactly; write a string") from None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
-        raise ExpressionError(f"the key {twice[:60]!r} comes twice in one object")
-    return made
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from tocsin.errors import InvalidInput
+from tocsin.model.distinct_keys import DuplicateKey
 from tocsin.model.subscription import Reject, shown
 from tocsin.records.bulk import SparseEvents
 from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
@@ -18,7 +19,7 @@ from tocsin.records.csv_files import ColumnType, checked_types, read_csv
 from tocsin.records.files import STANDARD, Opened, input_format
 from tocsin.records.folders import read_dataset, read_parquet_folder
 from tocsin.records.json_documents import HEAD, document_records, is_spread_sequence, may_be_document, one_line_each
-from tocsin.records.json_lines import DuplicateKey, read_json_lines
+from tocsin.records.json_lines import read_json_lines
 from tocsin.records.several import files_of, read_several
 from tocsin.records.tables import read_arrow_file, read_parquet, read_table
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from tocsin.errors import InvalidInput, RecordError
+from tocsin.model.distinct_keys import DuplicateKey, first_twice, object_of
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, SparseChunk, TableChunk
 from tocsin.records.files import Opened
@@ -124,14 +125,6 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
     return as_record(record)  # type: ignore[no-any-return]
 
 
-class DuplicateKey(ValueError):
-    """An object has a key twice, of which readers keep one or the other."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        super().__init__(f"the key {key[:60]!r} comes twice in one object")
-
-
 def decode_json(text: str) -> Any:
     """Any JSON value; raises `ValueError`, also for NaN and its like, and `DuplicateKey`."""
     try:
@@ -155,20 +148,7 @@ def _kind(value: object) -> str:
     return {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise DuplicateKey(_twice(pairs))
-    return made
-
-
-def _twice(pairs: list[tuple[str, Any]]) -> str:
-    """The first key that comes a second time."""
-    seen: set[str] = set()
-    return next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-
-
-_OPTIONS: Final[dict[str, Any]] = {"parse_constant": _no_constant, "object_pairs_hook": _object}
+_OPTIONS: Final[dict[str, Any]] = {"parse_constant": _no_constant, "object_pairs_hook": object_of}
 _DECODER = json.JSONDecoder(**_OPTIONS)
 _PATIENT_DECODER = json.JSONDecoder(**_OPTIONS, parse_int=_integer)
 
@@ -196,7 +176,7 @@ def decode_records(text: str) -> Any:
 def _mark(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = _Marked(pairs)
     if len(made) < len(pairs):
-        made.key = _twice(pairs)
+        made.key = first_twice(pairs)
     return made
 
 
