@@ -20,7 +20,6 @@ from tocsin.language.stored import stored_expression
 from tocsin.language.strings import FOLDING
 from tocsin.segment.assembling import assemble, laid
 from tocsin.segment.segment import Segment
-from tocsin.segment.storage import FORMAT, MANIFEST, VERSION, read_manifest
 
 _FOLDED: Final = re.compile(r"CASEI|ACCENTI|TEXT", re.IGNORECASE)
 _BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]|\\u")
@@ -32,16 +31,16 @@ def refolded(segment: Segment, folder: Path) -> Segment:
     Letters of ASCII are folded alike by all. Raises `SegmentError` for a text that is no expression any more. Cost: a
     look at all texts and, where there is such a text, building the index again.
     """
-    folded_by = read_manifest(folder / MANIFEST, FORMAT, VERSION).get("folding")
-    if folded_by == FOLDING:
+    if segment.folding == FOLDING:
         return segment
     texts = segment.sources.arrow().to_pylist()
     others = [at for at, text in enumerate(texts) if _FOLDED.search(text) and _BEYOND_ASCII.search(text)]
     if not others:
         return segment
+    earlier = segment.folding or "an older tocsin"
     warnings.warn(
-        f"{folder}: {len(others):,} of {len(texts):,} subscriptions fold text as {folded_by or 'an older tocsin'} did, "
-        f"and were compiled again for {FOLDING}; compile the index again to open it faster",
+        f"{folder}: {len(others):,} of {len(texts):,} subscriptions fold text as {earlier} did, and were compiled "
+        f"again for {FOLDING}; compile the index again to open it faster",
         stacklevel=2,
     )
     whole = segment.part()

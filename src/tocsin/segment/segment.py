@@ -22,6 +22,7 @@ from tocsin.index.alive import Alive, living
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.once import OnceEach
 from tocsin.index.protocols import Arrays
+from tocsin.language.strings import FOLDING
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment.ids import Ids, as_arrow, find_id, find_ids, id_of, ids_at
 from tocsin.segment.scores import Version
@@ -45,6 +46,9 @@ class Segment:
     payloads: Texts | None = None  # JSON texts, empty for none
     weights: Texts | None = None  # JSON texts of objects, empty for none
     alive: NDArray[np.uint64] | None = None  # a bit each, low bits first, 0 for one that is gone; None: all are alive
+    folding: str | None = field(
+        default=FOLDING, compare=False
+    )  # by what its texts were folded; None: before it was said
     saved: Mapping[str, Arrays] = field(default_factory=dict, compare=False, repr=False)
     """What was saved of the structures for other questions, by the question's name."""
     _structures: OnceEach[Structure] = field(default_factory=OnceEach, compare=False, repr=False)

@@ -23,7 +23,6 @@ from tocsin.columns.expressions.stored import restored_texts, stored_texts
 from tocsin.errors import SegmentError
 from tocsin.index import Chosen, Plan, Question, index_builder, matcher_builder, questions
 from tocsin.index.protocols import ALL_MATCHES
-from tocsin.language.strings import FOLDING
 from tocsin.segment.ids import Ids
 from tocsin.segment.segment import Segment
 from tocsin.segment.validation import check_segment
@@ -61,7 +60,7 @@ def write_segment(segment: Segment, folder: Path) -> None:
         "reason": segment.plan.reason,
         "options": dict(segment.plan.options),
         **_chosen_entries(segment.plan),
-        "folding": FOLDING,
+        "folding": segment.folding,
         "ids": "string" if isinstance(segment.ids, Texts) else "int64",
         "subscriptions": len(segment),
         "size": size,
@@ -198,7 +197,8 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         require_type("alive", arrays["alive"], np.dtype(np.uint64), 1)
     sources = restored_texts("sources", arrays)
     alive = arrays.get("alive")
-    return Segment(ids, arrays["scores"], sources, plan, matcher, payloads, weights, alive, saved)
+    folding = manifest.get("folding")
+    return Segment(ids, arrays["scores"], sources, plan, matcher, payloads, weights, alive, folding, saved)
 
 
 def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
