@@ -142,11 +142,7 @@ def match(
     stats.seconds = time.perf_counter() - begun
     stats.add_time("compile", stats.seconds)
     answer = answer_of(snapshots, events, request, stats, rejects, progress, require_one=True)
-    return replace(answer, noticing=partial(_both, extras.warnings(), answer.noticing))
-
-
-def _both(first: list[Notice], others: Callable[[], list[Notice]]) -> list[Notice]:
-    return together(first, others())
+    return replace(answer, noticing=lambda: together(extras.warnings(), answer.noticing()))
 
 
 def answer_of(
