@@ -83,3 +83,18 @@ def test_odd_options_are_refused(options: list[str], said: str, capsys: Any) -> 
     """With exit status 2 and one line."""
     assert main(["fences", "s.jsonl", "e.jsonl", "--key", "v", *options, "--out", "c.jsonl"]) == 2
     assert said in capsys.readouterr().err and not Path("c.jsonl").exists()
+
+
+def test_a_format_is_said_and_subscriptions_are_advised(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """CSV on standard input; a field that is ignored, and what probably was meant otherwise, are told but for
+    `--no-warnings`."""
+    Path("odd.jsonl").write_text('{"id": 1, "where": "speed > 5 AND name LIKE \'a*\'", "note": "x"}\n')
+    options = ["--key", "v", "--format", "csv", "--out", "c.csv"]
+    for more in ([], ["--no-warnings"]):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"v,speed,name\n1,9,a*\n1,2,a*\n")))
+        assert main(["fences", "odd.jsonl", "-", *options, *more]) == 0
+        told = capsys.readouterr().err
+        assert ("note" in told, "LIKE" in told) == ((False, False) if more else (True, True)), told
+
+    rows = [line.replace('"', "") for line in Path("c.csv").read_text().splitlines()]
+    assert rows == ["event,object,subscription,change,seconds", "0,1,1,enter,", "1,1,1,exit,"]

@@ -149,3 +149,43 @@ def test_both_ways_to_start_it(command: str, folder: Path) -> None:
 
     assert done.returncode == 0
     assert "2 subscriptions accepted" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["match index -", "fences index - --key n --payload"])
+def test_what_is_read_from_a_pipe_follows_the_index(folder: Path, command: str) -> None:
+    """An update counts from the next event on, and is told; an index that is gone is told, too, and goes on."""
+
+    def answered(event: str) -> str:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(event + "\n")
+        process.stdin.flush()
+        return process.stdout.readline()
+
+    assert shell(f"{TOCSIN} compile s.jsonl index", folder).returncode == 0
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tocsin", *command.split()],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert '"subscription": "b"' in answered('{"n": 2}')
+    (folder / "c.jsonl").write_text('{"id": "c", "change": "insert", "version": 1, "where": "n = 7 AND new"}\n')
+    assert shell(f"{TOCSIN} update index c.jsonl && {TOCSIN} match index e.jsonl", folder).returncode == 1
+
+    seven = answered('{"n": 7, "new": true}')
+    assert '"subscription": "b"' in seven
+    assert process.stdout is not None
+    assert '"subscription": "c"' in process.stdout.readline()
+    (folder / "index" / "manifest.json").write_text("damaged")
+    assert '"subscription": "b"' in answered('{"n": 8}')
+    _, told = process.communicate(timeout=60)
+
+    assert process.returncode == 0
+    assert told.count("the version before goes on") == 1
+    if command.startswith("match"):
+        assert "index has a newer version: 3 subscriptions from event 1 on" in told

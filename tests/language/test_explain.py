@@ -32,6 +32,16 @@ FINDINGS = {
     "color NOT IN ('red')": ("color NOT IN ('red')", "color = 'red'", "color present, and none of 'red'"),
     "price BETWEEN 1 AND 5": ("price BETWEEN 1 AND 5", "price = 600", "price from 1 to 5"),
     "price NOT BETWEEN 1 AND 900": ("price NOT BETWEEN 1 AND 900", "price = 600", "price below 1 or above 900"),
+    "color NOT IN ('blue', 5, TRUE)": (
+        "color NOT IN ('blue', 5, TRUE)",
+        "color = 'red' (string)",
+        "color present, and none of 'blue', 5, TRUE (UNKNOWN of a string because of 5, TRUE)",
+    ),
+    "price BETWEEN 1 AND 'z'": (
+        "price BETWEEN 1 AND 'z'",
+        "price = 600 (number)",
+        "price from 1 to 'z' (UNKNOWN of a number because of 'z')",
+    ),
     "color LIKE 'b%'": ("color LIKE 'b%'", "color = 'red'", "color like 'b%'"),
     "price LIKE 'b%'": ("price LIKE 'b%'", "price = 600 (number)", "a string like 'b%'"),
     "price IS NULL": ("price IS NULL", "price = 600", "price absent"),

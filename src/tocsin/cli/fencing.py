@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tocsin.cli.formats import add_format, said
 from tocsin.cli.matching import points_of, schema_of
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
+from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
 from tocsin.engine import Answer, Engine, Fences
 from tocsin.engine.loading import is_index
+from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
 from tocsin.model.notice import Notice
+from tocsin.model.subscription import SubscriptionId
 from tocsin.records import open_writer
-from tocsin.records.files import STANDARD
+from tocsin.records.files import STANDARD, format_of
 from tocsin.records.writers import Writer
+from tocsin.segment import Newest
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -46,16 +50,19 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--schema", default="", metavar="COLUMN:TYPE,...", help="types of attributes of the events")
     parser.add_argument("--points", default="", metavar="NAME=X:Y,...", help="attributes that are made of two others")
     parser.add_argument("--delimiter", metavar="CHARACTER", help="what parts the fields of a CSV of events")
+    add_format(parser, writes=True)
+    parser.add_argument("--no-warnings", action="store_true", help="tell nothing of what probably was meant otherwise")
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
+    given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     if given.subscriptions == given.events == STANDARD:
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors, given.state])
     with reject_log(given.errors) as log:
-        engine = _engine(given.subscriptions, log)
+        engine, warnings = _engine(given, log)
         fences = _fences(given, engine)
         events, changes, notices = _follow(given, fences, log)
         if given.state is not None:
@@ -66,22 +73,41 @@ def run(given: argparse.Namespace) -> int:
             f"{log.count:,} rejected; {counted(inside, 'object')} inside",
             file=sys.stderr,
         )
-        for notice in notices:
-            print(f"warning: {notice}", file=sys.stderr)
-    return 1 if log.count else 0
+        if not given.no_warnings:
+            warn([*warnings, *notices])
+    return log.status()
 
 
-def _engine(source: str, log: RejectLog) -> Engine:
-    if is_index(source):
-        return Engine.load(source)
+class _Following:
+    """The subscriptions of an index, at each batch those of its newest version."""
+
+    def __init__(self, folder: str) -> None:
+        self._newest = Newest(folder, Engine.load, lambda reason: print(f"warning: {reason}", file=sys.stderr))
+
+    def __len__(self) -> int:
+        return len(self._newest())
+
+    def followed(self, *given: Any, **options: Any) -> tuple[Answer, Witness]:
+        return self._newest().followed(*given, **options)
+
+    def payload(self, id: SubscriptionId) -> Any:
+        return self._newest().payload(id)
+
+
+def _engine(given: argparse.Namespace, log: RejectLog) -> tuple[Engine | _Following, Sequence[Notice]]:
+    """The subscriptions, and what is told of them."""
+    if is_index(given.subscriptions):
+        loaded = _Following(given.subscriptions) if _comes_by_line(given.events) else Engine.load(given.subscriptions)
+        return loaded, ()
     engine = Engine()
     with ShareBar("reading subscriptions") as bar:
-        log.add("subscription", engine.subscribe_many(source, progress=bar.update).errors)
+        report = engine.subscribe_many(given.subscriptions, progress=bar.update)
+    log.add("subscription", report.errors)
     log.require("subscription", len(engine))
-    return engine
+    return engine, report.warnings
 
 
-def _fences(given: argparse.Namespace, engine: Engine) -> Fences:
+def _fences(given: argparse.Namespace, engine: Engine | _Following) -> Fences:
     if given.state is not None and Path(given.state).exists():
         return Fences.load(given.state, engine)
     options: dict[str, Any] = {"no_places": [_place(one) for one in given.no_place]} if given.no_place else {}
@@ -105,7 +131,7 @@ def _follow(given: argparse.Namespace, fences: Fences, log: RejectLog) -> tuple[
     """Write all changes: how many events and changes there were, and the warnings of the last answer."""
     events = changes = 0
     notices: list[Notice] = []
-    with open_writer(given.out) as writer:
+    with open_writer(said(given.out, given.out_format)) as writer:
         for source in _sources(given.events):
             answer = fences.push_batch(
                 source,
@@ -117,16 +143,20 @@ def _follow(given: argparse.Namespace, fences: Fences, log: RejectLog) -> tuple[
             _write(writer, answer, events)
             log.add("event", [reject._replace(row=reject.row + events) for reject in answer.event_errors])
             events, changes = events + answer.stats.events, changes + len(answer)
-            notices = answer.warnings if given.events != STANDARD else []
+            notices = answer.warnings if not _comes_by_line(given.events) else []
     return events, changes, notices
 
 
 def _sources(events: str) -> Iterator[Any]:
-    """The file as a whole; of standard input each line as it comes."""
-    if events != STANDARD:
+    """The file as a whole; of JSON lines on standard input each line as it comes."""
+    if not _comes_by_line(events):
         return iter((events,))
     lines: Iterable[bytes] = sys.stdin.buffer
     return (line for line in lines if line.strip())
+
+
+def _comes_by_line(events: str) -> bool:
+    return events == STANDARD and format_of(events) == "json lines"
 
 
 def _write(writer: Writer, answer: Answer, first: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from tocsin.cli.rejects import (
     reject_log,
 )
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
+from tocsin.engine.loading import is_index
 from tocsin.engine.matching import EVENT_KEY, told_of
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
@@ -31,7 +33,7 @@ from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.files import STANDARD
 from tocsin.records.keys import as_texts
-from tocsin.segment import Snapshots
+from tocsin.segment import Newest, Snapshots, open_index
 
 _FEW: Final = 100_000
 """Of more subscriptions it is told what no event has only where nothing matched: it takes time."""
@@ -41,7 +43,9 @@ _MOST_SHOWN: Final = 3
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("match", help="match events against subscriptions")
     parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or a compiled index")
-    parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for standard input")
+    parser.add_argument(
+        "events", metavar="EVENTS", help="a file of events, or - for standard input, which follows updates of the index"
+    )
     parser.add_argument("--out", default="-", metavar="FILE", help="where matches go (default: - for standard output)")
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index to use (default: auto)")
     add_format(parser, writes=True)
@@ -104,7 +108,10 @@ def run(given: argparse.Namespace) -> int:
             )
         log.add("subscription", rejects)
         seen = None if given.no_warnings else Seen()
-        served = _match(given, subscriptions, request, stats, log, seen)
+        newest = _newest(given, stats)
+        subscriptions = subscriptions if newest is None else newest()
+        served = _match(given, subscriptions, request, stats, log, seen, newest)
+        subscriptions = subscriptions if newest is None else newest()
         rate = stats.events / stats.seconds if stats.seconds else 0.0
         values = log.values.total()
         told = f"{log.count:,} rejected" + (f", {counted(values, 'value')} not read" if values else "")
@@ -154,11 +161,12 @@ def _match(
     stats: Stats,
     log: RejectLog,
     seen: Seen | None,
+    newest: Newest[Snapshots] | None,
 ) -> int:
     """Write all matches; how many events were answered."""
     if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
-    parts = match_chunks(subscriptions, given.events, request, stats, seen)
+    parts = match_chunks(subscriptions, given.events, request, stats, seen, newest)
     with open_writer(said(given.out, given.out_format)) as writer, ShareBar("matching") as bar:
         writer.write(empty_table(subscriptions, request))
         served = 0
@@ -168,6 +176,22 @@ def _match(
             served += part.served
             bar.update(part.done, f"{stats.events:,} events, {stats.matches:,} matches")
     return served
+
+
+def _newest(given: argparse.Namespace, stats: Stats) -> Newest[Snapshots] | None:
+    """The versions of an index that `tocsin update` brings while standard input is answered, told as they come."""
+    if given.events != STANDARD or not is_index(given.subscriptions):
+        return None
+
+    def opened(folder: Path) -> Snapshots:
+        snapshots = open_index(folder)
+        if stats.subscriptions:  # not the first
+            stats.subscriptions = len(snapshots)
+            told = f"{counted(len(snapshots), 'subscription')} from event {stats.events:,} on"
+            print(f"{folder} has a newer version: {told}", file=sys.stderr)
+        return snapshots
+
+    return Newest(given.subscriptions, opened, lambda reason: print(f"warning: {reason}", file=sys.stderr))
 
 
 def _with_text_keys(table: pa.Table) -> pa.Table:

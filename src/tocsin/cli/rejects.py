@@ -92,7 +92,7 @@ def extras_said(given: argparse.Namespace) -> Extras:
 
 
 def warn(notices: Iterable[Notice]) -> None:
-    """Tell of fields that were ignored."""
+    """Print each on standard error."""
     for notice in notices:
         print(f"warning: {notice}", file=sys.stderr)
 

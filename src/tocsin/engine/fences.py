@@ -38,6 +38,7 @@ from tocsin.model.fence import (
 )
 from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Reject, SubscriptionId, shown
+from tocsin.records.keys import MIXED, as_texts, key_values
 from tocsin.records.sources import Events
 
 
@@ -236,8 +237,8 @@ class Fences:
             table = answer.table
             nothing = [None] * len(table)
             first = self._events + 1  # the number of the event in row 0
-            columns = [table[name].to_pylist() for name in ("event", EVENT_KEY, "subscription")]
-            times = [told.seconds_of(moment) for moment in table["also_0"].to_pylist()] if also else nothing
+            columns = [key_values(table[name]) for name in ("event", EVENT_KEY, "subscription")]
+            times = [told.seconds_of(moment) for moment in key_values(table["also_0"])] if also else nothing
             ways = nothing if trail is None else table[PASSED].to_pylist()
             rows = list(zip(*columns, times, ways, strict=True))
             if followed.order == "time":
@@ -370,8 +371,10 @@ def _problem_of(key: Any, name: str) -> str:
 
 
 def _column(keys: list[Any], kind: pa.DataType) -> pa.Array:
-    """Keys as those of the events; as texts where objects of other types were lost meanwhile."""
+    """Keys as those of the events; as texts where they are of several types, or objects of others were lost."""
     try:
-        return pa.array(keys, kind)
+        if kind != MIXED:
+            return pa.array(keys, kind)
     except (pa.ArrowException, TypeError):
-        return pa.array([one if isinstance(one, str) else json.dumps(one) for one in keys])
+        pass
+    return as_texts(pa.array([{"json": json.dumps(one)} for one in keys], MIXED))

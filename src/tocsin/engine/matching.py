@@ -31,7 +31,7 @@ from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text, texts_in
 from tocsin.records import Chunk, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
-from tocsin.records.keys import joined_keys, keys_at
+from tocsin.records.keys import joined_keys, key_values, keys_at
 from tocsin.records.sources import Events, Subscriptions
 from tocsin.schemas import require_asked
 from tocsin.segment import Snapshots
@@ -188,7 +188,7 @@ def told_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: b
 def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa.Table:
     """The tables of all pieces as one; keys become of one type."""
     for place, name in enumerate(request.beside, 1):
-        keys = joined_keys([part[name].combine_chunks() for part in tables])
+        keys = joined_keys([part[name].combine_chunks() for part in tables], exact=request.witness is not None)
         tables = [part.set_column(place, name, key) for part, key in zip(tables, keys, strict=True)]
     if request.beside:
         return pa.concat_tables(tables) if tables else empty_table(snapshots, request)
@@ -196,9 +196,17 @@ def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa
 
 
 def match_chunks(
-    snapshots: Snapshots, events: Any, request: Request, stats: Stats, seen: Seen | None = None
+    snapshots: Snapshots,
+    events: Any,
+    request: Request,
+    stats: Stats,
+    seen: Seen | None = None,
+    newest: Callable[[], Snapshots] | None = None,
 ) -> Iterator[Matched]:
-    """Match a source piece by piece, adding to `stats` and to what is `seen` as it goes."""
+    """Match a source piece by piece, adding to `stats` and to what is `seen` as it goes.
+
+    `newest` gives the subscriptions for each piece, where they change while the source is read.
+    """
     stats.subscriptions = len(snapshots)
     wanted = snapshots.wanted
     if request.schema:
@@ -206,11 +214,16 @@ def match_chunks(
     if request.points:
         wanted = with_coordinates(wanted, request.points)
     begun = time.perf_counter()
-    chunks = read_events(events, _choice(wanted, request.beside.values()), request.schema, delimiter=request.delimiter)
+    choice = _choice(wanted, request.beside.values()) if newest is None else lambda _: True
+    chunks = read_events(events, choice, request.schema, delimiter=request.delimiter)
     cut = _timed(pieces(chunks, lambda: _piece_size(request, stats)), stats)
 
     def answered(chunk: Chunk) -> Matched:
-        return _match_piece(snapshots, chunk, request, wanted, seen)
+        now = snapshots if newest is None else newest()
+        if now is snapshots:
+            return _match_piece(now, chunk, request, wanted, seen)
+        wants = with_coordinates(now.wanted, request.points) if request.points else now.wanted
+        return _match_piece(now, chunk, request, wants, seen)
 
     threads = (
         1 if request.trail is not None or request.witness is not None else workers(request.threads)
@@ -284,7 +297,7 @@ def _passed(
 ) -> pa.Array:
     """What the lines from where objects were match, a list for each of the rows."""
     assert request.trail is not None
-    keys = keys_at(chunk, rows, request.event_key or "").to_pylist()
+    keys = key_values(keys_at(chunk, rows, request.event_key or ""))
     lines, moved = request.trail.lines(batches, dict(zip(rows.tolist(), keys, strict=True)))
     if not lines:
         return pa.nulls(len(rows), _schema(snapshots, request, lists=True).field("subscription").type)

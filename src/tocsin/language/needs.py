@@ -56,8 +56,31 @@ def needed_for(node: Expression, wanted: bool, values: Values) -> str:
     'a number <= 580'
     """
     need = _NEEDS.get(type(node))
-    words = need(node, wanted, values) if need else ""
-    return _looks_alike(node, wanted, values) or words or _plainly(node, wanted, values)
+    words = (need(node, wanted, values) if need else "") or _plainly(node, wanted, values)
+    return _looks_alike(node, wanted, values) or words + _of_other_types(node, values)
+
+
+def _of_other_types(node: Expression, values: Values) -> str:
+    """Which of several constants make IN or BETWEEN UNKNOWN; empty where none does, or all.
+
+    >>> from tocsin.language import parse
+    >>> _of_other_types(parse("zip IN ('01234', 94110)"), {"zip": "555"})
+    ' (UNKNOWN of a string because of 94110)'
+    """
+    if not isinstance(node, In | Between) or evaluate(node, values) is not None:
+        return ""
+    came, constants = value_of(node.operand, values), node.items if isinstance(node, In) else (node.low, node.high)
+    if came is None or not all(isinstance(one, Constant) for one in constants):
+        return ""
+    unknown = [one for one in constants if evaluate(Comparison("=", node.operand, one), values) is None]
+    if not 0 < len(unknown) < len(constants):
+        return ""
+    kind = type_name(cast(Value, came))
+    return f" (UNKNOWN of {_a(kind)} because of {_listed([cast(Constant, one).value for one in unknown])})"
+
+
+def _a(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _looks_alike(node: Expression, wanted: bool, values: Values) -> str:
@@ -105,7 +128,7 @@ def _subject(node: Expression, kind: str, values: Values) -> str:
     value = cast(Value | None, values.get(node.name))
     if value is None or type_name(value) == kind:
         return name_text(node.name)
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    return _a(kind)
 
 
 def _comparison(node: Comparison, wanted: bool, values: Values) -> str:

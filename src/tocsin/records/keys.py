@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, TableChunk
 from tocsin.records.json_lines import parse_lines
+
+MIXED: Final = pa.struct([("json", pa.large_string())])
+"""Keys of several types in one array, each as JSON, so that 5 and "5" stay apart."""
 
 
 def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
@@ -29,19 +32,37 @@ def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
     return _array([pair.get(name) for pair in pairs])
 
 
-def joined_keys(parts: Sequence[pa.Array]) -> list[pa.Array]:
-    """Keys of several chunks as arrays of one type: texts, where they are of several."""
+def joined_keys(parts: Sequence[pa.Array], *, exact: bool = False) -> list[pa.Array]:
+    """Keys of several chunks as arrays of one type. Where they are of several: texts, or `MIXED` where `exact`."""
     kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
-    if len(kinds) < 2:
+    if len(kinds) < 2 and not (MIXED in kinds and not exact):
         return [part.cast(next(iter(kinds), pa.null())) for part in parts]
     if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
-        return [part.cast(pa.float64(), safe=False) for part in parts]
-    return [as_texts(part) for part in parts]
+        try:
+            return [part.cast(pa.float64()) for part in parts]
+        except pa.ArrowInvalid:
+            pass  # an integer that no float is
+    return [_mixed(key_values(part)) if exact else as_texts(part) for part in parts]
 
 
 def as_texts(keys: pa.Array) -> pa.Array:
     """Keys as texts."""
-    return pa.nulls(len(keys), pa.large_string()) if pa.types.is_null(keys.type) else keys.cast(pa.large_string())
+    if keys.type == MIXED:
+        return pa.array([_text(key) for key in key_values(keys)], pa.large_string())
+    if pa.types.is_null(keys.type):
+        return pa.nulls(len(keys), pa.large_string())
+    try:
+        return keys.cast(pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # bytes that are no text, say
+        return pa.array([_text(key) for key in keys.to_pylist()], pa.large_string())
+
+
+def key_values(keys: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Keys as Python has them."""
+    values: list[Any] = keys.to_pylist()
+    if keys.type != MIXED:
+        return values
+    return [None if value is None else json.loads(value["json"]) for value in values]
 
 
 def _column(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
@@ -76,14 +97,19 @@ def _within(record: Any, name: str) -> Any:
 
 
 def _array(values: list[Any]) -> pa.Array:
-    """Values of one type as such, of several as texts."""
+    """Values of one type as such, of several as `MIXED`."""
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} or (len(kinds) == 1 and not kinds & {dict, list, tuple}):
         try:
             return pa.array(values)
         except (pa.ArrowException, OverflowError):
             pass
-    return pa.array([_text(value) for value in values], pa.large_string())
+    return _mixed(values)
+
+
+def _mixed(values: list[Any]) -> pa.Array:
+    return pa.array([None if value is None else {"json": json.dumps(value, default=str)} for value in values], MIXED)
 
 
 def _text(value: Any) -> str | None:

@@ -1,0 +1,48 @@
+"""Which version of an index folder is the newest? Opened when it is asked for, so that a long run follows updates."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from tocsin.errors import TocsinError
+from tocsin.segment.storage import MANIFEST
+
+Opened = TypeVar("Opened")
+
+
+class Newest(Generic[Opened]):
+    """What `opened` makes of an index folder: of the version that its manifest names when this is called.
+
+    Where a newer version cannot be opened, the one before is given, and `failed` is called with the reason, once.
+    Cost of a call: a look at the manifest's file. Many threads may call.
+    """
+
+    def __init__(
+        self, folder: str | Path, opened: Callable[[Path], Opened], failed: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self._folder, self._opened, self._failed = Path(folder), opened, failed
+        self._lock = threading.Lock()
+        self._mark = self._look()  # before it is opened: what comes meanwhile is opened again
+        self._now = opened(self._folder)
+
+    def __call__(self) -> Opened:
+        with self._lock:
+            mark = self._look()
+            if mark != self._mark:
+                self._mark = mark
+                try:
+                    self._now = self._opened(self._folder)
+                except (TocsinError, OSError) as error:
+                    self._failed(f"{self._folder} cannot be opened, and the version before goes on: {error}")
+            return self._now
+
+    def _look(self) -> tuple[int, int, int] | None:
+        """What tells one manifest from the next; None where there is none."""
+        try:
+            found = (self._folder / MANIFEST).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size
