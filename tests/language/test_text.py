@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from tests.language.strategies import trees
 from tocsin.errors import ExpressionError, InvalidInput
-from tocsin.language import parse, parse_json, to_text
+from tocsin.language import Templates, parse, parse_json, to_text
+from tocsin.language.tokens import MANY
 from tocsin.model.expression import (
     And,
     Arithmetic,
@@ -256,3 +257,48 @@ def test_many_threads_may_parse() -> None:
         found = list(pool.map(parse, texts))
 
     assert [to_text(tree) for tree in found] == [f"a = {i} AND NOT (b < {i} OR c IN ({i}))" for i in range(200)]
+
+
+LISTED = st.sampled_from(["'a'", "'it''s'", "''", "'),('", "7", "-7", "+0.5", "1e3", ".5", "- 2", "b", "TRUE", "'€'"])
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(st.lists(LISTED, min_size=1, max_size=4), LISTED, st.sampled_from([",", " , ", ",\n"]), st.booleans())
+def test_a_long_list_is_read_as_a_short_one(few, last, comma, is_negated):
+    """The same items, each at its place; what is no constant in it, or missing behind it, is no matter."""
+    short = comma.join([*few, last])
+    many = comma.join([*(few * (MANY // len(few) + 1)), last])
+    within = "NOT IN" if is_negated else "IN"
+
+    tree, expected = parse(f"a {within} ({many}) AND c = 1"), parse(f"a {within} ({short}) AND c = 1")
+
+    items, few_items = (next(node for node in walk(one) if isinstance(node, In)).items for one in (tree, expected))
+    assert list(items) == [*few_items[:-1] * (MANY // len(few) + 1), few_items[-1]]
+    text = f"a {within} ({many}) AND c = 1"
+    written = [(item, text[item.span.start : item.span.end]) for item in items[:: MANY // 7]]
+    assert all(parse(f"a = {part}").right == item for item, part in written)
+    assert Templates().instance(f"a IN ({many})") is None
+
+
+@pytest.mark.parametrize(
+    ("last", "place", "reason"),
+    [
+        ("1e999", 0, "largest number"),
+        ("9007199254740993", 0, "cannot be represented exactly"),
+        ("1 2", 2, "expected"),
+        ("'open", 0, "unclosed string"),
+        ("", 0, "expected"),
+    ],
+)
+def test_an_error_in_a_long_list_has_its_place(last, place, reason):
+    begin = "a IN (" + "'x'," * (MANY + 5)
+
+    with pytest.raises(ExpressionError, match=reason) as raised:
+        parse(f"{begin}{last})")
+
+    assert raised.value.offset == len(begin) + place
+
+
+def test_a_list_has_as_many_values_as_an_expression_may_have():
+    with pytest.raises(ExpressionError, match="more than 100,000 values"):
+        parse("a IN (" + ",".join(["1"] * 100_001) + ")")

@@ -23,7 +23,7 @@ from tocsin.language.keywords import text_problem
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.strings import like_problem, regex_problem
 from tocsin.language.text import parse
-from tocsin.language.tokens import tokenize
+from tocsin.language.tokens import MANY, tokenize
 from tocsin.language.words import (
     KINDS,
     KINDS_OF_TOKENS,
@@ -146,9 +146,9 @@ class Templates:
             return None
         parts = split_words(text)  # what stands between words, and words, by turns
         words = parts[1::2]
-        marks = [
-            fixed_word(word) or (word.upper() if word[-1] == "(" else kind_of_word(word[0], "a")) for word in words
-        ]
+        if len(words) > MANY:  # texts so long are hardly alike
+            return None
+        marks = [fixed_word(one) or (one.upper() if one[-1] == "(" else kind_of_word(one[0], "a")) for one in words]
         if not text.isascii() and not is_sound(text, words, marks):
             return None
         parts[1::2] = marks

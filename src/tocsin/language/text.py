@@ -17,7 +17,7 @@ from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import geometry_rules, rules
 from tocsin.language.misplaced import Misplaced, describe
 from tocsin.language.syntax_errors import syntax_error
-from tocsin.language.tokens import Token, tokenize
+from tocsin.language.tokens import CONSTANT, Token, tokenize
 from tocsin.model.expression import (
     ARRAY_FUNCTIONS,
     MAX_DEPTH,
@@ -190,6 +190,12 @@ class _Nodes(lark.Transformer[Token, Expression]):
     def listed(c: list[Any]) -> list[Expression]:
         return c[::2]
 
+    @staticmethod
+    def constants(c: list[Any]) -> list[Expression]:
+        text, start = c[0].value, c[0].start_pos
+        found = ((one[0], Span(start + one.start(), start + one.end())) for one in CONSTANT.finditer(text))
+        return [_string(written, span) if written[0] == "'" else _number(written, span) for written, span in found]
+
     # ---- scalars
 
     @staticmethod
@@ -217,11 +223,7 @@ class _Nodes(lark.Transformer[Token, Expression]):
 
     @staticmethod
     def string(c: list[Any]) -> Expression:
-        token = c[0]
-        value = token.value[1:-1]
-        if "'" in value:
-            value = value.replace("''", "'")
-        return Constant(value, span=Span(token.start_pos, token.end_pos))
+        return _string(c[0].value, Span(c[0].start_pos, c[0].end_pos))
 
     @staticmethod
     def true(c: list[Any]) -> Expression:
@@ -275,6 +277,10 @@ class _Nodes(lark.Transformer[Token, Expression]):
 
 def _opposite(node: Expression) -> Expression:
     return rules.negated(node, span=node.span)
+
+
+def _string(written: str, span: Span) -> Expression:
+    return Constant(written[1:-1].replace("''", "'"), span=span)
 
 
 def _number(written: str, span: Span) -> Expression:
