@@ -22,6 +22,7 @@ from tests.engine.samples import pairs
 from tests.strategies.weighted import GRID
 from tocsin import Range
 
+pytestmark = pytest.mark.filterwarnings("ignore:BBOX")  # which are as wide as chance has it
 SETTINGS: Final = settings(
     max_examples=max(8, settings.default.max_examples * 2 // 5),
     stateful_step_count=50,

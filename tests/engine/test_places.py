@@ -153,6 +153,24 @@ def test_a_box_across_the_antimeridian_is_both_its_halves(texts: list[str], batc
             assert tocsin.explain(texts[number], batch[event]).matched == ((event, number) in expected)
 
 
+@given(
+    regions=st.lists(st.lists(st.sampled_from([*BANDS, "BBOX(-180, 0, 180, 1)"]), min_size=1, max_size=2), max_size=6),
+    batch=st.lists(st.fixed_dictionaries({"p": around, "l": st.sampled_from([["a"], ["a", "b"]])}), max_size=8),
+)
+def test_structures_of_one_region_find_both_halves(regions: list[list[str]], batch: list[Any]) -> None:
+    """By the box around all that an OR asks for; what comes may lie on both sides itself, or be a line."""
+    texts = [" OR ".join(f"S_INTERSECTS(p, {region})" for region in some) for some in regions]
+    for indexes, more in (
+        (("tiles", "vcr", "r_tree"), "TRUE"),
+        (("token_grid", "rt_tree", "keyword_first", "spatial_first", "inverted_r_tree"), "A_CONTAINS(l, ('b'))"),
+    ):
+        held = [{"id": n, "where": f"({text}) AND {more}"} for n, text in enumerate(texts)]
+        expected = naive.match([(n, tocsin.parse(one["where"])) for n, one in enumerate(held)], batch)
+        for index in indexes if held else ():
+            answer = tocsin.match(held, batch, index=index)
+            assert [(row["event"], row["subscription"]) for row in answer.table.to_pylist()] == expected, index
+
+
 def test_a_box_across_the_antimeridian_is_kept(tmp_path: Any) -> None:
     """Of one form with other boxes, one by one, in bulk, merged or loaded, each has its own meaning."""
     boxes = {"west": "170, 0, 175, 9", "both": "170, 0, -170, 9", "east": "-175, 0, -170, 9"}

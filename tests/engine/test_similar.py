@@ -17,6 +17,7 @@ from tests.naive.similar_examples import BOTH, WORKED, Worked
 from tocsin.cli.main import main
 from tocsin.errors import InvalidInput
 
+pytestmark = pytest.mark.filterwarnings("ignore:BBOX")  # which are as wide as chance has it
 INDEXES = ("auto", "scan", "token_grid")
 
 

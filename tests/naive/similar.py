@@ -12,6 +12,8 @@ above 0, so that something must be in common. Where nothing is said of what this
 * **Events.** A place is a point or a box, or a list of two or four numbers that is one; a list without a string is
   one without keywords. Another shape (a polygon), what is no place and absence share nothing with a region; what is no
   list and absence nothing with keywords. One attribute may be both. A bad event resembles nobody.
+* **The antimeridian.** A box whose left edge is east of its right one, on the globe, is both its sides, in
+  subscriptions and events: areas, and what two have in common, are sums over sides. An OR of both sides is such a box.
 * **Area** is `(xmax - xmin) * (ymax - ymin)` in float64. What has none, a product that is too small for a float64
   included, is in contact or not. A box and a region that both have area share none where only their edges meet.
 * **Numbers beyond float64.** A region or weights too large to add up share nothing with anybody: 0, never NaN.
@@ -77,13 +79,20 @@ def spatial_share(region: Bounds, place: Bounds | None) -> float:
     """Which share of the region's area lies in a place; where one of them has no area, 1 for contact."""
     if place is None:
         return 0.0
-    shared = (max(region[0], place[0]), max(region[1], place[1]), min(region[2], place[2]), min(region[3], place[3]))
-    meets = shared[0] <= shared[2] and shared[1] <= shared[3]
-    if not meets:
+    lower, upper = max(region[1], place[1]), min(region[3], place[3])
+    widths = [min(own[1], other[1]) - max(own[0], other[0]) for own in _spans(region) for other in _spans(place)]
+    common = [width for width in widths if width >= 0.0]
+    if not common or lower > upper:
         return 0.0
     if not (_area(region) > 0.0 and _area(place) > 0.0):
         return 1.0
-    return _ratio(_area(shared), _area(region))
+    return _ratio(_sum(common) * (upper - lower), _area(region))
+
+
+def _spans(box: Bounds) -> list[tuple[float, float]]:
+    """From where to where a box goes, on each side of the antimeridian."""
+    left, _, right, _ = box
+    return [(left, right)] if left <= right else [(left, 180.0), (-180.0, right)]
 
 
 def textual_share(keywords: Sequence[str], words: Iterable[object], weights: Weights) -> float:
@@ -111,7 +120,19 @@ def _region(conjunct: Expression) -> tuple[str, Bounds] | None:
             return name, region.bounds()
         case Call("S_INTERSECTS", (Constant(Box() | Point() as region), Attribute(name))):
             return name, region.bounds()
+        case Or((one, other)):
+            return _of_sides(_region(one), _region(other)) or _of_sides(_region(other), _region(one))
     return None
+
+
+def _of_sides(east: tuple[str, Bounds] | None, west: tuple[str, Bounds] | None) -> tuple[str, Bounds] | None:
+    """The box across the antimeridian that two are the sides of."""
+    if east is None or west is None or east[0] != west[0]:
+        return None
+    (left, lower, end, upper), (begin, low, right, high) = east[1], west[1]
+    if (end, begin, low, high) != (180.0, -180.0, lower, upper) or left <= right:
+        return None
+    return east[0], (left, lower, right, upper)
 
 
 def _keywords(conjunct: Expression) -> tuple[str, list[str]] | None:
@@ -139,7 +160,7 @@ def _conjuncts(tree: Expression, negated: bool = False) -> list[Expression]:
 
 
 def _area(box: Bounds) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1])
+    return _sum(right - left for left, right in _spans(box)) * (box[3] - box[1])
 
 
 def _sum(weights: Iterable[float]) -> float:

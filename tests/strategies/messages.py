@@ -9,6 +9,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.strategies.conditions import expressions
 from tests.strategies.pools import chosen
+from tests.strategies.rectangles import crossing_boxes
 from tocsin.model.expression import And, Array, Attribute, Call, Constant, Expression
 from tocsin.model.values import Box, Point
 
@@ -36,10 +37,11 @@ def region_and_keywords(draw: DrawFn, others: bool = True) -> Expression:
 
 
 def regions() -> SearchStrategy[Box]:
-    """Boxes on the grid, some of which are lines and points."""
-    return st.tuples(_sides(), _sides(), _sides(), _sides()).map(
+    """Boxes on the grid, some of which are lines and points, and one in six across the antimeridian."""
+    boxes = st.tuples(_sides(), _sides(), _sides(), _sides()).map(
         lambda four: Box(min(four[0], four[2]), min(four[1], four[3]), max(four[0], four[2]), max(four[1], four[3]))
     )
+    return chosen((5, boxes), (1, crossing_boxes()))
 
 
 def keyword_lists() -> SearchStrategy[list[str]]:

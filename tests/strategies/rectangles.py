@@ -10,7 +10,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.strategies.conditions import expressions
 from tests.strategies.pools import chosen
-from tocsin.model.expression import And, Attribute, Between, Call, Comparison, Constant, Expression
+from tocsin.model.expression import And, Attribute, Between, Call, Comparison, Constant, Expression, Or
 from tocsin.model.values import Box, Point
 
 AXES: Final = ("x", "y", "z")
@@ -44,8 +44,29 @@ def _range_of(draw: DrawFn) -> Expression:
 
 @st.composite
 def _box_of(draw: DrawFn) -> Expression:
-    region = draw(st.one_of(boxes_on_a_grid(), st.builds(Point, sides(), sides())))
-    return Call("S_INTERSECTS", (Attribute(draw(st.sampled_from(PLACES))), Constant(region)))
+    return draw(region_asked(st.one_of(regions(), st.builds(Point, sides(), sides()))))
+
+
+def region_asked(some: SearchStrategy[Any]) -> SearchStrategy[Expression]:
+    """That a place meets a region, or one of several."""
+    asked = st.builds(
+        lambda name, of: [Call("S_INTERSECTS", (Attribute(name), Constant(one))) for one in of],
+        st.sampled_from(PLACES),
+        chosen((6, st.lists(some, min_size=1, max_size=1)), (1, st.lists(some, min_size=2, max_size=3))),
+    )
+    return asked.map(lambda calls: calls[0] if len(calls) == 1 else Or(tuple(calls)))
+
+
+def regions() -> SearchStrategy[Box]:
+    """Boxes, one in five of them across the antimeridian."""
+    return chosen((4, boxes_on_a_grid()), (1, crossing_boxes()))
+
+
+def crossing_boxes() -> SearchStrategy[Box]:
+    """Boxes that go from one edge eastwards to another that is west of it, in between of which lies the grid."""
+    edges = st.sampled_from([-180.0, -2.5, *map(float, range(13)), 170.0, 180.0])
+    pairs = st.lists(edges, min_size=2, max_size=2, unique=True).map(sorted)
+    return st.builds(lambda ends, box: Box(ends[1], box.ymin, ends[0], box.ymax), pairs, boxes_on_a_grid())
 
 
 def _more() -> SearchStrategy[Expression]:
@@ -73,7 +94,7 @@ def places() -> SearchStrategy[Any]:
         st.builds(Point, sides(), sides()),
         boxes_on_a_grid(),
         st.tuples(sides(), sides()).map(list),
-        st.lists(st.integers(0, 12), max_size=4),
+        st.lists(st.integers(0, 12), max_size=4).filter(lambda four: len(four) < 4 or four[0] <= four[2]),
         st.none(),
     )
 

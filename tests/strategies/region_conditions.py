@@ -9,7 +9,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.strategies.conditions import expressions
 from tests.strategies.pools import chosen
-from tests.strategies.rectangles import PLACES, boxes_on_a_grid, places
+from tests.strategies.rectangles import PLACES, places, region_asked, regions
 from tocsin.model.expression import And, Array, Attribute, Call, Constant, Expression
 
 LISTS: Final = ("words", "tags")
@@ -46,11 +46,7 @@ def region_events(draw: DrawFn) -> dict[str, Any]:
 
 
 def _region() -> SearchStrategy[Expression]:
-    return st.builds(
-        lambda name, region: Call("S_INTERSECTS", (Attribute(name), Constant(region))),
-        st.sampled_from(PLACES),
-        boxes_on_a_grid(),
-    )
+    return region_asked(regions())
 
 
 def _asked_keywords() -> SearchStrategy[Expression]:

@@ -15,6 +15,7 @@ from tocsin.columns.events.readings import inserted
 from tocsin.columns.meeting import box_numbers, geometries_of
 from tocsin.errors import UnsupportedError
 from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Events
 
 
 def with_crossing_shapes(batch: EventBatch, names: Collection[str] | None = None) -> EventBatch:
@@ -48,7 +49,22 @@ def with_crossing_shapes(batch: EventBatch, names: Collection[str] | None = None
     owners = np.searchsorted(arrays.starts, beside, side="right") - 1
     kinds = np.full(len(beside), codes.SHAPE, np.uint8)
     changed = inserted(changed, owners, arrays.attributes[beside], kinds, numbers[are_lists])
-    return replace(batch, arrays=changed, shapes=[*batch.shapes, *shapes.tolist()])
+    crossing = dict(zip(numbers.tolist(), boxes[entries].tolist(), strict=True))
+    return replace(batch, arrays=changed, shapes=[*batch.shapes, *shapes.tolist()], crossing=crossing)
+
+
+def with_crossing_boxes(batch: EventBatch) -> Events:
+    """The events' arrays with those boxes as such again, left edges above right ones, for who knows of them."""
+    arrays = batch.arrays
+    if not batch.crossing:
+        return arrays
+    boxes = np.full(len(batch.shapes), -1, np.int64)
+    boxes[list(batch.crossing)] = list(batch.crossing.values())
+    entries = np.flatnonzero(arrays.types == codes.SHAPE)
+    entries = entries[boxes[arrays.payloads[entries]] >= 0]
+    types, payloads = arrays.types.copy(), arrays.payloads.copy()
+    types[entries], payloads[entries] = codes.GEOMETRY, boxes[payloads[entries]]
+    return arrays._replace(types=frozen(types, np.uint8), payloads=frozen(payloads, np.int64))
 
 
 def _shapes(bounds: NDArray[np.float64]) -> NDArray[Any] | None:

@@ -7,18 +7,16 @@ are the others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, cast
 
 from tocsin.language import Explanation, Finding, explain, name_text, to_text
 from tocsin.language.evaluate import Values
 from tocsin.language.explain import HEADLINES, value_shown
 from tocsin.language.keywords import asked_by, has_phrase, lines_of, settings_of, text_in
-from tocsin.language.spatial import is_plain_box, without_disjoint
+from tocsin.language.spatial import without_disjoint
 from tocsin.model.expression import And, Array, Attribute, Call, Constant, Expression, Not, Or, is_text
 from tocsin.model.ranking import Similar
-from tocsin.model.values import Box, Point, Value, box_of
-
-_Bounds: TypeAlias = tuple[float, float, float, float]
+from tocsin.model.values import Bounds, Box, Point, Value, box_of, sides_of
 
 
 class _Region(NamedTuple):
@@ -26,7 +24,7 @@ class _Region(NamedTuple):
 
     node: Expression
     place: str
-    bounds: _Bounds
+    bounds: Bounds
 
 
 class _Keywords(NamedTuple):
@@ -99,12 +97,23 @@ def _conjuncts(tree: Expression, negated: bool = False) -> Iterator[Expression]:
 
 
 def _region(node: Expression) -> _Region | None:
+    if isinstance(node, Or) and len(node.operands) == 2:
+        one, other = map(_region, node.operands)
+        return _of_sides(node, one, other) or _of_sides(node, other, one)
     if not isinstance(node, Call) or node.name != "S_INTERSECTS":
         return None
     place, region = sorted(node.arguments, key=lambda one: not isinstance(one, Attribute))
-    if isinstance(place, Attribute) and isinstance(region, Constant) and is_plain_box(region.value):
-        return _Region(node, place.name, cast(Box | Point, region.value).bounds())
+    if isinstance(place, Attribute) and isinstance(region, Constant) and isinstance(region.value, Box | Point):
+        return _Region(node, place.name, region.value.bounds())
     return None
+
+
+def _of_sides(node: Expression, east: _Region | None, west: _Region | None) -> _Region | None:
+    """The box across the antimeridian that two are the sides of, as its index has it."""
+    if east is None or west is None or east.place != west.place:
+        return None
+    whole = (*east.bounds[:2], *west.bounds[2:])
+    return _Region(node, east.place, whole) if sides_of(whole) == (east.bounds, west.bounds) else None
 
 
 def _lists(conjuncts: Sequence[Expression], values: Values) -> list[_Keywords]:
@@ -176,17 +185,28 @@ def _spatial(region: _Region, values: Values) -> _Share:
     if place is None:
         return _Share(0.0, came if value is None else f"{came}, no point or box")
     own = region.bounds
-    left, lower, right, upper = (*map(max, own[:2], place[:2]), *map(min, own[2:], place[2:]))
-    if not (left <= right and lower <= upper):
+    lower, upper = max(own[1], place[1]), min(own[3], place[3])
+    widths = [min(one[2], other[2]) - max(one[0], other[0]) for one in sides_of(own) for other in sides_of(place)]
+    common = [width for width in widths if width >= 0.0]
+    if not common or lower > upper:
         return _Share(0.0, f"{came}, outside")
     area = _area(own)
     if not (area > 0.0 and _area(place) > 0.0):
         return _Share(1.0, f"{came}, in contact")
-    return _Share(_ratio((right - left) * (upper - lower), area), f"{came}, which overlaps it")
+    return _Share(_ratio(_total(common) * (upper - lower), area), f"{came}, which overlaps it")
 
 
-def _area(box: _Bounds) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1])
+def _area(box: Bounds) -> float:
+    """Of both sides, where a box crosses the antimeridian."""
+    return _total([side[2] - side[0] for side in sides_of(box)]) * (box[3] - box[1])
+
+
+def _total(widths: Sequence[float]) -> float:
+    """One after the other, as the index does it: `sum` of Python 3.12 makes up for rounding."""
+    total = 0.0
+    for width in widths:
+        total += width
+    return total
 
 
 def _textual(words: _Keywords, values: Values, ranking: Similar) -> _Share:

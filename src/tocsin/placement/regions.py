@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.index.narrowing.boxes import with_boxes_around
 from tocsin.index.spatial_text.kernels.choosing import NEVER
 from tocsin.index.spatial_text.regions import Coded
-from tocsin.index.spatial_text.shapes import with_boxes_of_shapes
 from tocsin.index.statistics import Statistics
 from tocsin.placement.hashing import Hashes, hashes_of, keys_of
 from tocsin.placement.kernels.keys import LEAF
@@ -46,7 +46,7 @@ class Leaves(NamedTuple):
 
 def regions_of(compiled: CompiledExpressions) -> Regions:
     """The smallest box that each outermost AND asks an attribute to meet; of a shape or a circle the box around it."""
-    coded = Coded.of(with_boxes_of_shapes(compiled, circles=True))
+    coded = Coded.of(with_boxes_around(compiled, goes_on=True))
     chosen, arrays = coded.chosen.boxes, coded.expressions.arrays
     able = np.flatnonzero(chosen >= 0)
     places, boxes = np.full(len(chosen), -1, np.int64), np.zeros((len(chosen), 4))

@@ -43,6 +43,8 @@ class EventBatch:
     """Those of the lists that somebody asks any element of, by attribute, until it is known what they fulfil."""
     shapes: Sequence[Any] = ()
     """shapely's geometries, by number."""
+    crossing: Mapping[int, int] = field(default_factory=dict)
+    """The boxes across the antimeridian that became shapes: the numbers of shape and box."""
     texts: Mapping[str, Text] = field(default_factory=dict)
     """The attributes that are typed as texts, whose values become lists of words when it is known what is asked."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.programs import leaf_places
+from tocsin.columns.expressions.programs import depths, leaf_places
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
 
@@ -53,12 +53,8 @@ def _comparisons(arrays: Expressions) -> NDArray[np.int64]:
         (program[places] & 1 == 0) & (arrays.leaf_kinds[leaves] == codes.RANGE) & (arrays.leaf_transforms[leaves] == 0)
     )
     is_one &= np.isin(arrays.leaf_types[leaves], (codes.NUMBER, codes.INSTANT))
-    marks = np.flatnonzero(program < 0)
-    if len(marks):
-        depth = np.zeros(len(program) + 1, np.int64)
-        np.add.at(depth, marks, 1)
-        np.add.at(depth, marks + 2 + program[marks + 1], -1)
-        is_one &= np.cumsum(depth)[places] == 0
+    if (program < 0).any():
+        is_one &= depths(program)[places] == 0
     chosen: NDArray[np.int64] = places[is_one]
     return chosen
 

@@ -106,6 +106,14 @@ class ProgramCompiler:
         return _COSTS.get(self.pools.leaves.items[part >> 1].kind, 1)
 
 
+def depths(program: NDArray[np.int32]) -> NDArray[np.int64]:
+    """(P,) inside how many groups each place of some programs is; a mark is inside its own."""
+    marks, steps = np.flatnonzero(program < 0), np.zeros(len(program) + 1, np.int64)
+    np.add.at(steps, marks, 1)
+    np.add.at(steps, marks + 2 + program[marks + 1], -1)
+    return np.cumsum(steps)[:-1]
+
+
 def leaf_places(program: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Where a program names leaves. What stands behind an opening mark is a length."""
     is_leaf = program >= 0

@@ -103,3 +103,36 @@ def _gather(
                 lanes[one] |= bit
                 pairs += 1
     return number, pairs
+
+
+@kernel
+def with_boxes(
+    leaves: Expressions, boxes: NDArray[np.int32], unions: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The programs of expressions, with one more leaf where the outermost AND asks for no box, but has to meet one.
+
+    That is the leaf of a box: `boxes` has one that is met wherever a leaf holds, `unions` one that is met wherever an
+    expression does; -1 for none.
+    """
+    leaves = viewed(leaves)
+    count = len(leaves.program_starts) - 1
+    starts, program = np.zeros(count + 1, np.int64), np.empty(len(leaves.program) + count, np.int32)
+    at = 0
+    for number in range(count):
+        place, stop = leaves.program_starts[number], leaves.program_starts[number + 1]
+        program[at : at + stop - place] = leaves.program[place:stop]
+        at += stop - place
+        more = unions[number]
+        while place < stop:
+            code = leaves.program[place]
+            place += 2 + leaves.program[place + 1] if code < 0 else 1
+            if code >= 0 and code & 1 == 0:
+                if leaves.leaf_kinds[code >> 1] == codes.INTERSECTS:
+                    more = np.int32(-1)
+                    break
+                more = boxes[code >> 1] if more < 0 else more
+        if more >= 0:
+            program[at] = 2 * more
+            at += 1
+        starts[number + 1] = at
+    return starts, program[:at].copy()

@@ -19,6 +19,7 @@ from tocsin.columns.expressions.subsets import subset
 from tocsin.columns.payloads import keys_of
 from tocsin.errors import UnsuitableIndex
 from tocsin.index.fields.fields import fields_and_keys
+from tocsin.index.narrowing.boxes import with_boxes_around, without_attributes_of_boxes
 from tocsin.index.rectangles.kernels.choosing import NEVER, NO_RECTANGLE, Rectangles, Sides, choose_rectangles
 from tocsin.index.rectangles.kernels.layouts import Axes, Groups
 from tocsin.kernels import codes
@@ -36,7 +37,7 @@ class Coded(NamedTuple):
     @classmethod
     def of(cls, compiled: CompiledExpressions) -> Coded:
         """Cost: O(P log P)."""
-        compiled = subset(narrowed(compiled), np.arange(len(compiled), dtype=np.int32))  # without leaves of no use
+        compiled = _only_used(compiled)
         fields, keys = fields_and_keys(_only_ranges(compiled), np.ones(len(compiled.attributes)))
         places, edge_starts, edges, boxes, own_axes = _places(compiled, len(fields.kinds))
         lengths = np.concatenate([np.diff(fields.operand_starts), np.diff(edge_starts), [0]])
@@ -65,8 +66,12 @@ class Held:
 
     @classmethod
     def of(cls, compiled: CompiledExpressions) -> Held:
-        """The rectangles of expressions; raises `UnsuitableIndex` for one that has none. Cost: O(P log P)."""
-        compiled, axes, sizes, chosen = Coded.of(compiled)
+        """The rectangles of expressions; raises `UnsuitableIndex` for one that has none. Cost: O(P log P).
+
+        Shapes, and OR of several boxes, are found by the boxes around them, and verified.
+        """
+        boxed = with_boxes_around(compiled)
+        coded, axes, sizes, chosen = Coded.of(boxed)
         unsuitable = np.flatnonzero(chosen.axes[:, 0] == NO_RECTANGLE)
         if len(unsuitable):
             raise UnsuitableIndex(
@@ -74,7 +79,8 @@ class Held:
                 int(unsuitable[0]),
             )
         groups = _grouped(chosen.axes, chosen.rectangles, len(sizes))
-        return cls(compiled, axes, groups, frozen(sizes, np.int64), frozen(chosen.asks_more, np.bool_))
+        whole = coded if boxed is compiled else _only_used(without_attributes_of_boxes(compiled, boxed))
+        return cls(whole, axes, groups, frozen(sizes, np.int64), frozen(chosen.asks_more, np.bool_))
 
     def nbytes(self) -> int:
         """Bytes of the rectangles and what leads to them, without operands and expressions."""
@@ -84,6 +90,11 @@ class Held:
     def dictionary_bytes(self) -> int:
         """Bytes of the operands and edges."""
         return int(self.axes.fields.operands.nbytes + self.axes.edges.nbytes)
+
+
+def _only_used(compiled: CompiledExpressions) -> CompiledExpressions:
+    """The same without leaves of no use, comparisons that are one range together as one."""
+    return subset(narrowed(compiled), np.arange(len(compiled), dtype=np.int32))
 
 
 def _only_ranges(compiled: CompiledExpressions) -> CompiledExpressions:

@@ -1,7 +1,8 @@
 """Which subscriptions does an event resemble enough? A structure finds who may, what they resemble is computed.
 
 A subscription answers whose outermost AND asks, once each, for a box that an attribute meets and for strings that a
-list contains, or a text. What else it asks for must hold as a whole, of whatever is found.
+list contains, or a text. What else it asks for must hold as a whole, of whatever is found. Of a box across the
+antimeridian, in subscriptions and events, both sides count as one.
 
 Cost: that of the structure, and a look at each candidate's keywords. Of other subscriptions it only knows how many
 there are. `candidates_examined` counts those that were compared.
@@ -21,17 +22,19 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.binding import Binder
+from tocsin.columns.crossing import with_crossing_boxes as events_with_crossing_boxes
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.subsets import subset
 from tocsin.forking import awaited
 from tocsin.index.alive import Alive, are_alive, bitmap, everyone
 from tocsin.index.found import Found, collect
+from tocsin.index.narrowing.boxes import with_crossing_boxes
 from tocsin.index.narrowing.index import verified
 from tocsin.index.narrowing.kernels import Coming
 from tocsin.index.spatial_text.index import new_seen
 from tocsin.index.spatial_text.kernels.choosing import without_leaves
-from tocsin.index.spatial_text.kernels.layouts import Seen
+from tocsin.index.spatial_text.kernels.layouts import LEFT, RIGHT, Seen
 from tocsin.index.spatial_text.kernels.resembling import Asked, Weighed, match_alike, score_found, weigh
 from tocsin.index.spatial_text.regions import Coded, Held
 from tocsin.kernels.answers.ordering import best_first
@@ -57,11 +60,12 @@ class AlikeIndex:
     """Answers `Similar`. Immutable but for what it has made for the last weights; many threads may match."""
 
     def __init__(self, compiled: CompiledExpressions, make: Make) -> None:
-        coded = Coded.of(compiled, only_words=True)
+        coded = Coded.of(with_crossing_boxes(compiled), only_words=True)
         answers = (coded.chosen.regions == 1) & (coded.chosen.lists == 1)
         self._others = np.flatnonzero(~answers)
         self._numbers = np.flatnonzero(answers & (coded.chosen.boxes >= 0)).astype(np.int32)
         self._held = _without_what_finds(subset(coded.expressions, self._numbers))
+        self._found_by = _with_bands(self._held)
         self._make = make
         self._binder = Binder(self._held.expressions)
         self._lock = awaited(threading.Lock())
@@ -75,6 +79,7 @@ class AlikeIndex:
         own = everyone(len(self._numbers)) if alive is None else bitmap(are_alive(alive, self._numbers))
         bound = self._binder.bind_to_walk(batch)
         coming = Coming(batch.arrays, bound, frozen(own, np.uint64), alive is not None)
+        whole_boxes = coming._replace(events=events_with_crossing_boxes(batch))
         asked, seen, counts = asked_of(ranking, held, weighing.weighed), self._memory(), np.zeros(1, np.int64)
         starts, found = collect(
             len(batch),
@@ -82,7 +87,7 @@ class AlikeIndex:
                 weighing.structure,
                 held.keywords,
                 asked,
-                coming,
+                whole_boxes,
                 seen,
                 first,
                 ends,
@@ -92,7 +97,7 @@ class AlikeIndex:
         )
         whole = verified(held.expressions, held.asks_more, coming, Found(starts, found, int(counts[0]), 0))
         places = frozen(whole.starts, np.int64), frozen(whole.subscriptions, np.int32)
-        scores = score_found(held.keywords, asked, coming, seen, *places)
+        scores = score_found(held.keywords, asked, whole_boxes, seen, *places)
         order = best_first(whole.events, scores, max(len(scores), 1))
         numbers = self._numbers[whole.subscriptions[order]]
         return whole._replace(subscriptions=numbers, scores=scores[order], unanswered=unanswered)
@@ -103,7 +108,7 @@ class AlikeIndex:
             kept = self._weighing
             if kept is None or kept.given is not weights:
                 weighed = weigh(self._held.regions, self._weights(weights))
-                kept = self._weighing = _Weighing(weights, weighed, self._make(self._held, weighed))
+                kept = self._weighing = _Weighing(weights, weighed, self._make(self._found_by, weighed))
             return kept
 
     def _weights(self, weights: Mapping[str, float] | None) -> NDArray[np.float64]:
@@ -129,6 +134,16 @@ def _without_what_finds(compiled: CompiledExpressions) -> Held:
     starts, program = without_leaves(arrays, coded.kinds, coded.chosen.boxes)
     rest = arrays._replace(program_starts=frozen(starts, np.int64), program=frozen(program, np.int32))
     return replace(Held.of_coded(coded), expressions=replace(coded.expressions, arrays=rest))
+
+
+def _with_bands(held: Held) -> Held:
+    """The same, where a region across the antimeridian goes all around the globe: to find it by."""
+    crosses = held.regions.boxes[:, LEFT] > held.regions.boxes[:, RIGHT]
+    if not crosses.any():
+        return held
+    boxes = held.regions.boxes.copy()
+    boxes[crosses, LEFT], boxes[crosses, RIGHT] = -180.0, 180.0
+    return replace(held, regions=held.regions._replace(boxes=frozen(boxes, np.float64)))
 
 
 def asked_of(ranking: Similar, held: Held, weighed: Weighed) -> Asked:

@@ -18,9 +18,9 @@ from tocsin.errors import UnsuitableIndex
 from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import ELEMENT, Fields
+from tocsin.index.narrowing.boxes import with_boxes_around, without_attributes_of_boxes
 from tocsin.index.spatial_text.kernels.choosing import NEVER, PLAIN, UNSUITABLE, Chosen, choose_leaves, tokens_of
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, TYPES, Keywords, Regions
-from tocsin.index.spatial_text.shapes import with_boxes_of_shapes
 from tocsin.index.tables import bytes_of_table
 from tocsin.kernels import codes
 from tocsin.model.readings import reading_of
@@ -75,9 +75,9 @@ class Held:
     def of(cls, compiled: CompiledExpressions) -> Held:
         """Raises `UnsuitableIndex` for an expression that has no region with keywords. Cost: O(P log P).
 
-        Shapes are found by the boxes around them, and verified.
+        Shapes, and OR of several regions, are found by the boxes around them, and verified.
         """
-        boxed = with_boxes_of_shapes(compiled)
+        boxed = with_boxes_around(compiled)
         coded = Coded.of(boxed)
         unsuitable = np.flatnonzero(~coded.suits)
         if len(unsuitable):
@@ -89,7 +89,7 @@ class Held:
         held = cls.of_coded(coded)
         if boxed is compiled:
             return held
-        whole = replace(compiled, attributes=boxed.attributes).with_attributes(len(boxed.attributes))
+        whole = without_attributes_of_boxes(compiled, boxed)
         return replace(held, expressions=subset(whole, np.arange(len(whole), dtype=np.int32)))
 
     @classmethod

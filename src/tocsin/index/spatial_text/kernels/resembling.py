@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from tocsin.index.narrowing.kernels import Coming
 from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Keywords, Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.matching import meets_region
 from tocsin.index.spatial_text.kernels.reading import forget_message, has_token, message_at, read_message
 from tocsin.kernels.answers.ordering import SPARE, put_in_order
 from tocsin.kernels.choosing import choose
@@ -70,7 +69,7 @@ def weigh(regions: Regions, weights: NDArray[np.float64]) -> Weighed:
     for one in range(count):
         for i in range(held.token_starts[one], held.token_starts[one + 1]):
             out.totals[one] += weights[held.tokens[i]]
-        width = held.boxes[one, RIGHT] - held.boxes[one, LEFT]
+        width = _width(held.boxes[one, LEFT], held.boxes[one, RIGHT])
         out.areas[one] = width * (held.boxes[one, UPPER] - held.boxes[one, LOWER])
     return out
 
@@ -97,7 +96,10 @@ def match_alike(
         found = np.int64(0)
         for place in range(len(seen.has)):
             message = message_at(seen, np.int64(place), tokens)
-            found = find_alike(held, what, np.int64(place), message, seen, found)
+            if message.left > message.right:  # across the antimeridian
+                found = _all_of(what.regions, place, seen, found)
+            else:
+                found = find_alike(held, what, np.int64(place), message, seen, found)
         counts[0] += found
         found = _keep_alike(what, seen, found, tokens)
         forget_message(seen, tokens)
@@ -106,6 +108,16 @@ def match_alike(
         written += put_in_order(seen.hits, found, given.alive, seen.words, seen.summary, seen.buckets, out, written)
         ends[event] = written
     return total, written
+
+
+@inlined
+def _all_of(regions: Regions, place: int, seen: Seen, found: int) -> int:
+    """Write all subscriptions of a place to `seen.hits`; where they end."""
+    for one in range(len(regions.owners)):
+        if regions.owners[one] == place:
+            seen.hits[found] = np.int32(one)
+            found += 1
+    return np.int64(found)
 
 
 @inlined
@@ -166,13 +178,45 @@ def _textual_share(asked: Asked, one: int, seen: Seen) -> float:
 
 @inlined
 def spatial_share(asked: Asked, one: int, message: Message) -> float:
-    """Which share of its region a message covers; all or nothing where one of them has no area."""
-    if not meets_region(asked.regions, one, message):
+    """Which share of its region a message covers; all or nothing where one of them has no area.
+
+    Of a box across the antimeridian both sides count together.
+    """
+    if not message.lower <= message.upper:
+        return 0.0  # it is nowhere
+    boxes = asked.regions.boxes
+    left, right = boxes[one, LEFT], boxes[one, RIGHT]
+    height = min(boxes[one, UPPER], message.upper) - max(boxes[one, LOWER], message.lower)
+    if left <= right and message.left <= message.right:
+        width = min(right, message.right) - max(left, message.left)
+    else:
+        width = _common_width(left, right, message.left, message.right)
+    if not (height >= 0.0 and width >= 0.0):
         return 0.0
-    own, area = asked.weighed.areas[one], (message.right - message.left) * (message.upper - message.lower)
+    own, area = asked.weighed.areas[one], _width(message.left, message.right) * (message.upper - message.lower)
     if not (own > 0.0 and area > 0.0):
         return 1.0
-    boxes = asked.regions.boxes
-    width = min(boxes[one, RIGHT], message.right) - max(boxes[one, LEFT], message.left)
-    height = min(boxes[one, UPPER], message.upper) - max(boxes[one, LOWER], message.lower)
     return width * height / own if own < np.inf else 0.0
+
+
+@inlined
+def _width(left: float, right: float) -> float:
+    """Of a box; on both sides of the antimeridian, where it crosses that."""
+    return right - left if left <= right else (180.0 - left) + (right + 180.0)
+
+
+@inlined
+def _common_width(left: float, right: float, other_left: float, other_right: float) -> float:
+    """What two boxes have in common on both sides of the antimeridian; below 0 where they do not meet."""
+    width = -1.0
+    for side in range(2):
+        first, last = (left, right) if left <= right else ((left, 180.0) if side == 0 else (-180.0, right))
+        for other_side in range(2):
+            start, stop = other_left, other_right
+            if other_left > other_right:
+                start, stop = (other_left, 180.0) if other_side == 0 else (-180.0, other_right)
+            common = min(last, stop) - max(first, start)
+            is_again = (side == 1 and left <= right) or (other_side == 1 and other_left <= other_right)
+            if common >= 0.0 and not is_again:
+                width = max(width, 0.0) + common
+    return width
