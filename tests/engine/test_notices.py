@@ -353,3 +353,45 @@ def test_what_is_told_is_true(trees: list[Any], events: list[dict[str, Any]]) ->
             assert all(one is True for one in truths), notice
         else:
             assert not any(one is True for one in truths), notice
+
+
+SINGLES = [0.1, 0.5, 16777217, -3, 1.5e-300, 2**24]
+
+
+@given(st.sampled_from(SINGLES), st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), st.booleans())
+def test_what_32_bit_floats_cannot_be_is_told(number: float, operation: str, is_nested: bool) -> None:
+    """A constant that no such float equals, alone and in a list; the same column of 64 bits is fine."""
+    name = "o.x" if is_nested else "x"
+    texts = [f"{name} {operation} {number!r}", f"{name} IN ({number!r}, 'a', 'b')"]
+    single = pa.array([0.5, 2.0], pa.float32())
+    events = pa.table({"o": pa.StructArray.from_arrays([single], ["x"])} if is_nested else {"x": single})
+    rounds = pa.scalar(number, pa.float64()).cast(pa.float32()).as_py() != number
+
+    for text in texts:
+        told = [one.reason for one in tocsin.match([{"id": 1, "where": text}], events).warnings]
+        assert any("32-bit floats" in reason for reason in told) is rounds, (text, told)
+        assert not tocsin.match([{"id": 1, "where": text}], events.to_pylist()).warnings
+
+
+@pytest.mark.parametrize("form", ["dicts", "JSON", "CSV", "Arrow"])
+def test_numbers_that_float64_rounds_are_told_where_equality_is_asked(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """9007199254740993.0 comes as its neighbour, which is then taken for equal."""
+    monkeypatch.chdir(tmp_path)
+    events: Any = {
+        "dicts": [{"n": 9007199254740993.0}],
+        "JSON": b'{"n": 9007199254740993.0}',
+        "CSV": b"n\n9007199254740993.0\n",
+        "Arrow": pa.table({"n": [9007199254740993.0]}),
+    }[form]
+    if form == "CSV":
+        Path("n.csv").write_bytes(events)
+        events = "n.csv"
+    asked = ["n = 9007199254740992", "n IN (1, 9007199254740992)", "n <> 9007199254740992", "n > 5", "n = 5", "n <> 5"]
+
+    answer = tocsin.match([{"id": number, "where": text} for number, text in enumerate(asked)], events)
+
+    told = [one for one in answer.warnings if "2**53" in one.reason]
+    assert [(one.attribute, one.subscriptions) for one in told] == [("n", 3)]
+    assert {row["subscription"] for row in answer} == {0, 1, 3, 5}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,16 +11,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.payloads import key_of
 from tocsin.engine.coordinates import beyond_globe, systems_of
 from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.kernels import codes
-from tocsin.kernels.reading.seen import note_types
+from tocsin.kernels.reading.seen import LARGE, note_types
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Reject
+from tocsin.model.values import LARGEST_INTEGER
 from tocsin.records import Chunk, TableChunk, read_events
 
 _FIRST: Final = 256
+_LEAST, _MOST = key_of(-float(LARGEST_INTEGER)), key_of(float(LARGEST_INTEGER))
 _WORDS: Final = 1 << codes.LIST
 """What a string becomes where a schema says that it is a text."""
 
@@ -37,6 +40,8 @@ class Seen:
         self.elements: dict[str, Seen] = {}  # the same of the elements of lists, by the lists' attribute
         self.refused: list[Reject] = []  # what could not be read of a sample
         self.with_key = self.without_key = 0  # matched events whose key was asked for: those that have it, or not
+        self.large: set[str] = set()  # attributes with numbers from 2**53 on
+        self.singles: set[str] = set()  # columns of 32-bit floats, or shorter ones
         self.systems: dict[str, str] = {}  # columns of geometries that are not in longitude and latitude, and in what
         self.beyond_globe: dict[str, int] = {}  # how many points are of no longitude and latitude, by attribute
         self.first: Chunk | None = None  # the first events, for the names of attributes that nobody asks for
@@ -58,6 +63,7 @@ class Seen:
         if self._schema is None or not schema.equals(self._schema, check_metadata=True):
             self._schema = schema
             self.systems.update(systems_of(schema))
+            self.singles.update(name for field in schema for name in _singles(field))
 
     def add_keys(self, with_key: int, without_key: int) -> None:
         """Take note of how many events have the key that is asked for."""
@@ -87,7 +93,8 @@ class Seen:
                 found = np.zeros(len(batch.attributes), np.uint32)
             elif len(found) < len(names):  # which readers share, and which grows
                 found = np.concatenate([found, np.zeros(len(names), np.uint32)])
-            note_types(batch.arrays.attributes, batch.arrays.types, found)
+            entries = batch.arrays
+            note_types(entries.attributes, entries.types, entries.payloads, _LEAST, _MOST, found)
             for number in [batch.attributes.index(name) for name in batch.texts if name in batch.attributes]:
                 found[number] |= _WORDS if found[number] & 1 << codes.STRING else 0
             self._pending = batch.attributes, found
@@ -95,7 +102,9 @@ class Seen:
     def _fold(self) -> None:
         names, found = self._pending
         for number in np.flatnonzero(found).tolist():
-            self.types[names[number]] = self.types.get(names[number], 0) | int(found[number])
+            self.types[names[number]] = self.types.get(names[number], 0) | int(found[number]) & ~(1 << LARGE)
+            if found[number] >> LARGE:
+                self.large.add(names[number])
         self._pending = [], np.empty(0, np.uint32)
 
     def finish(self) -> None:
@@ -115,6 +124,14 @@ class Seen:
             outer, prefix = self._of[0], f"{self._of[1]}."
             found.update(name.removeprefix(prefix) for name in outer.names() if name.startswith(prefix))
         return sorted(found)
+
+
+def _singles(field: pa.Field) -> Iterator[str]:
+    """The attributes that are 32-bit floats or shorter ones, of a column or within one of objects."""
+    if pa.types.is_struct(field.type):
+        yield from (f"{field.name}.{name}" for inner in field.type for name in _singles(inner))
+    elif pa.types.is_floating(field.type) and not pa.types.is_float64(field.type):
+        yield field.name
 
 
 def _lists_without_place(batch: EventBatch) -> dict[str, int]:

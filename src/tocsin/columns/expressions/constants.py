@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -12,8 +13,10 @@ from tocsin.columns.expressions.asking import Literals, types_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.like_tokens import like_text
 from tocsin.columns.expressions.operands import transformed
+from tocsin.columns.payloads import HIGHEST, LOWEST, numbers_of
 from tocsin.kernels import codes
 from tocsin.language.advice import NO_LETTERS
+from tocsin.model.values import LARGEST_INTEGER
 
 
 def empty_ranges(compiled: CompiledExpressions) -> NDArray[np.bool_]:
@@ -21,6 +24,49 @@ def empty_ranges(compiled: CompiledExpressions) -> NDArray[np.bool_]:
     leaves = compiled.arrays
     found: NDArray[np.bool_] = (leaves.leaf_kinds == codes.RANGE) & (leaves.leaf_lows > leaves.leaf_highs)
     return found
+
+
+def of_no_single(compiled: CompiledExpressions) -> NDArray[np.int64]:
+    """The leaves that compare a number with what is no 32-bit float: none that comes as one is equal to it."""
+    leaves = compiled.arrays
+    ranges = np.flatnonzero((leaves.leaf_kinds == codes.RANGE) & (leaves.leaf_types == codes.NUMBER))
+    lows, highs = leaves.leaf_lows[ranges], leaves.leaf_highs[ranges]
+    # The bound of `x < 0.5` is the neighbour of 0.5.
+    is_none = (lows > LOWEST) & ~_is_single(lows) & ~_is_single(lows - 1)
+    is_none |= (highs < HIGHEST) & ~_is_single(highs) & ~_is_single(highs + 1)
+    return np.union1d(ranges[is_none], _with_numbers(compiled, lambda keys: ~_is_single(keys)))
+
+
+def of_large_numbers(compiled: CompiledExpressions) -> NDArray[np.int64]:
+    """The leaves that ask whether a number equals one from 2**53 on."""
+    leaves = compiled.arrays
+    asks = (leaves.leaf_kinds == codes.RANGE) & (leaves.leaf_types == codes.NUMBER)
+    equals = np.flatnonzero(asks & (leaves.leaf_lows == leaves.leaf_highs))
+    large = equals[_is_large(leaves.leaf_lows[equals])]
+    return np.union1d(large, _with_numbers(compiled, _is_large))
+
+
+def _is_single(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    numbers = numbers_of(keys)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: NDArray[np.bool_] = numbers.astype(np.float32).astype(np.float64) == numbers
+    return found
+
+
+def _is_large(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = np.abs(numbers_of(keys)) >= LARGEST_INTEGER
+    return found
+
+
+def _with_numbers(
+    compiled: CompiledExpressions, holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+) -> NDArray[np.int64]:
+    """The leaves of sets of numbers of which some are such."""
+    leaves = compiled.arrays
+    own = np.flatnonzero((leaves.leaf_kinds == codes.IN_SET) & (leaves.leaf_types == codes.NUMBER))
+    some = np.concatenate([[0], np.cumsum((leaves.set_types == codes.NUMBER) & holds(leaves.set_payloads))])
+    sets = leaves.leaf_others[own]
+    return own[some[leaves.set_starts[sets + 1]] > some[leaves.set_starts[sets]]]
 
 
 def unfolded(compiled: CompiledExpressions) -> dict[int, tuple[str, str]]:

@@ -29,6 +29,11 @@ _PLACE: Final = _CONDITION + 1
 """Another: first, an attribute whose lists are to be places, or what is asked of its places."""
 
 
+_EXACT: Final = _CONDITION + 2
+"""A third: first, an attribute that is compared with numbers; second, which of them are not exact: one of these."""
+_SINGLE, _LARGE = range(2)
+
+
 class Reason(NamedTuple):
     """Why a condition is worth a warning, and which one it is."""
 
@@ -90,10 +95,11 @@ class Asking:
         asks_place = np.append(of_places, False)[rows[1]] | (rows[2] == asking.OF_PLACE)
         on_places = np.flatnonzero((rows[0] == asking.OF_TYPE) & asks_place)
         places = np.stack([np.full(len(on_places), _PLACE), rows[1][on_places], np.zeros(len(on_places), np.int64)])
-        whole = np.concatenate([rows, more, places], axis=1)
+        exact, on_numbers = _exact(compiled, distinct)
+        whole = np.concatenate([rows, more, places, exact], axis=1)
         self._questions, which = np.unique(whole, axis=1, return_inverse=True)
         own = conditions[there]
-        asking_conditions = np.concatenate([own, own[on_elements], own[on_places]])
+        asking_conditions = np.concatenate([own, own[on_elements], own[on_places], on_numbers])
         self._askers = _Groups.of(which.reshape(-1), asking_conditions, self._questions.shape[1])
 
     @cached_property
@@ -152,6 +158,9 @@ class Asking:
         if seen.no_places:
             about = np.flatnonzero(kinds == _PLACE)
             missed[about] = [attribute_of(self._names[number]) in seen.no_places for number in first[about].tolist()]
+        for second_kind, names in ((_SINGLE, seen.singles), (_LARGE, seen.large)):
+            about = np.flatnonzero((kinds == _EXACT) & (second == second_kind)) if names else kinds[:0]
+            missed[about] = [attribute_of(self._names[number]) in names for number in first[about].tolist()]
         chosen = np.flatnonzero(missed)
         conditions, at = gathered(self._askers.starts, chosen)
         asked_by, first_rows = np.unique(self._askers.members[conditions], return_index=True)
@@ -201,6 +210,8 @@ class Asking:
             return Reason(items, f"of the elements of {name_text(items)}: {told[first, second]}")
         if kind == _PLACE:
             return Reason(attribute_of(name), words.no_places(attribute_of(name)))
+        if kind == _EXACT:
+            return Reason(name, _ROUNDED[second])
         if kind == asking.SAME_TYPE:
             return Reason(attribute_of(name), words.of_two(name, self._names[second]))
         if kind in (asking.ALL_ELEMENTS, asking.SOME_ELEMENT):
@@ -210,6 +221,10 @@ class Asking:
         return Reason(attribute_of(name), words.missing(name, second, is_compared=kind == asking.COMPARED))
 
 
+_ROUNDED: Final = (
+    "it comes as 32-bit floats, none of which is this number: 0.1 comes as 0.10000000149",
+    "numbers from 2**53 came, of which float64 cannot tell neighbours apart; keep such keys as texts",
+)
 _ELEMENTS: Final = 0
 _TEXTS: Final = 1 << codes.STRING | 1 << codes.LIST
 _SCALARS: Final = 1 << codes.NUMBER | 1 << codes.STRING | 1 << codes.BOOLEAN | 1 << codes.INSTANT
@@ -242,6 +257,17 @@ def _readings(names: list[str]) -> dict[tuple[str, int], NDArray[np.int64]]:
             if is_such:
                 found.setdefault((reading.attribute, bits), []).append(number)
     return {key: np.array(numbers, np.int64) for key, numbers in found.items()}
+
+
+def _exact(compiled: CompiledExpressions, distinct: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Questions whether numbers come exactly, and the conditions that ask them."""
+    rows, asking_conditions = [np.empty((3, 0), np.int64)], [np.empty(0, np.int64)]
+    for kind, leaves in ((_SINGLE, constants.of_no_single(compiled)), (_LARGE, constants.of_large_numbers(compiled))):
+        own = np.flatnonzero(np.isin(distinct >> 1, leaves))
+        attributes = compiled.arrays.leaf_attributes[distinct[own] >> 1].astype(np.int64)
+        rows.append(np.stack([np.full(len(own), _EXACT), attributes, np.full(len(own), kind)]))
+        asking_conditions.append(own)
+    return np.concatenate(rows, axis=1), np.concatenate(asking_conditions)
 
 
 def _with_alternatives(compiled: CompiledExpressions, found: Literals, asks: asking.Asks) -> asking.Asks:

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.kernels import codes
 from tocsin.kernels.jit import kernel
+
+LARGE: Final = 31
+"""The bit of numbers that are so large that some of their neighbours among the integers are no float64."""
 
 
 @kernel
-def note_types(attributes: NDArray[np.int32], types: NDArray[np.uint8], out: NDArray[np.uint32]) -> None:
-    """Set bit t of out[a] for each entry of attribute a and type t."""
+def note_types(
+    attributes: NDArray[np.int32],
+    types: NDArray[np.uint8],
+    payloads: NDArray[np.int64],
+    least: int,
+    most: int,
+    out: NDArray[np.uint32],
+) -> None:
+    """Set bit t of out[a] for each entry of attribute a and type t; LARGE for numbers from `most` on, or to `least`."""
     one = np.uint32(1)
     for i in range(len(attributes)):
         out[attributes[i]] |= one << np.uint32(types[i])
+        if types[i] == codes.NUMBER and not least < payloads[i] < most:
+            out[attributes[i]] |= one << np.uint32(LARGE)
