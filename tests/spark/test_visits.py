@@ -5,6 +5,7 @@ What tasks run is plain functions; here they run without Spark, and rows are dea
 
 from __future__ import annotations
 
+import json
 import random
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,9 @@ from tocsin.segment import IndexFolder
 from tocsin.segment.amending import amend
 from tocsin.segment.mapping import opened_part
 from tocsin.segment.outlines import ATTRIBUTES, bytes_of, outline_of
+from tocsin.segment.placed import Signs, read_signs, write_signs
+from tocsin.segment.refolding import folded_otherwise
+from tocsin.segment.storage import MANIFEST, open_segment, write_manifest
 from tocsin.spark.answering import Asked, answer
 from tocsin.spark.placing import part_of
 from tocsin.spark.schemas import EVENT, PART, TO, matches_type
@@ -164,6 +168,31 @@ def test_an_index_of_nothing(tmp_path: Path) -> None:
     found = shuffled(folder, KEYED, asked)
 
     assert [row["matches"] for row in rows_of(found, "key")] == [[]] * 50
+
+
+def test_a_part_whose_texts_were_folded_otherwise_is_visited_by_all(tmp_path: Path) -> None:
+    """Its keys are of those texts: no event that comes today might have one of them."""
+    more = [{"id": f"f{n}", "where": f"CASEI(s) <> 'straße {n}' AND n = {n}"} for n in range(9)]
+    compiled(tmp_path, [*SUBSCRIPTIONS, *more], placement_for("access", 4))
+    folder, asked = IndexFolder.read(tmp_path), Asked(COLUMNS, COLUMNS[:5])
+    expected = rows_of([pa.Table.from_batches([answer(KEYED, asked, folder.open())])], "key")
+    emptied = []
+    for place in folder.parts:
+        part = tmp_path / place.path
+        manifest = json.loads((part / MANIFEST).read_text("utf-8"))
+        manifest.pop("crc32")
+        write_manifest(part / MANIFEST, {**manifest, "folding": "older tables"})
+        keys = read_signs(part)
+        if keys is not None and folded_otherwise(open_segment(part)):
+            emptied.append(place)
+            write_signs(part, Signs(keys.keys[:0], keys.alike))
+    outline_of.cache_clear()
+
+    with pytest.warns(UserWarning, match="fold text as older tables did"):
+        found = shuffled(folder, KEYED, asked)
+
+    assert emptied
+    assert rows_of(found, "key") == expected
 
 
 def test_what_a_part_looks_at_is_known_without_it(tmp_path: Path) -> None:

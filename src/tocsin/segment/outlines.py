@@ -15,13 +15,17 @@ import numpy as np
 from tocsin.columns.events.batch import Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Part, Plan
+from tocsin.language.strings import FOLDING
 from tocsin.model.readings import attribute_of, reading_of
 from tocsin.placement import Router
 from tocsin.segment.assembling import assemble
 from tocsin.segment.folder import IndexFolder
-from tocsin.segment.placed import read_signs, routed_by
+from tocsin.segment.placed import Signs, read_signs, routed_by
+from tocsin.segment.refolding import folded_otherwise
 from tocsin.segment.segment import Segment
-from tocsin.segment.storage import ARRAYS, open_segment, read_manifest, stored_bytes, write_manifest
+from tocsin.segment.storage import ARRAYS, MANIFEST, open_segment, read_manifest, stored_bytes, write_manifest
+from tocsin.segment.storage import FORMAT as SEGMENT
+from tocsin.segment.storage import VERSION as SEGMENT_VERSION
 
 ATTRIBUTES: Final = "attributes.json"
 _FORMAT: Final = "tocsin attributes"
@@ -49,9 +53,17 @@ def write_attributes(folder: Path, segment: Segment) -> None:
 def outline_of(folder: IndexFolder) -> Outline:
     """The outline of a version; raises `SegmentError` where it is damaged. A process keeps that of a few versions."""
     paths = [folder.path / place.path for place in folder.parts]
-    router, alike = routed_by(folder.placed, [read_signs(path) for path in paths])
+    router, alike = routed_by(folder.placed, [_signs(path) for path in paths])
     names = list(dict.fromkeys(name for path in paths for name in _attributes(path)))
     return Outline(folder, Wanted(_to_be_sent_by(names, router)), router, alike)
+
+
+def _signs(path: Path) -> Signs | None:
+    """By what events visit a part; all do, where it was folded otherwise: its keys are of folded texts, too."""
+    signs = read_signs(path)
+    if signs is None or read_manifest(path / MANIFEST, SEGMENT, SEGMENT_VERSION).get("folding") == FOLDING:
+        return signs
+    return None if folded_otherwise(open_segment(path)) else signs
 
 
 def _to_be_sent_by(names: list[str], router: Router) -> list[str]:

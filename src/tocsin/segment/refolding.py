@@ -25,18 +25,24 @@ _FOLDED: Final = re.compile(r"CASEI|ACCENTI|TEXT", re.IGNORECASE)
 _BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]|\\u")
 
 
+def folded_otherwise(segment: Segment) -> list[int]:
+    """The subscriptions of a segment whose texts this version may fold otherwise. Cost: a look at all texts, if any."""
+    if segment.folding == FOLDING:
+        return []
+    texts = segment.sources.arrow().to_pylist()
+    return [at for at, text in enumerate(texts) if _FOLDED.search(text) and _BEYOND_ASCII.search(text)]
+
+
 def refolded(segment: Segment, folder: Path) -> Segment:
     """The segment that was opened from a folder, folded as events are now; itself where nothing differs.
 
     Letters of ASCII are folded alike by all. Raises `SegmentError` for a text that is no expression any more. Cost: a
     look at all texts and, where there is such a text, building the index again.
     """
-    if segment.folding == FOLDING:
-        return segment
-    texts = segment.sources.arrow().to_pylist()
-    others = [at for at, text in enumerate(texts) if _FOLDED.search(text) and _BEYOND_ASCII.search(text)]
+    others = folded_otherwise(segment)
     if not others:
         return segment
+    texts = segment.sources.arrow().to_pylist()
     earlier = segment.folding or "an older tocsin"
     warnings.warn(
         f"{folder}: {len(others):,} of {len(texts):,} subscriptions fold text as {earlier} did, and were compiled "
