@@ -28,15 +28,15 @@ demo: $(DEMO)
 
 # Tests of Spark and of processes wait for half of their time, so there are three workers for two cores.
 test: $(DEV)
-	$(BIN)/tocsin warm
+	$(BIN)/tocsin warm --papers
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 15 -m "not long" $(ARGS)
 
 unit: $(DEV)
-	$(BIN)/tocsin warm
+	$(BIN)/tocsin warm --papers
 	HYPOTHESIS_PROFILE=unit $(BIN)/python -m pytest -n 2 --dist worksteal -q --quick -m "not spark and not slow" $(ARGS)
 
 thorough: $(DEV) oldest
-	$(BIN)/tocsin warm
+	$(BIN)/tocsin warm --papers
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 $(ARGS)
 
 pythons: $(DEV)
@@ -46,7 +46,7 @@ oldest: $(DEV)
 	CONSTRAINT=scripts/oldest.txt sh scripts/pythons.sh "$(PYTHON)"
 
 fuzz: $(DEV)
-	$(BIN)/tocsin warm
+	$(BIN)/tocsin warm --papers
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
 check: $(DEV)

@@ -11,7 +11,7 @@ from reproduce.figure import Series
 from reproduce.loads import Ask, Load
 from reproduce.workloads import load_of
 from tocsin.errors import UnsuitableIndex
-from tocsin.index import disseminators, parse_index, registrations
+from tocsin.index import disseminators, parse_index
 
 _ROUNDS = 3
 _MOST_ROUNDS = 30
@@ -38,7 +38,9 @@ def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
         if given[name] > most:
             return Point(None, f"not asked beyond {most:,} {name}")
     load = load_of(given, series.parameters)
-    registration, options = parse_index(series.index.format(**given), (*registrations(), *disseminators()))
+    text = series.index.format(**given)
+    for_windows = text.partition("(")[0].strip() in [one.name for one in disseminators()]
+    registration, options = parse_index(text, for_windows=for_windows)
     begun = time.process_time()
     try:
         index = load.build(registration, options)

@@ -14,6 +14,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tocsin
 from tests import strategies as own
 from tests.contract.test_matchers import assert_each_answers_like_the_oracle
 
@@ -43,3 +44,10 @@ def test_the_first_example_of_the_readme() -> None:
 def test_access_and_scan_answer_like_the_oracle(expressions: list, events: list) -> None:
     """The default index, and the one that looks at everything, find what the oracle finds."""
     assert_each_answers_like_the_oracle(("access", "scan"), expressions, events)
+
+
+def test_the_indexes_of_papers_are_found_where_tocsin_is_installed() -> None:
+    """By what the installed package says of itself."""
+    answer = tocsin.match([{"id": "a", "where": "n = 1"}], [{"n": 1}, {"n": 2}], index="opindex")
+
+    assert answer.table.to_pylist() == [{"event": 0, "subscription": "a"}]

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tocsin.index.boolean.be_tree.kernels.growing import Growth, gain
-from tocsin.index.boolean.be_tree.kernels.nodes import (
+from tocsin.index.fields.kernels.code_sets import predicate_on
+from tocsin.kernels.jit import inner, kernel
+from tocsin.kernels.packing import viewed
+from tocsin.papers.opindex.be_tree.kernels.growing import Growth, gain
+from tocsin.papers.opindex.be_tree.kernels.nodes import (
     FREE_NODE,
     FREE_PARTITION,
     LIVING,
@@ -17,9 +20,6 @@ from tocsin.index.boolean.be_tree.kernels.nodes import (
     slot_of,
     unlink,
 )
-from tocsin.index.fields.kernels.code_sets import predicate_on
-from tocsin.kernels.jit import inner, kernel
-from tocsin.kernels.packing import viewed
 
 
 @kernel

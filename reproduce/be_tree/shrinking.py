@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from reproduce.be_tree.kernels import delete
-from tocsin.index.boolean.be_tree.growing import GrowingTree
-from tocsin.index.boolean.be_tree.kernels.nodes import NODES, PARTITIONS
+from tocsin.papers.opindex.be_tree.growing import GrowingTree
+from tocsin.papers.opindex.be_tree.kernels.nodes import NODES, PARTITIONS
 
 
 class ShrinkingTree(GrowingTree):

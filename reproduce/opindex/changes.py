@@ -22,9 +22,11 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.errors import DuplicateSubscription, UnknownSubscription
 from tocsin.index.alive import everyone
-from tocsin.index.boolean.opindex.index import SEGMENTS, SIGNATURE_BITS, check_options
-from tocsin.index.boolean.opindex.kernels.building import Simples, signed
-from tocsin.index.boolean.opindex.kernels.layouts import (
+from tocsin.index.found import Found
+from tocsin.index.statistics import Statistics
+from tocsin.papers.opindex.opindex.index import SEGMENTS, SIGNATURE_BITS, check_options
+from tocsin.papers.opindex.opindex.kernels.building import Simples, signed
+from tocsin.papers.opindex.opindex.kernels.layouts import (
     CLAUSE_BITS,
     CLAUSES,
     FORMS,
@@ -37,10 +39,8 @@ from tocsin.index.boolean.opindex.kernels.layouts import (
     segment_of,
     signature_bit,
 )
-from tocsin.index.boolean.opindex.matching import Matching
-from tocsin.index.boolean.opindex.rewriting import rewrite
-from tocsin.index.found import Found
-from tocsin.index.statistics import Statistics
+from tocsin.papers.opindex.opindex.matching import Matching
+from tocsin.papers.opindex.opindex.rewriting import rewrite
 
 
 class OpIndexLists:

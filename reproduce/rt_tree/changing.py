@@ -30,7 +30,7 @@ from tocsin.index.spatial_text.index import new_seen
 from tocsin.index.spatial_text.kernels.layouts import ABSENT
 from tocsin.index.spatial_text.kernels.matching import match_messages
 from tocsin.index.spatial_text.regions import Held
-from tocsin.index.spatial_text.rt_trees.ordering import IDF, LOCALITY
+from tocsin.papers.location_aware.rt_trees.ordering import IDF, LOCALITY
 
 TREES: Final = ("rt_tree", "rt_plus_tree", "rt_plus_plus_tree")
 LEAST: Final = 25

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Regions
-from tocsin.index.spatial_text.rt_trees.ordering import CELLS, DF, LOCALITY, RANDOM
+from tocsin.papers.location_aware.rt_trees.ordering import CELLS, DF, LOCALITY, RANDOM
 
 
 class Frequencies:

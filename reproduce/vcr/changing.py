@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduce.vcr.kernels import Linked, covering, link, unlink
-from tocsin.index.rectangles.vcr.kernels import decompose, distance_table
+from tocsin.papers.vcr.vcr.kernels import decompose, distance_table
 
 Rectangle = tuple[int, int, int, int]
 """Left, lower, width and height: its points are [left, left + width] x [lower, lower + height]."""

@@ -7,7 +7,7 @@ import pytest
 import tocsin
 from tests.index.asking import compiled
 from tocsin.index import matcher_builder
-from tocsin.index.boolean.k_index import MOST_VALUES
+from tocsin.papers.opindex.k_index import MOST_VALUES
 
 REFUSED = {
     "k_index": (

@@ -22,8 +22,8 @@ def load() -> SlidingMessages:
 @pytest.mark.parametrize("name", [one.name for one in disseminators() if "slack" in one.options])
 def test_every_structure_is_pushed_the_same(name: str) -> None:
     """The baseline examines the most; what is searched for and buffered is the same."""
-    every = find_index("inverted_file", disseminators())
-    first, other = (load().build(one, {"slack": 1}) for one in (every, find_index(name, disseminators())))
+    every = find_index("inverted_file", for_windows=True)
+    first, other = (load().build(one, {"slack": 1}) for one in (every, find_index(name, for_windows=True)))
     for _ in range(3):
         expected, found = first.push(150), other.push(150)
 
@@ -35,7 +35,7 @@ def test_every_structure_is_pushed_the_same(name: str) -> None:
 
 def test_no_message_comes_while_it_is_still_there() -> None:
     """Behind the last one comes the first, when it has expired."""
-    stream = load().build(find_index("inverted_file", disseminators()), {})
+    stream = load().build(find_index("inverted_file", for_windows=True), {})
     pushed: list[int] = []
     for count in (16, 200, 90, 200, 120, 16):
         stream.push(count)

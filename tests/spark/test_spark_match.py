@@ -275,3 +275,17 @@ def test_subscriptions_may_come_as_predicates(spark: Any, found: Any, tmp_path: 
 
     assert (report.accepted, report.rejected) == (2, 2)
     assert found(tocsin_spark.match(frame, tmp_path / "index"), "key") == {0: [(1, 1.0)], 1: [(2, 1.0)]}
+
+
+def test_workers_open_an_index_of_a_paper(spark: Any, tmp_path: Path) -> None:
+    """They find it by what the installed package says of itself, as this process does."""
+    engine = tocsin.Engine("opindex")
+    engine.subscribe_many([{"id": f"s{n}", "where": f"n = {n}"} for n in range(9)])
+    engine.save(tmp_path / "index")
+    events = spark.createDataFrame([(float(n),) for n in range(20)], "n double").repartition(2)
+
+    found = tocsin_spark.match(events, tmp_path / "index").collect()
+
+    assert {row["n"]: [match["subscription"] for match in row["matches"]] for row in found} == {
+        float(n): [f"s{n}"] if n < 9 else [] for n in range(20)
+    }

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import warnings
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ import tocsin
 from tocsin import InvalidInput
 from tocsin.cli.main import main
 from tocsin.kernels.compiling import stores
-from tocsin.warming import warm
-from tocsin.warming.samples import uses
+from tocsin.warming import is_warm, warm
+from tocsin.warming.samples import published_uses, uses
 
 REACHED_BY_RESEARCH_ALONE = {"best_places", "begin_cursor", "move_cursor"}
 """A structure of intervals by itself: `reproduce/` asks it, and no ranking does."""
@@ -50,7 +51,7 @@ def kernels() -> Iterator[Any]:
 def test_the_uses_lead_to_every_kernel() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for use in uses().values():
+        for use in chain(uses().values(), *(own.values() for own in published_uses().values())):
             use()
 
     names = {
@@ -64,11 +65,15 @@ def test_the_uses_lead_to_every_kernel() -> None:
 
 @pytest.mark.slow
 def test_what_was_compiled_ahead_is_not_compiled_again() -> None:
-    """Here, and where a folder has it all."""
-    warm()
+    """Here, and where a folder has it all; the product by itself, and with the papers."""
+    warm(papers=True)
 
+    (papers,) = published_uses()
+    assert papers.name == "papers"
     assert stores.has_all()
-    assert warm() == 0
+    assert stores.has_all(papers)
+    assert is_warm(papers=True)
+    assert warm(papers=True) == warm() == 0
 
 
 def test_a_level_that_there_is_not(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

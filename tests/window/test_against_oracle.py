@@ -122,7 +122,7 @@ def test_a_window_is_the_oracle_at_every_step(
 
     Each structure as it is, and built anew now and then all the time, with more and with less buffered.
     """
-    taken = find_index(name, disseminators()).options
+    taken = find_index(name, for_windows=True).options
     drawn = {one: policy % (most + (one == "modelled")) + (one != "modelled") for one, most in POLICIES.items()}
     options = ", ".join(f"{one}={value}" for one, value in {**tiny, **drawn}.items() if one in taken)
     window = tocsin.Window(bounds=BOUNDS, weights=weights, index=f"{name}({options})", **kind)

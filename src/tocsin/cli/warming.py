@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file
-from tocsin.kernels.compiling.stores import LEVELS, SHIPPED, VARIABLE, has_all, own
-from tocsin.warming import expected_s, warm
+from tocsin.kernels.compiling.stores import LEVELS, SHIPPED, VARIABLE, own
+from tocsin.warming import expected_s, is_warm, warm
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,6 +23,9 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help=f"with --into: for all processors of a level, {' or '.join(LEVELS)} (default: this processor)",
     )
     parser.add_argument("--processes", type=int, metavar="N", help="so many at once (default: one a core)")
+    parser.add_argument(
+        "--papers", action="store_true", help="also those of the papers' structures, and of what other packages publish"
+    )
     parser.set_defaults(run=run)
 
 
@@ -30,14 +33,15 @@ def run(given: argparse.Namespace) -> int:
     into = None if given.into is None else Path(given.into)
     if into is not None:
         refuse_file(given.into)
-    if not sys.stderr.isatty() and not (into is None and has_all()):
-        minutes = max(round(expected_s(given.processes) / 60), 1)
+    if not sys.stderr.isatty() and not (into is None and is_warm(papers=given.papers)):
+        minutes = max(round(expected_s(given.processes, papers=given.papers) / 60), 1)
         print(f"compiling kernels: about {counted(minutes, 'minute')}", file=sys.stderr, flush=True)
     with ShareBar("compiling kernels") as bar:
         compiled = warm(
             into,
             level=given.level,
             processes=given.processes,
+            papers=given.papers,
             progress=lambda done, functions: bar.update(done, f"{functions:,} functions"),
         )
     where = own() if into is None else into

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Final
@@ -16,21 +16,40 @@ from typing import Final
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.kernels.compiling.stores import LEVELS, NONE, VARIABLE, environment_of, has_all, levels, mark_all, own
 from tocsin.threads import workers
-from tocsin.warming.samples import uses
+from tocsin.warming.samples import published_uses, uses
 
 Progress = Callable[[float, int], None]
 """Called with the share that is done, and how many functions were compiled so far."""
 
-_FUNCTIONS: Final = 1560
-"""How many functions `warm` compiles into an empty store."""
+_FUNCTIONS: Final = 1030
+"""How many functions `warm` compiles into an empty store, without papers."""
 
-_SECONDS_A_FUNCTION: Final = 0.15
+_FUNCTIONS_OF_PAPERS: Final = 680
+"""How many more with them."""
+
+_SECONDS_A_FUNCTION: Final = 0.14
 """CPU seconds for each: `tocsin warm` into an empty store."""
 
 
-def expected_s(processes: int | None = None) -> float:
+def expected_s(processes: int | None = None, *, papers: bool = False) -> float:
     """Roughly how many seconds `warm` takes where nothing was compiled before."""
-    return _FUNCTIONS * _SECONDS_A_FUNCTION / workers(processes, "processes")
+    return _functions(papers) * _SECONDS_A_FUNCTION / workers(processes, "processes")
+
+
+def _functions(papers: bool) -> int:
+    return _FUNCTIONS + (_FUNCTIONS_OF_PAPERS if papers else 0)
+
+
+def is_warm(*, papers: bool = False) -> bool:
+    """Whether nothing is left to compile."""
+    return not _missing(papers)
+
+
+def _missing(papers: bool) -> list[tuple[Path | None, list[str]]]:
+    """The packages of which not all is compiled, None for the product, and the uses that compile it."""
+    wanted: list[tuple[Path | None, list[str]]] = [(None, list(uses()))]
+    wanted += [(folder, list(own)) for folder, own in (published_uses() if papers else {}).items()]
+    return [one for one in wanted if not has_all(one[0])]
 
 
 def warm(
@@ -39,8 +58,11 @@ def warm(
     level: str | None = None,
     processes: int | None = None,
     progress: Progress | None = None,
+    papers: bool = False,
 ) -> int:
     """Compile all kernels, for this processor into the user's store, or for a level of processors into a folder.
+
+    With `papers` those of the papers' structures, too, and of what other packages publish.
 
     In the folder lies what `TOCSIN_KERNELS` may name: `level` is one of `LEVELS`, or None for this processor alone. It
     is complete or not there. Returns how many functions were compiled; 0 where nothing was missing. Cost: some three
@@ -52,20 +74,23 @@ def warm(
         raise InvalidInput(f"level is {level!r}; there are {', '.join(LEVELS)}, and this processor reaches {known}")
     if level is not None and into is None:
         raise InvalidInput("kernels for a level are for others: say into which folder")
-    work = _Work(workers(processes, "processes"), progress)
+    work = _Work(workers(processes, "processes"), progress, _functions(papers))
     if into is None:
-        if has_all():
-            return 0
-        compiled = work.compile({})
-        mark_all(own())
+        missing = _missing(papers)
+        compiled = work.compile([name for _, names in missing for name in names], {})
+        for package, _ in missing:
+            mark_all(own(), package)
         return compiled
+    packaged = published_uses() if papers else {}
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into, prefix=".warming-") as made:
-        compiled = work.compile({**environment_of(level or ""), "NUMBA_CACHE_DIR": made, VARIABLE: NONE})
+        names = [*uses(), *(name for own_uses in packaged.values() for name in own_uses)]
+        compiled = work.compile(names, {**environment_of(level or ""), "NUMBA_CACHE_DIR": made, VARIABLE: NONE})
         for folder in Path(made, "kernels").iterdir():
             for lock in folder.rglob("*.lock"):
                 lock.unlink()
-            mark_all(folder)
+            for package in (None, *packaged):
+                mark_all(folder, package)
             shutil.rmtree(into / folder.name, ignore_errors=True)
             folder.rename(into / folder.name)
     return compiled
@@ -74,7 +99,8 @@ def warm(
 class _Work:
     """Processes that go through all uses, so many at a time, and how far they are."""
 
-    def __init__(self, processes: int, progress: Progress | None) -> None:
+    def __init__(self, processes: int, progress: Progress | None, functions: int) -> None:
+        self._functions, self._uses = functions, 1
         self._processes = processes
         self._progress = progress
         self._lock = threading.Lock()
@@ -82,10 +108,11 @@ class _Work:
         self._running: set[subprocess.Popen[str]] = set()
         self._is_over = False
 
-    def compile(self, environment: Mapping[str, str]) -> int:
-        """How many functions were compiled. Raises `TocsinError` where a process fails."""
+    def compile(self, names: Sequence[str], environment: Mapping[str, str]) -> int:
+        """Make some uses; how many functions were compiled. Raises `TocsinError` where a process fails."""
+        self._uses = max(len(names), 1)
         with ThreadPoolExecutor(self._processes) as pool:
-            waiting: set[Future[None]] = {pool.submit(self._use, name, environment) for name in uses()}
+            waiting: set[Future[None]] = {pool.submit(self._use, name, environment) for name in names}
             try:
                 while waiting:  # a short wait, for an interruption is seen between two
                     done, waiting = wait(waiting, 0.2, FIRST_COMPLETED)
@@ -121,7 +148,7 @@ class _Work:
             self._compiled += compiled
             if self._progress is not None:
                 # Uses that find their kernels compile nothing, and the first of many take longest: both shares count.
-                share = max(self._done / len(uses()), min(self._compiled / _FUNCTIONS, 0.99))
+                share = max(self._done / self._uses, min(self._compiled / self._functions, 0.99))
                 self._progress(share, self._compiled)
 
     def _end(self) -> None:

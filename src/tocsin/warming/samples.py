@@ -10,6 +10,7 @@ import importlib.util
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,9 +21,10 @@ import pyarrow.parquet
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.engine import Engine, match, sample
-from tocsin.index import registrations
-from tocsin.index.protocols import RECTANGLES, REGIONS_WITH_KEYWORDS, THE_BEST_FIRST, Registration
-from tocsin.index.registry import disseminators
+from tocsin.index.protocols import BEST_MESSAGES, RECTANGLES, REGIONS_WITH_KEYWORDS, THE_BEST_FIRST, Registration
+from tocsin.index.published import packages
+from tocsin.index.registry import built_in
+from tocsin.index.window.registry import DISSEMINATORS
 from tocsin.language import Templates
 from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
 from tocsin.model.values import Range
@@ -89,23 +91,31 @@ _MANY: Final = 5000
 
 
 def uses() -> Mapping[str, Callable[[], None]]:
-    """Every use by name; those that take longest to compile come first."""
-    relaxed = [one for one in registrations() if one.question == THE_BEST_FIRST]
-    matchers = [one for one in registrations() if one.question != THE_BEST_FIRST and one.name != "access"]
+    """Every use of the product by name; those that take longest to compile come first."""
     return {
         "access": _access,
-        **{one.name: lambda one=one: _relaxed(one) for one in relaxed},  # type: ignore[misc]
-        **{one.name: lambda one=one: _matcher(one) for one in matchers},  # type: ignore[misc]
+        **uses_of([one for one in (*built_in(), *DISSEMINATORS) if one.name != "access"]),
         "several attributes": _several_attributes,
         "many rectangles": _many_rectangles,
         "the best of many": _best_of_many,
         "changes": _changes,
         "places": _places,
-        **{f"window over {one.name}": lambda one=one: _window(one) for one in disseminators()},  # type: ignore[misc]
         "a window that is filled": _filled_window,
         "placements": _placements,
         "sources": _sources,
     }
+
+
+def published_uses() -> dict[Path, dict[str, Callable[[], None]]]:
+    """The uses of what packages publish, by the folder of each package."""
+    names = [one.name for one in (*built_in(), *DISSEMINATORS)]
+    return {folder: uses_of(own) for folder, own in packages(names).items()}
+
+
+def uses_of(indexes: Iterable[Registration]) -> dict[str, Callable[[], None]]:
+    """The uses of some indexes."""
+    by_question = {THE_BEST_FIRST: _relaxed, BEST_MESSAGES: _window}
+    return {f"index {one.name}": partial(by_question.get(one.question, _matcher), one) for one in indexes}
 
 
 def _subscriptions(texts: Iterable[str], weights: bool = False) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from numba.core import event
 
-from tocsin.warming.samples import uses
+from tocsin.warming.samples import published_uses, uses
 
 
 class _Listener(event.Listener):  # type: ignore[misc]
@@ -20,10 +20,14 @@ class _Listener(event.Listener):  # type: ignore[misc]
 
 
 def run() -> None:
-    """The use that the command line names."""
+    """The use that the command line names, of the product or of what packages publish."""
     event.register("numba:compile", _Listener())
     warnings.simplefilter("ignore")  # what samples do wrong, they do on purpose
-    uses()[sys.argv[1]]()
+    there = dict(uses())
+    if sys.argv[1] not in there:
+        for own in published_uses().values():
+            there |= own
+    there[sys.argv[1]]()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.naive.intervals import Ends, Interval
 from tocsin.index.scored.intervals import ScoredIntervals
 from tocsin.index.scored.r_trees.kernels import RTrees
-from tocsin.index.scored.segment_tree.kernels import SegmentTrees
+from tocsin.papers.ranked_pubsub.segment_tree.kernels import SegmentTrees
 
 few = (
     st.integers(0, 12)

@@ -15,13 +15,14 @@ from tests.index.relaxed.test_work import all_rankings, one_of_few, points, rang
 from tests.index.relaxed.test_work import check as check_relaxed
 from tests.index.scored.plain_list import plain_lists
 from tocsin.index import registry
+from tocsin.index.scored.tree import of_intervals
 
 
 @pytest.fixture(scope="module", autouse=True)
 def a_line_of_the_registry() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        line = registry._ranker("plain_list", plain_lists, "nothing but a list")
-        patch.setattr(registry, "_REGISTRATIONS", (*registry.registrations(), line))
+        line = of_intervals("plain_list", plain_lists, "nothing but a list")
+        patch.setattr(registry, "_BUILT_IN", (*registry.built_in(), line))
         yield
 
 

@@ -28,16 +28,16 @@ from tests.index.scored.building import Search, by_rank, entries, few, levels, l
 from tests.naive import intervals as naive
 from tests.naive.intervals import Edge, Interval
 from tocsin.index import ranker_builder
-from tocsin.index.scored.interval_tree import interval_trees
-from tocsin.index.scored.interval_tree.kernels import LEFT, MEDIAN, NODE, RIGHT, IntervalTrees
 from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.ir_tree import ir_trees
 from tocsin.index.scored.r_trees import scored_r_trees
 from tocsin.index.scored.r_trees.building import r_trees
-from tocsin.index.scored.segment_tree import segment_trees
 from tocsin.index.scored.sopt_r_tree.arrangement import Graph, arrange, constraint_graph
 from tocsin.index.scored.sopt_r_tree.building import end_ranks, sopt_r_trees
 from tocsin.index.scored.tree import ScoredTree
+from tocsin.papers.ranked_pubsub.interval_tree import interval_trees
+from tocsin.papers.ranked_pubsub.interval_tree.kernels import LEFT, MEDIAN, NODE, RIGHT, IntervalTrees
+from tocsin.papers.ranked_pubsub.ir_tree import ir_trees
+from tocsin.papers.ranked_pubsub.segment_tree import segment_trees
 
 Ten: TypeAlias = dict[int, tuple[int, int]]
 

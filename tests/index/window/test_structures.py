@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tocsin
-from tocsin.index.window.skype import OPTIONS
+from tocsin.papers.skype.skype import OPTIONS
 
 SUBSCRIPTIONS = 600
 MESSAGES = 1500

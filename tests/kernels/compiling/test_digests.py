@@ -11,11 +11,11 @@ import pytest
 from reproduce.ir_tree.kernels import changes
 
 from tocsin.index.scored.kernels import streams
-from tocsin.index.scored.segment_tree import kernels
 from tocsin.kernels import jit
 from tocsin.kernels.compiling import digests
 from tocsin.kernels.compiling.caching import _layouts
 from tocsin.kernels.compiling.digests import digest_of
+from tocsin.papers.ranked_pubsub.segment_tree import kernels
 
 KERNEL = "from tocsin.kernels.jit import kernel\nfrom {package}.parts.inner import one\n"
 

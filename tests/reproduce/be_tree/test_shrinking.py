@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from reproduce.be_tree.shrinking import ShrinkingTree
 
 from tests.index.asking import assert_alike, batch, compiled
-from tests.index.boolean.be_tree.test_index import assert_sound
-from tocsin.index.boolean.be_tree import BETree
-from tocsin.index.boolean.conjunctions.code_sets import CodedConjunctions
+from tests.papers.opindex.be_tree.test_index import assert_sound
+from tocsin.papers.opindex.be_tree import BETree
+from tocsin.papers.opindex.conjunctions.code_sets import CodedConjunctions
 
 PREDICATES = st.tuples(
     st.sampled_from("ABCD"), st.sampled_from(["=", "<>", "<=", ">=", "<"]), st.sampled_from([1, 2, 3, 4, 5, 2.5])

@@ -12,9 +12,9 @@ from reproduce.opindex.changes import OpIndexLists
 
 import tocsin
 from tests.index.asking import batch, compiled, pairs
-from tocsin.index.boolean.opindex import OpIndexBuilder
-from tocsin.index.boolean.opindex.kernels.layouts import OpLists
 from tocsin.index.boolean.scan import Scan
+from tocsin.papers.opindex.opindex import OpIndexBuilder
+from tocsin.papers.opindex.opindex.kernels.layouts import OpLists
 
 TEXTS = [
     "a = 2 AND b IN (3, 6, 9)",

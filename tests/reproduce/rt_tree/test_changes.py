@@ -15,7 +15,7 @@ from reproduce.rt_tree.kernels.layouts import CountedTree, ListedTree
 
 import tocsin
 from tests.index.asking import batch, compiled, pairs
-from tocsin.index.spatial_text.rt_trees.ordering import DF, IDF, LOCALITY, RANDOM
+from tocsin.papers.location_aware.rt_trees.ordering import DF, IDF, LOCALITY, RANDOM
 
 Box = tuple[int, int, int, int]
 WORDS = "abcdefg"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput
+from tocsin.index.protocols import THE_BEST_FIRST, Registration
 from tocsin.index.scored.intervals import ScoredIntervals
 from tocsin.index.scored.kernels.cursors import Queries, begin_cursor, best_places, move_cursor, state_width
 from tocsin.index.scored.kernels.layouts import Ranges
@@ -55,6 +57,15 @@ class TreeBuilder:
         else:
             made = self.arranging.again(intervals.ranges, self.branching, arrangement)
         return ScoredTree(intervals, made, self.arranging.order_of(made))
+
+
+def of_intervals(
+    name: str, make: Make, source: str, *, is_baseline: bool = True, arranging: Arranging | None = None, **options: int
+) -> Registration:
+    """What the registry says of a structure of scored intervals."""
+    builder = partial(TreeBuilder, make, arranging=arranging)
+    shapes = "attributes compared with constants, each a dimension; others are found by access"
+    return Registration(name, THE_BEST_FIRST, shapes, source, is_baseline, builder, options)
 
 
 class ScoredTree:

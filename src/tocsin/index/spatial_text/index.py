@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from tocsin.index.found import Found, collect
 from tocsin.index.narrowing import Narrowing
 from tocsin.index.narrowing.kernels import Coming
+from tocsin.index.protocols import ALL_MATCHES, REGIONS_WITH_KEYWORDS, SIMILAR_ENOUGH, Registration
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, ROOM, Seen
 from tocsin.index.spatial_text.kernels.matching import match_messages
 from tocsin.index.spatial_text.regions import Held
@@ -17,6 +19,14 @@ from tocsin.index.tables import bytes_of_table
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.language.canonical import name_text
 from tocsin.model.readings import attribute_of
+
+
+def of_regions(
+    name: str, builder: Callable[..., Any], source: str, *, is_baseline: bool = True, **options: int
+) -> Registration:
+    """What the registry says of a structure of regions with keywords."""
+    also = {SIMILAR_ENOUGH: lambda **options: builder(**options).alike}
+    return Registration(name, ALL_MATCHES, REGIONS_WITH_KEYWORDS, source, is_baseline, builder, options, also)
 
 
 class OverRegions(Narrowing):

@@ -1,4 +1,4 @@
-"""Which structures disseminate the messages of a window, and how much is buffered with each? One line each."""
+"""Which built-in structures disseminate the messages of a window, and how much is buffered with each?"""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from typing import Any, Final, NamedTuple
 from tocsin.index.protocols import BEST_MESSAGES, PLACES_WITH_WORDS, Disseminator, Registration
 from tocsin.index.window.blocks import BlocksIndex
 from tocsin.index.window.buffering import SLACK, Buffering, first_in_first_out, k_max, k_skyband
-from tocsin.index.window.ciq import OPTIONS as CIQ_OPTIONS
-from tocsin.index.window.ciq import CiqIndex
-from tocsin.index.window.inverted_file import InvertedFileIndex
 from tocsin.index.window.pace import FIRST, LATE
-from tocsin.index.window.skype import OPTIONS, SkypeIndex
 
 
 class WindowIndex(NamedTuple):
@@ -22,7 +18,7 @@ class WindowIndex(NamedTuple):
     buffering: Buffering
 
 
-def _registered(
+def for_windows(
     name: str,
     source: str,
     structure: Callable[..., Disseminator],
@@ -44,23 +40,8 @@ def _registered(
 _BLOCKS: Final = {"late": LATE, "first": FIRST}
 
 DISSEMINATORS: Final = (
-    _registered("blocks", "blocks of postings that are alike, in bytes (ours)", BlocksIndex, _BLOCKS),
-    _registered("skype", "Skype (Wang et al. 2016, section 5): a quadtree with inverted files", SkypeIndex, OPTIONS),
-    _registered(
-        "ciq",
-        "CIQ (Chen et al. 2015), as section 2 of Wang et al. 2016 has it: cells with a bound for each subscription",
-        CiqIndex,
-        CIQ_OPTIONS,
-        is_baseline=True,
-    ),
-    _registered(
-        "inverted_file",
-        "everyone who shares a word is scored: the exact baseline of its family",
-        InvertedFileIndex,
-        {},
-        is_baseline=True,
-    ),
-    _registered(
+    for_windows("blocks", "blocks of postings that are alike, in bytes (ours)", BlocksIndex, _BLOCKS),
+    for_windows(
         "k_max",
         "blocks, with the best times * k buffered (Yi et al. 2003); times=1 searches anew whenever one expires",
         BlocksIndex,
@@ -69,7 +50,7 @@ DISSEMINATORS: Final = (
         {"times": 2},
         is_baseline=True,
     ),
-    _registered(
+    for_windows(
         "k_skyband",
         "blocks, with k-skybands buffered (Mouratidis et al. 2006); modelled=1 by cost (Wang et al. 2016, section 6)",
         BlocksIndex,

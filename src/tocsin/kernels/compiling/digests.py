@@ -32,9 +32,13 @@ def digest_beside(file: Path) -> str:
 
 
 @functools.cache
-def digest_of_all() -> str:
-    """What the text of all kernels, and of what compiles them ahead, is known by."""
-    known = [digest_of(file) for file in sorted(_TOCSIN.rglob("*.py")) if _has_kernels(file)]
+def digest_of_all(package: Path | None = None) -> str:
+    """What the text of all kernels of a package, and of what compiles them ahead, is known by; None: of the product.
+
+    That is tocsin without its papers, which are a package by themselves.
+    """
+    files = sorted((package or _TOCSIN).rglob("*.py"))
+    known = [digest_of(one) for one in files if _has_kernels(one) and (package or _PAPERS not in one.parents)]
     known.append(hashlib.sha256((_TOCSIN / "warming" / "samples.py").read_bytes()).hexdigest())
     return hashlib.sha256("".join(known).encode()).hexdigest()[:16]
 
@@ -61,6 +65,7 @@ def _reached(file: Path) -> set[Path]:
 
 _KEEPING: Final = Path(__file__).parent
 _TOCSIN: Final = Path(__file__).parents[2]
+_PAPERS: Final = _TOCSIN / "papers"
 _IMPORT: Final = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
 
 

@@ -113,18 +113,21 @@ def own() -> Path:
     return folder
 
 
-def has_all() -> bool:
-    """Whether every kernel was compiled ahead: whether some folder is marked to have those of this very text."""
-    return any((folder / _mark()).is_file() for folder in readable())
+def has_all(package: Path | None = None) -> bool:
+    """Whether every kernel of a package (None: of the product) was compiled ahead.
+
+    That is whether some folder is marked to have those of this very text.
+    """
+    return any((folder / _mark(package)).is_file() for folder in readable())
 
 
-def mark_all(folder: Path) -> None:
-    """Say of a folder that it has every kernel."""
-    (folder / _mark()).touch()
+def mark_all(folder: Path, package: Path | None = None) -> None:
+    """Say of a folder that it has every kernel of a package."""
+    (folder / _mark(package)).touch()
 
 
-def _mark() -> str:
-    return f"all-{digest_of_all()}-{numba.__version__}-{sys.version_info[0]}.{sys.version_info[1]}"
+def _mark(package: Path | None) -> str:
+    return f"all-{digest_of_all(package)}-{numba.__version__}-{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def warn_of_useless_kernels(shipped: Path = SHIPPED) -> None:

@@ -1,7 +1,0 @@
-"""Which rectangles cover this point? `r_tree`: a packed R-tree, a baseline."""
-
-from __future__ import annotations
-
-from tocsin.index.rectangles.r_tree.index import RTreeBuilder
-
-__all__ = ["RTreeBuilder"]

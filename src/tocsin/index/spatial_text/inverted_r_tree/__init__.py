@@ -1,8 +1,0 @@
-"""Which region-and-keyword subscriptions does this message satisfy? `inverted_r_tree`: an R-tree with an inverted file
-at every node, a baseline."""
-
-from __future__ import annotations
-
-from tocsin.index.spatial_text.inverted_r_tree.index import InvertedRTreeBuilder
-
-__all__ = ["InvertedRTreeBuilder"]

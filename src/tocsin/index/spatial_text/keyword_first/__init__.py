@@ -1,8 +1,0 @@
-"""Which region-and-keyword subscriptions does this message satisfy? `keyword_first`: keywords are counted, then boxes
-compared, a baseline."""
-
-from __future__ import annotations
-
-from tocsin.index.spatial_text.keyword_first.index import KeywordFirstBuilder
-
-__all__ = ["KeywordFirstBuilder"]

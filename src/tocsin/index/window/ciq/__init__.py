@@ -1,5 +1,0 @@
-"""Whom does a message reach? CIQ: cells that cover each subscription, and what its words must bring in each."""
-
-from tocsin.index.window.ciq.index import OPTIONS, CiqIndex
-
-__all__ = ["OPTIONS", "CiqIndex"]

@@ -1,5 +1,0 @@
-"""Whom does a message reach? Skype's index: a quadtree with inverted files, pruned by place, words and alpha."""
-
-from tocsin.index.window.skype.index import OPTIONS, SkypeIndex
-
-__all__ = ["OPTIONS", "SkypeIndex"]

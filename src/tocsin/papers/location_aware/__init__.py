@@ -1,0 +1,50 @@
+"""The R^t-trees (Yu et al. 2015) and what they are measured against. docs/papers/location_aware.md."""
+
+from typing import Final
+
+from tocsin.index.spatial_text.index import of_regions
+from tocsin.papers.location_aware.inverted_r_tree import InvertedRTreeBuilder
+from tocsin.papers.location_aware.keyword_first import KeywordFirstBuilder
+from tocsin.papers.location_aware.rt_trees import (
+    RTPlusPlusTreeBuilder,
+    RTPlusTreeBuilder,
+    RTTreeBuilder,
+    SpatialFirstBuilder,
+)
+
+RT_TREE: Final = of_regions(
+    "rt_tree", RTTreeBuilder, "R^t-tree (Yu et al. 2015, section 3)", is_baseline=False, least=25, most=50
+)
+RT_PLUS_TREE: Final = of_regions(
+    "rt_plus_tree",
+    RTPlusTreeBuilder,
+    "R^t+-tree (Yu et al. 2015, section 4)",
+    is_baseline=False,
+    least=25,
+    most=50,
+    selection=3,
+)
+RT_PLUS_PLUS_TREE: Final = of_regions(
+    "rt_plus_plus_tree",
+    RTPlusPlusTreeBuilder,
+    "R^t++-tree (Yu et al. 2015, section 5)",
+    is_baseline=False,
+    least=25,
+    most=50,
+    selection=3,
+)
+INVERTED_R_TREE: Final = of_regions(
+    "inverted_r_tree",
+    InvertedRTreeBuilder,
+    "IR-tree (Cong, Jensen, Wu 2009) as Yu et al. 2015 ask it, section 2.3",
+    least=25,
+    most=50,
+)
+SPATIAL_FIRST: Final = of_regions(
+    "spatial_first", SpatialFirstBuilder, "R-tree, then keywords (Yu et al. 2015, section 2.3)", least=25, most=50
+)
+KEYWORD_FIRST: Final = of_regions(
+    "keyword_first",
+    KeywordFirstBuilder,
+    "counting (Yan and Garcia-Molina 1994), then regions (Yu et al. 2015, section 2.3)",
+)

@@ -1,0 +1,54 @@
+"""Which region-and-keyword subscriptions does this message satisfy? Those in as many lists of its keywords as they have
+keywords, and then where it is: the keyword-first baseline.
+
+Cost: O(entries of the message's keywords), wherever on the map they are; 4 bytes a keyword of a subscription. Built in
+O(n log n). `candidates_examined` counts those who have all of their keywords.
+
+Source: Yan and Garcia-Molina 1994, the counting method; Yu et al. 2015, section 2.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tocsin.columns.arrays import frozen, starts_of
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.stored import restored
+from tocsin.index.protocols import Arrays
+from tocsin.index.spatial_text.index import OverRegions
+from tocsin.index.spatial_text.kernels.resembling import Weighed
+from tocsin.index.spatial_text.linear import build_everyone
+from tocsin.index.spatial_text.regions import Held
+from tocsin.index.statistics import Statistics
+from tocsin.papers.location_aware.keyword_first.kernels.alike import WeighedLists
+from tocsin.papers.location_aware.keyword_first.kernels.counting import Inverted
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordFirstBuilder:
+    """Builds inverted lists of keywords."""
+
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OverRegions:
+        """Sort by keyword; statistics are of no use. Raises `UnsuitableIndex`."""
+        held = Held.of(compiled)
+        return OverRegions(held, invert(held), counts=True)
+
+    def load(self, arrays: Arrays) -> OverRegions:
+        """Built anew."""
+        return self.build(restored(arrays))
+
+    def alike(self, held: Held, weighed: Weighed) -> WeighedLists:
+        """What finds whom a message may resemble enough."""
+        return WeighedLists(invert(held), build_everyone(held, weighed))
+
+
+def invert(held: Held) -> Inverted:
+    """The lists of all places and tokens."""
+    regions, tokens = held.regions, len(held.counts)
+    owners = np.repeat(np.arange(len(regions.owners)), np.diff(regions.token_starts))
+    keys = regions.owners[owners].astype(np.int64) * tokens + regions.tokens
+    lengths = np.bincount(keys, minlength=held.places * tokens)
+    entries = owners[np.argsort(keys, kind="stable")]
+    return Inverted(frozen([tokens], np.int64), starts_of(lengths, len(lengths)), frozen(entries, np.int32))

@@ -1,0 +1,144 @@
+"""Which region-and-keyword subscriptions does this message satisfy? R-trees whose nodes know keywords of what is below.
+
+All are one packed tree a place. A node is left out where its box misses the message's, and
+
+- `rt_tree`: where no keyword at all below it is the message's;
+- `rt_plus_tree`: where none is that represents a subscription below it, one each;
+- `rt_plus_plus_tree`: where nobody below it has had all its keywords in lists on the way, one a level;
+- `spatial_first`: never else.
+
+Cost: O(nodes that meet the message * the shorter of node and message + entries of the leaves that are left). Memory,
+beside region and keywords: 98 bytes a subscription of 3 keywords for `rt_tree`, 66 for `rt_plus_tree`, 82 for
+`rt_plus_plus_tree`. Built in O(n log n).
+`candidates_examined` counts the entries of leaves that are left, and for `rt_plus_plus_tree` those whose region is
+compared, in the lists of the first level.
+
+Source: Yu et al. 2015, sections 3 to 5. Departs: packed instead of grown by insertion; boxes of one node may overlap.
+See docs/papers/location_aware.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.stored import restored
+from tocsin.errors import InvalidInput
+from tocsin.index.protocols import Arrays
+from tocsin.index.spatial_text.index import OverRegions
+from tocsin.index.spatial_text.kernels.resembling import Weighed
+from tocsin.index.spatial_text.regions import Held
+from tocsin.index.statistics import Statistics
+from tocsin.papers.location_aware.rt_trees.alike import bounded_trees, ranked_trees, shared_trees
+from tocsin.papers.location_aware.rt_trees.kernels.alike import BoundedTrees, RankedTrees, SharedTrees
+from tocsin.papers.location_aware.rt_trees.kernels.counting import ListTrees
+from tocsin.papers.location_aware.rt_trees.kernels.filters import BareTrees, TokenTrees
+from tocsin.papers.location_aware.rt_trees.kernels.placing import ALL, parents_of, place_by_level, place_on_paths
+from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees
+from tocsin.papers.location_aware.rt_trees.ordering import LOCALITY, SELECTIONS, order_tokens
+from tocsin.papers.location_aware.rt_trees.packing import build_trees
+from tocsin.papers.location_aware.rt_trees.tokens import build_lists, build_sets
+
+LEAST: Final = 25
+MOST: Final = 50
+"""Children of a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpatialFirstBuilder:
+    """Builds R-trees whose nodes, but for roots, have `least` to `most` children; raises `InvalidInput` where no such
+    tree need exist."""
+
+    least: int = LEAST
+    most: int = MOST
+
+    def __post_init__(self) -> None:
+        if self.most < 2 or self.least < 1 or 2 * self.least > self.most + 1:
+            raise InvalidInput(
+                f"children of a node are least={self.least} to most={self.most}; most must be at least 2, and least "
+                "from 1 to half of most + 1, so that a full node can be split."
+            )
+
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OverRegions:
+        """Sort and pack; statistics are of no use. Raises `UnsuitableIndex`."""
+        held = Held.of(compiled)
+        return self.over(held, build_trees(held, self.least, self.most))
+
+    def load(self, arrays: Arrays) -> OverRegions:
+        """Built anew."""
+        return self.build(restored(arrays))
+
+    def over(self, held: Held, trees: Trees) -> OverRegions:
+        """The Matcher over given trees."""
+        return OverRegions(held, bare_trees(held, trees))
+
+    def alike(self, held: Held, weighed: Weighed) -> Any:
+        """What finds whom a message may resemble enough, a table that `find_alike` has been registered for."""
+        return bare_trees(held, build_trees(held, self.least, self.most))
+
+
+@dataclass(frozen=True, slots=True)
+class RTTreeBuilder(SpatialFirstBuilder):
+    """Builds R-trees whose nodes have all keywords below."""
+
+    def over(self, held: Held, trees: Trees) -> OverRegions:
+        return OverRegions(held, token_trees(held, trees, held.regions.tokens, ALL))
+
+    def alike(self, held: Held, weighed: Weighed) -> BoundedTrees:
+        return bounded_trees(held, weighed, build_trees(held, self.least, self.most))
+
+
+@dataclass(frozen=True, slots=True)
+class RTPlusTreeBuilder(SpatialFirstBuilder):
+    """Builds R-trees whose nodes have one keyword of each subscription below: by `selection`, a number of `SELECTIONS`;
+    raises `InvalidInput` for any other."""
+
+    selection: int = LOCALITY
+
+    def __post_init__(self) -> None:
+        SpatialFirstBuilder.__post_init__(self)
+        if not 0 <= self.selection < len(SELECTIONS):
+            known = ", ".join(f"{number} ({name})" for number, name in enumerate(SELECTIONS))
+            raise InvalidInput(f"selection is {self.selection}; it must be one of {known}.")
+
+    def over(self, held: Held, trees: Trees) -> OverRegions:
+        return OverRegions(held, token_trees(held, trees, order_tokens(held, self.selection), 1))
+
+    def alike(self, held: Held, weighed: Weighed) -> SharedTrees | RankedTrees:
+        trees = build_trees(held, self.least, self.most)
+        return shared_trees(held, weighed, trees, order_tokens(held, self.selection))
+
+
+@dataclass(frozen=True, slots=True)
+class RTPlusPlusTreeBuilder(RTPlusTreeBuilder):
+    """Builds R-trees whose nodes list who is below by the keyword whose turn it is, in the order of `selection`."""
+
+    def over(self, held: Held, trees: Trees) -> OverRegions:
+        return OverRegions(held, list_trees(held, trees, order_tokens(held, self.selection)), counts=True)
+
+    def alike(self, held: Held, weighed: Weighed) -> RankedTrees:
+        trees = build_trees(held, self.least, self.most)
+        return ranked_trees(held, weighed, trees, order_tokens(held, self.selection))
+
+
+def bare_trees(held: Held, trees: Trees) -> BareTrees:
+    """Trees and the boxes of their entries."""
+    return BareTrees(trees, frozen(held.regions.boxes[trees.entries], np.float64))
+
+
+def token_trees(held: Held, trees: Trees, tokens: NDArray[np.int32], most: int) -> TokenTrees:
+    """Trees with the first `most` of each subscription's tokens at all nodes above it."""
+    placed = place_on_paths(trees, parents_of(trees), held.regions.token_starts, tokens, 1, most)
+    boxes = frozen(held.regions.boxes[trees.entries], np.float64)
+    return TokenTrees(trees, boxes, build_sets(len(trees.firsts), placed))
+
+
+def list_trees(held: Held, trees: Trees, tokens: NDArray[np.int32]) -> ListTrees:
+    """Trees with each subscription in the lists of its tokens, one a level in this order, and the rest in its leaf."""
+    placed = place_by_level(trees, parents_of(trees), held.regions.token_starts, tokens)
+    return ListTrees(trees, build_lists(len(trees.firsts), placed))

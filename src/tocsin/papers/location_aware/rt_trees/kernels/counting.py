@@ -1,0 +1,92 @@
+"""Which subscriptions have all of their tokens in lists on the way down an R-tree?
+
+The i-th token of a subscription lies in a list of its ancestor at level i, what is too many for the levels in its leaf.
+Whoever is in as many lists of the message's tokens as it has tokens is an answer, and nobody's tokens are compared.
+
+Source: Yu et al. 2015, section 5.2, Lemmas 3 to 5. Departs: a subscription's region is compared where it is met first,
+at level 1; who fails is not counted, and no node is visited for it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
+from tocsin.index.spatial_text.kernels.matching import meets_region, register
+from tocsin.kernels.jit import inlined, inner, prefetch
+from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenLists, next_common
+from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees, find_in_tree, register_entering
+
+_AHEAD = 6
+"""So many entries of a list before their turn memory is asked for."""
+
+
+class ListTrees(NamedTuple):
+    """R-trees whose nodes have lists of subscriptions: each under the token that is its turn at the node's level."""
+
+    trees: Trees
+    lists: TokenLists
+
+
+@inlined
+def _enter_where_counts_grow(
+    structure: ListTrees, regions: Regions, node: int, message: Message, seen: Seen, found: int
+) -> tuple[bool, int]:
+    """Into a node where anybody has had all tokens so far, and not enough yet."""
+    lists, level = structure.lists, np.int64(structure.trees.levels[node])
+    at, waits = np.int64(0), False
+    while True:
+        slot, at = next_common(lists.sets, node, message, seen, at)
+        if slot == ABSENT:
+            break
+        number = lists.numbers[slot]
+        first, stop = lists.starts[number], lists.starts[number + 1]
+        if level == 1:
+            _count_first(lists, first, stop, regions, message, seen)
+        waiting, found = _count_on(lists, first, stop, level, regions, message, seen, found)
+        waits = waits | waiting
+    return waits & (structure.trees.is_leaf[node] == 0), found
+
+
+@inlined
+def _count_first(lists: TokenLists, first: int, stop: int, regions: Regions, message: Message, seen: Seen) -> None:
+    """Begin to count who of a list is met for the first time, and where the message is."""
+    seen.examined[0] += stop - first
+    for i in range(first, stop):
+        prefetch(regions.boxes, 4 * np.int64(lists.entries[min(i + _AHEAD, stop - 1)]))
+        one = np.int64(lists.entries[i])
+        if seen.stamps[one] != message.stamp and meets_region(regions, one, message):
+            seen.stamps[one], seen.counts[one] = message.stamp, 0
+
+
+@inlined
+def _count_on(
+    lists: TokenLists, first: int, stop: int, level: int, regions: Regions, message: Message, seen: Seen, found: int
+) -> tuple[bool, int]:
+    """Count a list; whether anybody there is as many times in lists as the level says and has more tokens (Lemma 5)."""
+    waits = False
+    for i in range(first, stop):
+        prefetch(seen.stamps, np.int64(lists.entries[min(i + _AHEAD, stop - 1)]))
+        one = np.int64(lists.entries[i])
+        if seen.stamps[one] != message.stamp:
+            continue
+        count = np.int64(seen.counts[one]) + 1
+        seen.counts[one] = count
+        if count == regions.token_starts[one + 1] - regions.token_starts[one]:
+            seen.hits[found] = one
+            found += 1
+        elif count == level:
+            waits = True
+    return waits, np.int64(found)
+
+
+@inner
+def find_by_counts(structure: ListTrees, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
+    """`find`: a leaf is like other nodes, nobody in it is verified."""
+    return find_in_tree(structure, structure.trees.boxes, regions, place, message, seen, found)
+
+
+register_entering(ListTrees, _enter_where_counts_grow)
+register(ListTrees, find_by_counts)

@@ -1,0 +1,65 @@
+"""Which subscriptions of an R-tree does a message satisfy? By boxes alone, or where a node has a token of the message.
+
+Source: Yu et al. 2015, sections 3.2 and 4.1, Lemma 1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
+from tocsin.index.spatial_text.kernels.matching import register
+from tocsin.kernels.jit import inlined, inner
+from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenSets, next_common
+from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees, find_in_tree, register_entering
+
+
+class BareTrees(NamedTuple):
+    """R-trees, and the boxes of their entries. M entries."""
+
+    trees: Trees
+    boxes: Annotated[NDArray[np.float64], 2]  # (M, 4)
+
+
+class TokenTrees(NamedTuple):
+    """R-trees whose nodes have tokens: of each subscription below at least one. M entries."""
+
+    trees: Trees
+    boxes: Annotated[NDArray[np.float64], 2]  # (M, 4) of the entries
+    sets: TokenSets
+
+
+@inlined
+def _enter_any(
+    trees: BareTrees, regions: Regions, node: int, message: Message, seen: Seen, found: int
+) -> tuple[bool, int]:
+    return True, found
+
+
+@inlined
+def _enter_where_tokens_meet(
+    trees: TokenTrees, regions: Regions, node: int, message: Message, seen: Seen, found: int
+) -> tuple[bool, int]:
+    slot, _ = next_common(trees.sets, node, message, seen, np.int64(0))
+    return slot != ABSENT, found
+
+
+@inner
+def find_by_boxes(trees: BareTrees, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
+    """`find`: everyone in the leaves that a message meets is compared."""
+    return find_in_tree(trees, trees.boxes, regions, place, message, seen, found)
+
+
+@inner
+def find_by_tokens(trees: TokenTrees, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
+    """`find`: the same, where every node on the way has a token of the message."""
+    return find_in_tree(trees, trees.boxes, regions, place, message, seen, found)
+
+
+register_entering(BareTrees, _enter_any)
+register_entering(TokenTrees, _enter_where_tokens_meet)
+register(BareTrees, find_by_boxes)
+register(TokenTrees, find_by_tokens)

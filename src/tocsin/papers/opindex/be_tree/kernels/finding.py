@@ -1,0 +1,106 @@
+"""Which conjunctions does an event reach in a BE-tree, and which of them hold? From the root down, by stack.
+
+Sadoghi and Jacobsen 2011: a c-node has an l-node of conjunctions and a p-directory of attributes; an attribute's p-node
+has a c-directory, c-nodes for ranges of its values, each of which may have two halves. An event goes down wherever it
+has the attribute and its value lies in the range.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.fields.kernels.code_sets import CodeSets, holds
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.kernels.choosing import choose
+from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.searching import place_of
+from tocsin.papers.opindex.conjunctions.kernels import Values, find
+
+
+class Tree(NamedTuple):
+    """A BE-tree as it is matched against. N c-nodes, Q p-nodes; what is below a c-node has a higher number.
+
+    C-node 0 is the root. Conjunctions are numbered in the order of the l-nodes that they are in.
+    """
+
+    fields: NDArray[np.int32]  # (N,) the field that a c-node has a range of; -1 for the root
+    lows: NDArray[np.int32]  # (N,) the range's codes
+    highs: NDArray[np.int32]  # (N,) included
+    lefts: NDArray[np.int32]  # (N,) the c-node of the lower half, -1 for none
+    rights: NDArray[np.int32]  # (N,) that of the upper half
+    member_starts: NDArray[np.int64]  # (N + 1,) the l-node has conjunctions [starts[n], starts[n + 1])
+    directory_starts: NDArray[np.int64]  # (N + 1,) the p-directory has p-nodes [starts[n], starts[n + 1])
+    p_fields: NDArray[np.int32]  # (Q,) ascending within a directory
+    p_tops: NDArray[np.int32]  # (Q,) the c-node of all of the field's values
+
+
+class HeldTree(NamedTuple):
+    """A BE-tree, and the conjunctions that its l-nodes have."""
+
+    tree: Tree
+    sets: CodeSets
+
+
+class TreeRoom(NamedTuple):
+    """Memory for one event after the other. D fields, N c-nodes."""
+
+    codes: NDArray[np.int32]  # (D,) the event's code of each field; -1 between events
+    stack: NDArray[np.int32]  # (N,) c-nodes to come to
+
+
+@inlined
+def find_in_tree(
+    held: HeldTree, fields: Fields, values: Values, count: int, room: TreeRoom, hits: NDArray[np.int32]
+) -> tuple[int, int, int]:
+    """Write the conjunctions that hold for an event: how many, of how many reached, all of them verified."""
+    codes = room.codes
+    for i in range(count):
+        codes[values.fields[i]] = values.codes[i]
+    found, reached = _take(held, values.fields[:count], room, hits)
+    for i in range(count):
+        codes[values.fields[i]] = -1
+    return found, reached, reached
+
+
+@inner
+def _take(held: HeldTree, own_fields: NDArray[np.int32], room: TreeRoom, hits: NDArray[np.int32]) -> tuple[int, int]:
+    """Write the conjunctions that hold for an event with these fields; how many, and of how many reached."""
+    tree, sets, codes, stack = held.tree, held.sets, room.codes, room.stack
+    node_fields, lows, highs, lefts, rights = tree.fields, tree.lows, tree.highs, tree.lefts, tree.rights
+    member_starts, directory_starts = tree.member_starts, tree.directory_starts
+    p_fields, p_tops = tree.p_fields, tree.p_tops
+    starts, range_starts, set_fields = sets.starts, sets.range_starts, sets.fields
+    set_lows, set_highs = sets.lows, sets.highs
+    found, reached = np.int64(0), np.int64(0)
+    stack[0] = 0
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        for conjunction in range(member_starts[node], member_starts[node + 1]):
+            hits[found] = conjunction
+            found += holds(starts, set_fields, range_starts, set_lows, set_highs, codes, conjunction)
+        reached += member_starts[node + 1] - member_starts[node]
+        for half in (lefts[node], rights[node]):
+            if half >= 0:
+                code = codes[node_fields[node]]
+                stack[depth] = half
+                depth += lows[half] <= code and code <= highs[half]
+        begin, stop = directory_starts[node], directory_starts[node + 1]
+        if stop - begin <= len(own_fields):
+            for p in range(begin, stop):
+                stack[depth] = p_tops[p]
+                depth += codes[p_fields[p]] >= 0
+            continue
+        for i in range(len(own_fields)):
+            p = place_of(p_fields, begin, stop, own_fields[i])
+            if p >= 0:
+                stack[depth] = p_tops[p]
+                depth += 1
+    return found, reached
+
+
+choose(find, HeldTree, find_in_tree)

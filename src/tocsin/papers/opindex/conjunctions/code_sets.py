@@ -1,0 +1,106 @@
+"""What are expressions as conjunctions of sets of rank codes? What the structures of `k_index` and `be_tree` hold.
+
+Only predicates that compare an attribute with constants have codes: `=`, `<>`, `<`, `<=`, `>`, `>=`, BETWEEN, IN, and
+their negations. Anything else is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, frozen_table, gathered, starts_of
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.errors import UnsuitableIndex
+from tocsin.index.fields.fields import fields_and_keys
+from tocsin.index.fields.kernels.code_sets import CodeSets, merge_literals
+from tocsin.index.fields.kernels.keys import Keys
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.kernels import codes
+from tocsin.papers.opindex.normal_forms.normal_forms import Clauses, disjunctive
+
+
+def asked_fields(compiled: CompiledExpressions) -> tuple[Fields, Keys]:
+    """`fields_and_keys`, where no predicate has a choice of fields."""
+    return fields_and_keys(compiled, np.ones(len(compiled.attributes)))
+
+
+def require_comparisons(compiled: CompiledExpressions, clauses: Clauses) -> None:
+    """Raise `UnsuitableIndex` unless all literals have codes."""
+    kinds = compiled.arrays.leaf_kinds[clauses.literals >> 1]
+    odd = np.flatnonzero((kinds != codes.RANGE) & (kinds != codes.IN_SET))
+    if len(odd):
+        clause = int(np.searchsorted(clauses.starts, odd[0], side="right")) - 1
+        raise UnsuitableIndex(
+            "it has a predicate that does not compare an attribute with constants; index 'auto' takes it",
+            int(clauses.owners[clause]),
+        )
+
+
+def chosen_sets(sets: CodeSets, order: NDArray[np.int64]) -> CodeSets:
+    """Some conjunctions, in that order."""
+    predicates, _ = gathered(sets.starts, order)
+    ranges, _ = gathered(sets.range_starts, predicates)
+    return frozen_table(
+        CodeSets(
+            starts_of(np.diff(sets.starts)[order], len(order)),
+            sets.fields[predicates],
+            sets.negated[predicates],
+            starts_of(np.diff(sets.range_starts)[predicates], len(predicates)),
+            sets.lows[ranges],
+            sets.highs[ranges],
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CodedConjunctions:
+    """Expressions, and the conjunctions that they are disjunctions of. C conjunctions."""
+
+    expressions: CompiledExpressions
+    fields: Fields
+    sets: CodeSets
+    owners: NDArray[np.int32]  # (C,) the subscription
+
+    @classmethod
+    def of(
+        cls,
+        compiled: CompiledExpressions,
+        asked: tuple[Fields, Keys] | None = None,
+        left_out: NDArray[np.bool_] | None = None,
+    ) -> CodedConjunctions:
+        """The disjunctive normal form of expressions, literals on one field merged, without what cannot hold.
+
+        `asked` is `fields_and_keys` of them, where it is known; of those `left_out` there is no conjunction. Raises
+        `UnsuitableIndex` for a predicate that has no codes, and for too many conjunctions.
+        Cost: O(P log P) for P predicates of plain conjunctions.
+        """
+        clauses = disjunctive(compiled, left_out=left_out)
+        require_comparisons(compiled, clauses)
+        fields, keys = asked or asked_fields(compiled)
+        kept, sets = merge_literals(clauses.starts, clauses.literals, keys, fields.operand_starts)
+        return cls(compiled, fields, frozen_table(sets), frozen(clauses.owners[kept], np.int32))
+
+    def reordered(self, order: NDArray[np.int64]) -> CodedConjunctions:
+        """The same conjunctions in another order."""
+        sets = chosen_sets(self.sets, order)
+        return CodedConjunctions(self.expressions, self.fields, sets, frozen(self.owners[order], np.int32))
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def counts(self) -> dict[str, int]:
+        """How many subscriptions are one conjunction, several, or none."""
+        counts = np.bincount(self.owners, minlength=len(self.expressions))
+        return {
+            "one conjunction": int((counts == 1).sum()),
+            "several conjunctions": int((counts > 1).sum()),
+            "never satisfied": int((counts == 0).sum()),
+        }
+
+    def nbytes(self) -> int:
+        """Bytes of the fields, sets and owners, without operands and expressions."""
+        tables = sum(array.nbytes for table in (self.fields, self.sets) for array in table)
+        return int(tables + self.owners.nbytes - self.fields.operands.nbytes)

@@ -1,0 +1,59 @@
+"""What does a k-index hold?"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.papers.opindex.k_index.kernels.finding import HeldLists
+from tocsin.papers.opindex.k_index.kernels.lists import ListsRoom, PostingLists
+from tocsin.papers.opindex.k_index.kernels.values import PAIRS_BESIDE
+from tocsin.papers.opindex.k_index.members import Members
+
+EXACT: Final = 2**53
+"""Integers from -EXACT to EXACT are exact numbers."""
+
+
+class KLayout(NamedTuple):
+    """Members, in order of size, and the posting lists that lead to them."""
+
+    expressions: CompiledExpressions
+    fields: Fields
+    members: Members
+    lists: PostingLists
+
+    def held(self) -> HeldLists:
+        """All of it as it is matched against."""
+        return HeldLists(self.lists, self.members.starts, self.members.sets)
+
+    def deepest(self) -> int:
+        """The most lists of one size that a pair has."""
+        lists = self.lists
+        pairs = np.repeat(np.arange(len(lists.list_starts) - 1), np.diff(lists.list_starts))
+        firsts = np.flatnonzero(np.diff(pairs * len(lists.size_starts) + lists.list_sizes, prepend=-1))
+        return int(np.diff(firsts, append=len(lists.list_sizes)).max(initial=1))
+
+    def new_room(self, deepest: int, widest: int) -> ListsRoom:
+        """Memory for events of at most `widest` values, each of which opens all pairs that it can."""
+        pairs = (PAIRS_BESIDE + 1) * widest
+        return ListsRoom(
+            np.empty(pairs, np.int64),
+            np.empty(pairs, np.int64),
+            np.empty(pairs * deepest, np.int64),
+            np.empty(pairs * deepest, np.int64),
+            np.empty(pairs * deepest, np.int64),
+            np.zeros(len(self.lists.size_starts), np.int32),
+            np.full(len(self.fields.kinds), -1, np.int32),
+        )
+
+    def nbytes(self) -> int:
+        """Bytes of all of it, without values, operands and expressions."""
+        tables = sum(array.nbytes for table in (self.lists, self.fields) for array in table)
+        return int(self.members.nbytes() + tables - self.value_bytes())
+
+    def value_bytes(self) -> int:
+        """Bytes of values and operands."""
+        return int(self.lists.values.nbytes + self.fields.operands.nbytes)

@@ -1,0 +1,134 @@
+"""What do posting lists lead to? Members: conjunctions of clauses, as sets of rank codes.
+
+An expression that is written in clauses is a member. Of one that is multiplied out, each conjunction is, its clauses
+being its predicates.
+
+A clause's predicates each stand for themselves, whatever else asks about their field: they are alternatives. Only the
+clauses of one predicate must hold together, so those on one field are merged, as in a conjunction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, gathered, starts_of
+from tocsin.index.fields.kernels.code_sets import CodeSets, merge_literals
+from tocsin.index.fields.kernels.keys import Keys
+from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.papers.opindex.conjunctions.code_sets import CodedConjunctions, chosen_sets
+from tocsin.papers.opindex.normal_forms.normal_forms import Clauses
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Conjunctions of clauses. M members, C clauses; a member's size is how many clauses it has."""
+
+    owners: NDArray[np.int32]  # (M,) the subscription
+    starts: NDArray[np.int64]  # (M + 1,) member m has clauses [starts[m], starts[m + 1]), all of which it needs
+    sets: CodeSets  # of clauses; clause c needs any of the predicates [sets.starts[c], sets.starts[c + 1])
+
+    @classmethod
+    def of_clauses(cls, clauses: Clauses, keys: Keys, fields: Fields) -> Members:
+        """Each expression a member, without predicates that cannot hold, and expressions that cannot.
+
+        Cost: a sort of the literals.
+        """
+        clause_of, starts, literals = _parts(clauses, keys.present)
+        kept, sets = merge_literals(starts, literals, keys, fields.operand_starts)
+        alive = np.zeros(len(clauses.owners), bool)
+        alive[clause_of[kept]] = True
+        named = np.zeros(len(clauses.owners), bool)
+        named[clause_of] = True
+        alive &= ~np.isin(clauses.owners, clauses.owners[named & ~alive])
+        order = np.flatnonzero(alive)
+        by_clause = np.argsort(clause_of[kept], kind="stable")
+        counts = np.bincount(clause_of[kept], minlength=len(alive))
+        predicates, _ = gathered(starts_of(counts, len(counts)), order)
+        sets = chosen_sets(sets, by_clause[predicates])._replace(starts=starts_of(counts[order], len(order)))
+        own = clauses.owners[order]
+        firsts = np.flatnonzero(np.diff(own, prepend=-1))
+        return cls(frozen(own[firsts], np.int32), frozen(np.concatenate([firsts, [len(own)]]), np.int64), sets)
+
+    @classmethod
+    def of_conjunctions(cls, conjunctions: CodedConjunctions) -> Members:
+        """Each conjunction a member, each of its predicates a clause."""
+        sets = conjunctions.sets
+        of_one = sets._replace(starts=frozen(np.arange(len(sets.fields) + 1), np.int64))
+        return cls(conjunctions.owners, sets.starts, of_one)
+
+    def by_size(self, others: Members) -> Members:
+        """These and others, by size, then subscription."""
+        both = Members(
+            np.concatenate([self.owners, others.owners]),
+            _end_to_end(self.starts, others.starts),
+            CodeSets(
+                _end_to_end(self.sets.starts, others.sets.starts),
+                np.concatenate([self.sets.fields, others.sets.fields]),
+                np.concatenate([self.sets.negated, others.sets.negated]),
+                _end_to_end(self.sets.range_starts, others.sets.range_starts),
+                np.concatenate([self.sets.lows, others.sets.lows]),
+                np.concatenate([self.sets.highs, others.sets.highs]),
+            ),
+        )
+        return both.chosen(np.lexsort((both.owners, both.sizes)))
+
+    def chosen(self, order: NDArray[np.int64]) -> Members:
+        """Some members, in that order."""
+        clauses, _ = gathered(self.starts, order)
+        starts = starts_of(self.sizes[order], len(order))
+        return Members(frozen(self.owners[order], np.int32), starts, chosen_sets(self.sets, clauses))
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """(M,) how many clauses each has."""
+        return np.diff(self.starts)
+
+    @property
+    def of_clause(self) -> NDArray[np.int32]:
+        """(C,) the member of each clause."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.sizes)
+
+    @property
+    def of_predicate(self) -> NDArray[np.int32]:
+        """(P,) the member of each predicate."""
+        return np.repeat(self.of_clause, np.diff(self.sets.starts))
+
+    @property
+    def have_alternatives(self) -> NDArray[np.bool_]:
+        """(M,) whether any of its clauses has several predicates."""
+        several = np.diff(self.sets.starts) > 1
+        return np.bincount(self.of_clause[several], minlength=len(self)) > 0
+
+    def nbytes(self) -> int:
+        return int(self.owners.nbytes + self.starts.nbytes + sum(array.nbytes for array in self.sets))
+
+
+def _end_to_end(starts: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([starts, starts[-1] + others[1:]])
+
+
+def _parts(
+    clauses: Clauses, present: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """The literals cut into what becomes one predicate each: the clause of each part, part starts, literals.
+
+    A literal is a part of its own; but those of an expression's clauses of one literal are one part a field, which
+    is the first clause's.
+    """
+    sizes = np.diff(clauses.starts)
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    single = sizes[of] == 1
+    fields = present[clauses.literals >> 1].astype(np.int64)
+    keys = (clauses.owners[of].astype(np.int64) * (int(fields.max(initial=0)) + 1) + fields)[single]
+    _, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
+    of[single] = of[single][firsts][groups]
+    order = np.argsort(of, kind="stable")
+    begins = ~single[order] | (np.diff(of[order], prepend=-1) != 0)
+    starts = np.concatenate([np.flatnonzero(begins), [len(order)]])
+    return of[order][starts[:-1]], starts, clauses.literals[order].astype(np.int32)

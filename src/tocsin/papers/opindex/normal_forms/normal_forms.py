@@ -1,0 +1,185 @@
+"""What are expressions as clauses of literals? In disjunctive or in conjunctive normal form.
+
+The structures of the papers take nothing else; `access` and `scan` take expressions as they are, and explode nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import starts_of
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.joining import reordered
+from tocsin.columns.expressions.programs import leaf_places
+from tocsin.errors import UnsuitableIndex
+from tocsin.kernels import codes
+from tocsin.papers.opindex.normal_forms.kernels import written_clauses
+
+MOST_CLAUSES = 1024
+"""An expression with more clauses is refused."""
+
+Clause: TypeAlias = frozenset[int]
+_ALWAYS = frozenset([codes.TRUE_LEAF * 2, codes.FALSE_LEAF * 2 + 1])
+_NEVER = frozenset([codes.TRUE_LEAF * 2 + 1, codes.FALSE_LEAF * 2, codes.UNKNOWN_LEAF * 2, codes.UNKNOWN_LEAF * 2 + 1])
+
+
+class Clauses(NamedTuple):
+    """Clauses in CSR form, by subscription. C clauses, L literals."""
+
+    starts: NDArray[np.int64]  # (C + 1,) clause c has literals[starts[c]:starts[c + 1]]
+    literals: NDArray[np.int32]  # (L,) leaf * 2 + negated
+    owners: NDArray[np.int32]  # (C,) the subscription, ascending
+
+
+def disjunctive(
+    compiled: CompiledExpressions, most: int = MOST_CLAUSES, left_out: NDArray[np.bool_] | None = None
+) -> Clauses:
+    """Clauses of which a subscription needs any, each of literals that all must hold.
+
+    A subscription that never holds has no clause, one that always does an empty clause; (S,) `left_out` says which
+    others are to have none. Raises `UnsuitableIndex` where one has more than `most`.
+    """
+    return _clauses(compiled, most, left_out, conjunctive=False)
+
+
+def conjunctive(compiled: CompiledExpressions, most: int = MOST_CLAUSES) -> Clauses:
+    """Clauses of which a subscription needs all, each of literals any of which must hold.
+
+    A subscription that never holds has an empty clause, one that always does none. Raises `UnsuitableIndex` where one
+    has more than `most`.
+    """
+    return _clauses(compiled, most, None, conjunctive=True)
+
+
+def as_written(compiled: CompiledExpressions, most: int = MOST_CLAUSES) -> Clauses:
+    """The clauses, as `conjunctive` has them, of expressions that are written so and would else be multiplied out.
+
+    That is, an AND of two clauses or more, but not over `most`, each a literal or an OR of literals, and one of
+    several literals, when constants are folded. Other subscriptions have none. Cost: linear.
+    """
+    starts, literals, owners = written_clauses(
+        compiled.arrays.program_starts, compiled.arrays.program, compiled.arrays.leaf_kinds, most
+    )
+    return Clauses(starts, literals, owners)
+
+
+def are_plain(compiled: CompiledExpressions) -> NDArray[np.bool_]:
+    """(S,) which expressions are conjunctions of literals that are no constants: their program is their only clause."""
+    starts, program = compiled.arrays.program_starts, compiled.arrays.program
+    is_leaf = leaf_places(program)
+    odd = ~is_leaf
+    odd[is_leaf] = compiled.arrays.leaf_kinds[program[is_leaf] >> 1] >= codes.TRUE_LEAF
+    counts = np.concatenate([[0], np.cumsum(odd)])
+    plain: NDArray[np.bool_] = counts[starts[1:]] == counts[starts[:-1]]
+    return plain
+
+
+def clauses_of(compiled: CompiledExpressions, number: int, most: int, *, conjunctive: bool) -> list[Clause] | None:
+    """The clauses of one expression as `disjunctive` or `conjunctive` has them; None where they are over `most`."""
+    starts = compiled.arrays.program_starts
+    program = compiled.arrays.program[starts[number] : starts[number + 1]].tolist()
+    return _Normal(program, compiled.arrays.leaf_kinds, most, conjunctive=conjunctive).clauses()
+
+
+def _clauses(
+    compiled: CompiledExpressions, most: int, left_out: NDArray[np.bool_] | None, *, conjunctive: bool
+) -> Clauses:
+    starts, program = compiled.arrays.program_starts, compiled.arrays.program
+    wanted = np.ones(len(compiled), bool) if left_out is None else ~left_out
+    plain = are_plain(compiled) & wanted
+    lengths = np.diff(starts)
+    literals = program[np.repeat(plain, lengths)]
+    numbers = np.flatnonzero(plain)
+    if conjunctive:
+        owners, sizes = np.repeat(numbers, lengths[plain]), np.ones(len(literals), np.int64)
+    else:
+        owners, sizes = numbers, lengths[plain]
+    own = _of_trees(compiled, np.flatnonzero(wanted & ~plain), most, conjunctive=conjunctive)
+    owners = np.concatenate([owners, np.array([owner for owner, _ in own], np.int64)])
+    sizes = np.concatenate([sizes, np.array([len(clause) for _, clause in own], np.int64)])
+    literals = np.concatenate([literals, np.array([one for _, clause in own for one in sorted(clause)], np.int32)])
+    order = np.argsort(owners, kind="stable")
+    ordered_starts, ordered = reordered(starts_of(sizes, len(sizes)), literals.astype(np.int32), order)
+    return Clauses(ordered_starts, ordered, owners[order].astype(np.int32))
+
+
+def _of_trees(
+    compiled: CompiledExpressions, numbers: NDArray[np.int64], most: int, *, conjunctive: bool
+) -> list[tuple[int, Clause]]:
+    """The clauses of expressions that are no plain conjunctions."""
+    found: list[tuple[int, Clause]] = []
+    for number in numbers.tolist():
+        clauses = clauses_of(compiled, number, most, conjunctive=conjunctive)
+        if clauses is None:
+            name = "conjunctive" if conjunctive else "disjunctive"
+            raise UnsuitableIndex(f"its {name} normal form has more than {most} clauses; index 'auto' takes it", number)
+        found += [(number, clause) for clause in clauses]
+    return found
+
+
+class _Normal:
+    """One program, multiplied out."""
+
+    def __init__(self, program: list[int], kinds: NDArray[np.uint8], most: int, *, conjunctive: bool) -> None:
+        self._program = program
+        self._kinds = kinds
+        self._most = most
+        self._multiplied_by = codes.OPEN_OR if conjunctive else codes.OPEN_AND
+        self._one, self._none = (_NEVER, _ALWAYS) if conjunctive else (_ALWAYS, _NEVER)
+
+    def clauses(self) -> list[Clause] | None:
+        """The clauses, none of them within another; None where they are too many."""
+        return self._of(codes.OPEN_AND, 0, len(self._program))
+
+    def _of(self, kind: int, place: int, end: int) -> list[Clause] | None:
+        parts: list[list[Clause]] = []
+        while place < end:
+            code = self._program[place]
+            if code >= 0:
+                parts.append(self._of_literal(code))
+                place += 1
+                continue
+            stop = place + 2 + self._program[place + 1]
+            inner = self._of(code, place + 2, stop)
+            if inner is None:
+                return None
+            parts.append(inner)
+            place = stop
+        return self._product(parts) if kind == self._multiplied_by else _minimal(self._most, *parts)
+
+    def _of_literal(self, code: int) -> list[Clause]:
+        constant = 2 * int(self._kinds[code >> 1]) + (code & 1)
+        if constant in self._none:
+            return []
+        return [frozenset()] if constant in self._one else [frozenset([code])]
+
+    def _product(self, parts: list[list[Clause]]) -> list[Clause] | None:
+        if len(parts) == 1:
+            return parts[0]
+        whole: list[Clause] | None = [frozenset().union(*(part[0] for part in parts if len(part) == 1))]
+        most = min(self._most, MOST_CLAUSES)  # what is multiplied out grows fast, what is laid side by side does not
+        for part in (part for part in parts if len(part) != 1):
+            if whole is None or len(whole) * len(part) > most * most:
+                return None
+            whole = _minimal(most, (left | right for left, right in product(whole, part)))
+        return whole
+
+
+def _minimal(most: int, *parts: Iterable[Clause]) -> list[Clause] | None:
+    """The clauses of which no other is a part, smallest first; None where they are too many."""
+    kept: list[Clause] = []
+    by_first: dict[int, list[Clause]] = {}  # the first literal of a part of a clause is one of the clause's
+    for clause in sorted({clause for part in parts for clause in part}, key=lambda one: (len(one), sorted(one))):
+        if not clause:
+            return [clause]
+        if not any(other <= clause for literal in clause for other in by_first.get(literal, ())):
+            kept.append(clause)
+            by_first.setdefault(min(clause), []).append(clause)
+            if len(kept) > most:
+                return None
+    return kept

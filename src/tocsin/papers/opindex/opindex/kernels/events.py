@@ -1,0 +1,166 @@
+"""What does an event ask an OpIndex for? A key for each of its values, and for each prefix that its strings begin with.
+
+With each key go its segment in any list and its bits in any signature, so that searching lists only looks them up.
+
+Paper: Zhang, Chan, Tan 2014, section 4.2 (directory and signatures) and 6.2 (prefixes).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.fields.kernels.keys import code_of
+from tocsin.index.fields.kernels.layouts import PRESENT, Fields
+from tocsin.kernels import codes
+from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.programs.layouts import Bound, Events, Expressions
+from tocsin.papers.opindex.opindex.kernels.layouts import OpLists, Prefixes, field_bit, key_of, operand_bit, segment_of
+
+
+class OpScratch(NamedTuple):
+    """A call's memory. V values that an event can have, C counters and B bitmaps of a pivot, H of all, S subscriptions.
+
+    The first `values` pairs of an event are its values; those behind are its prefixes.
+    """
+
+    fields: NDArray[np.int32]  # (V,)
+    keys: NDArray[np.int64]  # (V,) field << 32 | code, or prefix
+    texts: NDArray[np.int64]  # (V,) the string in the batch's dictionary
+    segments: NDArray[np.uint64]  # (V,) of any list
+    field_bits: NDArray[np.uint64]  # (V,)
+    operand_bits: NDArray[np.uint64]  # (V,)
+    survivors: NDArray[np.int32]  # (OPERATORS V + 1,) pairs whose segment is to be searched: pair << 3 | operator
+    searched: NDArray[np.uint64]  # (OPERATORS V + 1,) that segment
+    counters: NDArray[np.int32]  # (C + 1,)
+    bitmaps: NDArray[np.uint64]  # (B + 1,)
+    hits: NDArray[np.int32]  # (H + 1,)
+    words: NDArray[np.uint64]  # (S / 64 + 1,) 0 between events
+    summary: NDArray[np.uint64]  # (S / 4096 + 1,)
+    buckets: NDArray[np.int32]  # (BUCKETS,)
+
+
+class OpQuestion(NamedTuple):
+    """Events, and the lists that they are matched with."""
+
+    lists: OpLists
+    segments: int  # of a list
+    bits: int  # of a signature; 0: there are none
+    leaves: Expressions  # patterns are tested by them
+    events: Events
+    bound: Bound
+    alive: NDArray[np.uint64]  # (S / 64 + 1,)
+    scratch: OpScratch
+
+
+@kernel
+def widest_event(
+    fields: Fields, depths: NDArray[np.int32], events: Events, numbers: NDArray[np.int32], first: int
+) -> int:
+    """The most pairs that an event from `first` on can have; `depths` says how many prefixes a field's value has."""
+    widest = np.int64(0)
+    for event in range(first, len(events.starts) - 1):
+        count = np.int64(0)
+        for i in range(events.starts[event], events.starts[event + 1]):
+            attribute = numbers[events.attributes[i]]
+            if attribute >= 0:
+                for field in range(fields.starts[attribute], fields.starts[attribute + 1]):
+                    count += 1 + depths[field]
+        widest = max(widest, count)
+    return widest
+
+
+@inner
+def read_event(asked: OpQuestion, event: int) -> int:
+    """Write an event's values; returns how many fields it has."""
+    fields, events, bound, out = asked.lists.fields, asked.events, asked.bound, asked.scratch
+    count = 0
+    for i in range(events.starts[event], events.starts[event + 1]):
+        attribute = bound.attributes[events.attributes[i]]
+        if attribute < 0:
+            continue
+        kind = events.types[i]
+        for field in range(fields.starts[attribute], fields.starts[attribute + 1]):
+            code = np.int64(0)
+            if fields.kinds[field] == kind and kind <= codes.INSTANT:
+                payload = events.payloads[i]
+                if kind == codes.STRING:
+                    payload = np.int64(bound.ranks[fields.transforms[field], payload])
+                code = code_of(fields.operands, fields.operand_starts[field], fields.operand_starts[field + 1], payload)
+            elif fields.kinds[field] != PRESENT:
+                continue
+            out.fields[count] = field
+            out.texts[count] = events.payloads[i]
+            _write_pair(asked, field, key_of(field, code), count)
+            count += 1
+    return count
+
+
+@inlined
+def _write_pair(asked: OpQuestion, field: int, key: int, at: int) -> None:
+    out = asked.scratch
+    out.keys[at] = key
+    out.segments[at] = segment_of(np.int64(field), asked.segments)
+    out.field_bits[at] = field_bit(field, asked.bits)
+    out.operand_bits[at] = operand_bit(key, asked.bits)
+
+
+@inner
+def read_prefixes(asked: OpQuestion, values: int) -> int:
+    """Write the prefixes that an event's strings begin with behind its values; returns where they end.
+
+    In sorted order every prefix of a string is an ancestor of, or is, the last one that is not behind the string.
+    """
+    fields, prefixes, bound, out = asked.lists.fields, asked.lists.prefixes, asked.bound, asked.scratch
+    count = values
+    strings = bound.ranks.shape[1]
+    for i in range(values):
+        field = out.fields[i]
+        if fields.kinds[field] != codes.STRING:
+            continue
+        for group in range(prefixes.starts[field], prefixes.starts[field + 1]):
+            text = np.int64(prefixes.transforms[group]) * strings + out.texts[i]
+            first, stop = bound.text_starts[text], bound.text_starts[text + 1]
+            number = last_not_behind(prefixes, group, bound.text_bytes, first, stop)
+            while number >= 0:
+                if begins_with(bound.text_bytes, first, stop, prefixes, number):
+                    _write_pair(asked, field, key_of(field, number), count)
+                    count += 1
+                number = np.int64(prefixes.parents[number])
+    return count
+
+
+@inner
+def last_not_behind(prefixes: Prefixes, group: int, text: NDArray[np.uint8], first: int, stop: int) -> int:
+    """The last prefix of a group that does not sort behind text[first:stop]; -1 where all do."""
+    low = np.int64(prefixes.group_starts[group])
+    begin = low
+    high = np.int64(prefixes.group_starts[group + 1])
+    while low < high:
+        middle = (low + high) >> 1
+        at = prefixes.text_starts[middle]
+        end = prefixes.text_starts[middle + 1]
+        i = first
+        while at < end and i < stop and prefixes.text[at] == text[i]:
+            at += 1
+            i += 1
+        if at == end or (i < stop and prefixes.text[at] < text[i]):
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1 if low > begin else np.int64(-1)
+
+
+@inner
+def begins_with(text: NDArray[np.uint8], first: int, stop: int, prefixes: Prefixes, number: int) -> bool:
+    """Whether text[first:stop] begins with a prefix."""
+    begin = prefixes.text_starts[number]
+    end = prefixes.text_starts[number + 1]
+    if end - begin > stop - first:
+        return False
+    for i in range(end - begin):
+        if prefixes.text[begin + i] != text[first + i]:
+            return False
+    return True

@@ -1,0 +1,55 @@
+"""How is a batch matched against lists, of an OpIndex? Memory, and a kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.index.found import Found, collect
+from tocsin.kernels.answers.ordering import BUCKETS
+from tocsin.kernels.programs.layouts import Bound
+from tocsin.papers.opindex.opindex.kernels.events import OpQuestion, OpScratch, widest_event
+from tocsin.papers.opindex.opindex.kernels.layouts import OPERATORS, OpLists
+from tocsin.papers.opindex.opindex.kernels.matching import match_opindex
+from tocsin.papers.opindex.opindex.prefixes import depths
+
+
+class Matching:
+    """What matching needs beside the lists. Many threads may use it: memory is made for each batch."""
+
+    def __init__(self, compiled: CompiledExpressions, lists: OpLists, segments: int, signature_bits: int) -> None:
+        self._compiled = compiled
+        self._lists = lists
+        self._depths = depths(lists.prefixes)
+        self._options = segments, signature_bits
+
+    def match(self, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64]) -> Found:
+        """All matches of a batch among those that are alive."""
+        values = widest_event(self._lists.fields, self._depths, batch.arrays, bound.attributes, 0)
+        scratch = self._new_scratch(values, len(alive))
+        leaves = self._compiled.arrays
+        question = OpQuestion(self._lists, *self._options, leaves, batch.arrays, bound, alive, scratch)
+        counts = np.zeros(2, np.int64)
+        starts, found = collect(len(batch), lambda first, ends, out: match_opindex(question, first, ends, out, counts))
+        return Found(starts, found, int(counts[0]), int(counts[1]))
+
+    def _new_scratch(self, values: int, words: int) -> OpScratch:
+        counted, clauses = self._lists.counted, self._lists.clauses
+        return OpScratch(
+            np.empty(values, np.int32),
+            np.empty(values, np.int64),
+            np.empty(values, np.int64),
+            np.empty(values, np.uint64),
+            np.empty(values, np.uint64),
+            np.empty(values, np.uint64),
+            np.empty(OPERATORS * values + 1, np.int32),
+            np.empty(OPERATORS * values + 1, np.uint64),
+            np.empty(np.diff(counted.starts).max(initial=0) + 1, np.int32),
+            np.empty(np.diff(clauses.starts).max(initial=0) + 1, np.uint64),
+            np.empty(len(counted.owners) + len(clauses.owners) + 1, np.int32),
+            np.zeros(words, np.uint64),
+            np.zeros(words // 64 + 1, np.uint64),
+            np.empty(BUCKETS, np.int32),
+        )

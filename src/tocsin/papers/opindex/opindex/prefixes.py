@@ -1,0 +1,88 @@
+"""Which patterns are prefixes, and how do they lie in a trie? As sorted strings, each with a link to its parent.
+
+A string's prefixes are the last one that does not sort behind it, or ancestors of that: what a trie finds by walking
+down letter by letter is found by one binary search and a walk up. The paper's strings "A#prefix" are groups by field.
+
+Paper: Zhang, Chan, Tan 2014, section 6.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, starts_of
+from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Expressions
+from tocsin.papers.opindex.opindex.kernels.layouts import Prefixes
+
+
+def make_prefixes(leaves: Expressions, present: NDArray[np.int32], fields: int) -> tuple[Prefixes, NDArray[np.int32]]:
+    """The prefixes of all LIKE leaves, and the number of each leaf's, -1 for one that is none.
+
+    `present` has the field of each leaf. Cost: O(X log X) comparisons of strings for X LIKE leaves.
+    """
+    numbers = np.full(len(leaves.leaf_kinds), -1, np.int32)
+    found: dict[tuple[int, int, bytes], list[int]] = {}
+    for leaf in np.flatnonzero(leaves.leaf_kinds == codes.LIKE).tolist():
+        text = _prefix(leaves, int(leaves.leaf_others[leaf]))
+        if text is not None:
+            found.setdefault((int(present[leaf]), int(leaves.leaf_transforms[leaf]), text), []).append(leaf)
+    ordered = sorted(found)
+    for number, key in enumerate(ordered):
+        numbers[found[key]] = number
+    return _table(ordered, fields), numbers
+
+
+def _prefix(leaves: Expressions, pattern: int) -> bytes | None:
+    """What stands before the only `%` of a pattern, at its end; None where it is another pattern."""
+    tokens = leaves.pattern_tokens[leaves.pattern_starts[pattern] : leaves.pattern_starts[pattern + 1]]
+    if not len(tokens) or tokens[-1] != codes.ANY_RUN or (tokens[:-1] >= codes.ANY_RUN).any():
+        return None
+    return tokens[:-1].astype(np.uint8).tobytes()
+
+
+def _table(ordered: list[tuple[int, int, bytes]], fields: int) -> Prefixes:
+    groups = sorted({key[:2] for key in ordered})
+    places = {group: place for place, group in enumerate(groups)}
+    sizes = np.bincount([places[key[:2]] for key in ordered], minlength=len(groups)) if ordered else np.empty(0, int)
+    return Prefixes(
+        frozen(starts_of(np.bincount([field for field, _ in groups], minlength=fields), fields), np.int32)
+        if groups
+        else frozen(np.zeros(fields + 1), np.int32),
+        frozen([transform for _, transform in groups], np.uint16),
+        frozen(starts_of(sizes, len(groups)), np.int32),
+        starts_of([len(text) for *_, text in ordered], len(ordered)),
+        frozen(np.frombuffer(b"".join(text for *_, text in ordered), np.uint8), np.uint8),
+        frozen(parents_of([(key[:2], key[2]) for key in ordered]), np.int32),
+    )
+
+
+def parents_of(ordered: Sequence[tuple[Hashable, bytes]]) -> list[int]:
+    """The longest other string of the same group that each one begins with, -1 for none; groups and strings ascend."""
+    parents: list[int] = []
+    open_ones: list[int] = []  # each a prefix of the next
+    for number, (group, text) in enumerate(ordered):
+        while open_ones:
+            other, above = ordered[open_ones[-1]]
+            if other == group and text.startswith(above):
+                break
+            open_ones.pop()
+        parents.append(open_ones[-1] if open_ones else -1)
+        open_ones.append(number)
+    return parents
+
+
+def depths(prefixes: Prefixes) -> NDArray[np.int32]:
+    """(D,) how many prefixes a string of each field can begin with at most. Cost: linear."""
+    depth = np.zeros(len(prefixes.parents) + 1, np.int32)  # the last one is for no parent
+    for number, parent in enumerate(prefixes.parents.tolist()):
+        depth[number] = depth[parent] + 1
+    deepest = [
+        depth[first:stop].max(initial=0)
+        for first, stop in zip(prefixes.group_starts[:-1].tolist(), prefixes.group_starts[1:].tolist(), strict=True)
+    ]
+    owners = np.repeat(np.arange(len(prefixes.starts) - 1), np.diff(prefixes.starts))
+    return frozen(np.bincount(owners, deepest, len(prefixes.starts) - 1), np.int32)

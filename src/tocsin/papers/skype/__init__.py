@@ -1,0 +1,27 @@
+"""Skype (Wang et al. 2016) beside CIQ and everybody who shares a word: docs/papers/skype.md."""
+
+from typing import Final
+
+from tocsin.index.window.registry import for_windows
+from tocsin.papers.skype.ciq import OPTIONS as CIQ_OPTIONS
+from tocsin.papers.skype.ciq import CiqIndex
+from tocsin.papers.skype.inverted_file import InvertedFileIndex
+from tocsin.papers.skype.skype import OPTIONS, SkypeIndex
+
+SKYPE: Final = for_windows(
+    "skype", "Skype (Wang et al. 2016, section 5): a quadtree with inverted files", SkypeIndex, OPTIONS
+)
+CIQ: Final = for_windows(
+    "ciq",
+    "CIQ (Chen et al. 2015), as section 2 of Wang et al. 2016 has it: cells with a bound for each subscription",
+    CiqIndex,
+    CIQ_OPTIONS,
+    is_baseline=True,
+)
+INVERTED_FILE: Final = for_windows(
+    "inverted_file",
+    "everyone who shares a word is scored: the exact baseline of its family",
+    InvertedFileIndex,
+    {},
+    is_baseline=True,
+)

@@ -1,0 +1,122 @@
+"""Whom does a message reach? CIQ's cells, each with an inverted file and what the words of everybody in it must bring.
+
+A subscription is in 1 + 3 * `depth` cells, which are the whole space, and under each of its words in each. A message
+goes through the cells that it is in, subscription by subscription; whose words bring enough is scored. Who came since
+the cells were made is scored as by an inverted file; they are made anew when these are many, and as a window fills.
+
+Cost: O(subscriptions that share a word, times words of the message), some nanoseconds each; 4 bytes for each word and
+28 for each subscription in each of its cells. `candidates_examined` counts who is scored.
+
+Paper: CIQ (Chen, Cong, Cao, Tan 2015), as section 2 of Wang et al. 2016 and its figure 2 describe it. Departs: a
+sliding window instead of decay; thresholds are those of buffers, and may fall, so a cell that a subscription cannot be
+reached from stays; all have cells of the same depth.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.errors import UnknownIndex
+from tocsin.index.window.growing import bytes_of, no_lists, put_behind_all, with_words
+from tocsin.index.window.kernels.disseminating import register
+from tocsin.index.window.kernels.layouts import NOBODY, Interests, Words, X, Y
+from tocsin.index.window.pace import FIRST, LATE, Pace
+from tocsin.papers.skype.ciq.covering import cells_before, covering_of
+from tocsin.papers.skype.ciq.kernels.layouts import Cells, Ciq, Scratch
+from tocsin.papers.skype.ciq.kernels.searching import bound_all, retune_cells, search_cells
+
+DEPTH: Final = 3
+_DEEPEST: Final = 8
+OPTIONS: Final = {"depth": DEPTH, "late": LATE, "first": FIRST}
+
+
+class CiqIndex:
+    """The Disseminator over such cells; `diagonal` is the longest distance."""
+
+    def __init__(self, diagonal: float, depth: int, late: int, first: int) -> None:
+        if not 0 <= depth <= _DEEPEST:
+            raise UnknownIndex(f"depth={depth}: depth is a number from 0 to {_DEEPEST}")
+        self._diagonal, self._depth, self._pace = diagonal, depth, Pace(late, first)
+        self.table = Ciq(_no_cells(depth), no_lists(1), _scratch(0))
+
+    def know_words(self, count: int) -> None:
+        self.table = self.table._replace(late=with_words(self.table.late, count))
+
+    def know_length(self, words: int) -> None:
+        self.table = self.table._replace(scratch=_scratch(words))
+
+    def add(
+        self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Interests
+    ) -> None:
+        self._pace.late += len(slots)
+        self.table = self.table._replace(late=put_behind_all(self.table.late, slots, starts, words))
+
+    def is_due(self, living: int, taken: int) -> bool:
+        return self._pace.is_due(living, taken)
+
+    def build(
+        self,
+        slots: NDArray[np.int32],
+        starts: NDArray[np.int64],
+        words: NDArray[np.int32],
+        interests: Interests,
+        table: Words,
+        taken: int,
+    ) -> None:
+        self._pace.begin_anew(taken)
+        covering = covering_of(interests.records[slots][:, [X, Y]], self._depth)
+        width = covering.cells.shape[1]
+        of_cell = covering.cells.reshape(-1)
+        order = np.argsort(of_cell, kind="stable")
+        entries = np.empty(len(order), np.int32)
+        entries[order] = np.arange(len(order))
+        place_starts = np.full(len(interests.ks), NOBODY, np.int64)
+        place_starts[slots] = np.arange(len(slots)) * width
+        cells = _no_cells(self._depth)._replace(
+            box=covering.box,
+            owners=np.repeat(slots, width)[order],
+            worths=1.0 - covering.distances.reshape(-1)[order] / self._diagonal,
+            needs=np.empty(len(order)),
+            place_starts=place_starts,
+            places=entries,
+        )
+        of_words = np.repeat(np.arange(len(slots)), np.diff(starts))
+        cells = _with_lists(cells, words, covering.cells[of_words], entries.reshape(-1, width)[of_words])
+        bound_all(cells, interests)
+        self.table = self.table._replace(cells=cells, late=no_lists(len(table.squares)))
+
+    def bytes(self) -> int:
+        return bytes_of(self.table)
+
+
+def _with_lists(cells: Cells, words: NDArray[np.int32], of: NDArray[np.int32], entries: NDArray[np.int32]) -> Cells:
+    """The same with the list of each word in each cell; rows of `of` and `entries` are a word's cells and entries."""
+    most = int(words.max(initial=0)) + 1
+    keys = (of.astype(np.int64) * most + words[:, None]).reshape(-1)
+    postings = entries.reshape(-1)
+    order = np.lexsort((postings, keys))
+    lists, firsts = np.unique(keys[order], return_index=True)
+    return cells._replace(
+        list_starts=np.searchsorted(lists // most, np.arange(len(cells.list_starts))),
+        list_words=(lists % most).astype(np.int32),
+        starts=np.append(firsts, len(keys)),
+        postings=postings[order],
+    )
+
+
+def _no_cells(depth: int) -> Cells:
+    none, numbers, few = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32)
+    list_starts = np.zeros(cells_before(depth + 1) + 1, np.int64)
+    box = np.array([0.0, 0.0, 1.0, 1.0])
+    return Cells(depth, box, list_starts, few, np.zeros(1, np.int64), few, few, numbers, numbers, none, few)
+
+
+def _scratch(words: int) -> Scratch:
+    at, stops, heads = (np.zeros(words, np.int64) for _ in range(3))
+    return Scratch(at, stops, heads, np.zeros(words))
+
+
+register(Ciq, search_cells, retune_cells)

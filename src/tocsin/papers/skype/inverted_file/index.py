@@ -1,0 +1,51 @@
+"""Whom does a message reach? Everyone who shares a word with it is scored: the baseline of its family.
+
+Cost: O(subscriptions that share a word), some nanoseconds each; 4 bytes and more for each word of each subscription.
+`candidates_examined` counts those that share a word.
+
+Source: term at a time over an inverted file (Buckley and Lewit 1985), without a bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.window.growing import bytes_of, no_lists, put_behind_all, with_words
+from tocsin.index.window.kernels.layouts import Interests, Words
+from tocsin.papers.skype.inverted_file.kernels import InvertedFile
+
+
+class InvertedFileIndex:
+    """The Disseminator over such a file."""
+
+    def __init__(self, diagonal: float) -> None:
+        self.table = InvertedFile(no_lists(1))
+
+    def know_words(self, count: int) -> None:
+        self.table = InvertedFile(with_words(self.table.lists, count))
+
+    def know_length(self, words: int) -> None:
+        """It needs nothing for long messages."""
+
+    def add(
+        self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Interests
+    ) -> None:
+        self.table = InvertedFile(put_behind_all(self.table.lists, slots, starts, words))
+
+    def is_due(self, living: int, taken: int) -> bool:
+        return False
+
+    def build(
+        self,
+        slots: NDArray[np.int32],
+        starts: NDArray[np.int64],
+        words: NDArray[np.int32],
+        interests: Interests,
+        table: Words,
+        taken: int,
+    ) -> None:
+        self.table = InvertedFile(put_behind_all(no_lists(len(table.squares)), slots, starts, words))
+
+    def bytes(self) -> int:
+        return bytes_of([self.table.lists])

@@ -1,0 +1,147 @@
+"""Whom does a message reach? A quadtree's leaves with an inverted file each, lists in groups of like alpha.
+
+A message looks at every leaf that Lemma 6 leaves, at the lists of its words there, and at those groups and their
+beginnings that Theorems 5.3 and 5.4 leave; of these at who has the word in the location-aware prefix. Each rule is a
+switch. Who came since the index was built is scored as by an inverted file; it is built anew when these are many, and
+as a window fills. Leaves split and merge then.
+
+Cost: O(leaves times words of the message + postings that no group's bound leaves out); some 110 bytes for each word
+of a subscription. `candidates_examined` counts who is scored.
+
+Paper: Wang et al. 2016, sections 5.1 to 5.5. Departs: statistics are of the threshold of the buffer, not of the k-th
+best score, which changes with every result; subscriptions come into the tree together.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.errors import UnknownIndex
+from tocsin.index.window.growing import bytes_of, longer, no_lists, put_behind_all, with_words
+from tocsin.index.window.kernels.disseminating import register
+from tocsin.index.window.kernels.layouts import Interests, Words, X, Y
+from tocsin.index.window.pace import FIRST, LATE, Pace
+from tocsin.papers.skype.skype.kernels.building import bound_groups, weigh_postings
+from tocsin.papers.skype.skype.kernels.layouts import NO_RANK, Leaves, Postings, Scratch, Skype, Switches
+from tocsin.papers.skype.skype.kernels.searching import retune_tree, search_tree
+from tocsin.papers.skype.skype.quadtree import quadtree
+
+LEAST_LEAF: Final = 1024
+LEAF_SHARE: Final = 8
+"""A leaf has an eighth of all subscriptions at most, but 1,024, where no option says otherwise."""
+GROUPS: Final = 4
+OPTIONS: Final = {
+    "leaf": 0,
+    "groups": GROUPS,
+    "prefix": 2,
+    "bounds": 1,
+    "unseen": 1,
+    "group": 1,
+    "early": 1,
+    "cell": 1,
+    "late": LATE,
+    "first": FIRST,
+}
+"""Subscriptions of a leaf and groups of a list at most; then the switches, and when it is built anew."""
+
+
+class SkypeIndex:
+    """The Disseminator over such a tree; the options are `OPTIONS`."""
+
+    def __init__(self, diagonal: float, leaf: int, groups: int, late: int, first: int, **switches: int) -> None:
+        most = {"prefix": 2}
+        if leaf < 0 or groups < 1 or any(not 0 <= given <= most.get(name, 1) for name, given in switches.items()):
+            raise UnknownIndex(
+                "leaf is a number from 0 on, groups from 1 on, prefix is 0 to 2, the other switches are 0 or 1"
+            )
+        self._diagonal, self._leaf, self._groups = diagonal, leaf, groups
+        self._pace = Pace(late, first)
+        scratch = Scratch(np.zeros(0, np.int32), np.zeros(1), np.zeros(1), np.zeros(1))
+        self.table = Skype(Switches(**switches), _no_leaves(1, 0), _no_postings(0), no_lists(1), scratch)
+
+    def know_words(self, count: int) -> None:
+        leaves = self.table.leaves
+        grown = leaves._replace(ranks=longer(leaves.ranks, count, NO_RANK))
+        self.table = self.table._replace(leaves=grown, late=with_words(self.table.late, count))
+
+    def know_length(self, words: int) -> None:
+        numbers = [np.zeros(words + 1) for _ in range(3)]
+        self.table = self.table._replace(scratch=Scratch(np.zeros(words, np.int32), *numbers))
+
+    def add(
+        self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Interests
+    ) -> None:
+        self._pace.late += len(slots)
+        self.table = self.table._replace(late=put_behind_all(self.table.late, slots, starts, words))
+
+    def is_due(self, living: int, taken: int) -> bool:
+        return self._pace.is_due(living, taken)
+
+    def build(
+        self,
+        slots: NDArray[np.int32],
+        starts: NDArray[np.int64],
+        words: NDArray[np.int32],
+        interests: Interests,
+        table: Words,
+        taken: int,
+    ) -> None:
+        self._pace.begin_anew(taken)
+        most = self._leaf or max(LEAST_LEAF, len(slots) // LEAF_SHARE)
+        leaf_of, boxes = quadtree(interests.records[slots][:, [X, Y]], most)
+        leaves = _no_leaves(len(table.squares), len(interests.ks))
+        frequencies = np.bincount(words, minlength=len(table.squares))
+        used = np.flatnonzero(frequencies)
+        leaves.ranks[used[np.argsort(frequencies[used], kind="stable")]] = np.arange(len(used))
+        leaves.leaf_of[slots] = leaf_of
+        leaves.place_starts[slots] = starts[:-1]
+        leaves = leaves._replace(boxes=boxes, nearness=np.full(len(boxes), np.inf))
+        postings, words = _no_postings(len(words)), words.copy()
+        weigh_postings(leaves, interests, table.squares, slots, starts, words, self._diagonal, postings)
+        of_leaf = np.repeat(leaf_of, np.diff(starts)).astype(np.int64)
+        postings, leaves = self._grouped(postings, leaves, of_leaf * len(used) + leaves.ranks[words], len(used))
+        bound_groups(leaves, postings)
+        self.table = self.table._replace(leaves=leaves, postings=postings, late=no_lists(len(table.squares)))
+
+    def _grouped(
+        self, postings: Postings, leaves: Leaves, keys: NDArray[np.int64], ranks: int
+    ) -> tuple[Postings, Leaves]:
+        """The postings by list, quantile of a, and b; and where lists and groups are. A key is a leaf and a rank."""
+        order = np.lexsort((postings.shares, keys))
+        lists, firsts, counts = np.unique(keys[order], return_index=True, return_counts=True)
+        within = np.arange(len(keys)) - np.repeat(firsts, counts)
+        quantile = np.empty(len(keys), np.int64)
+        quantile[order] = within * self._groups // np.repeat(counts, counts)
+        keys = keys * self._groups + quantile
+        order = np.lexsort((postings.needs, keys))
+        groups, starts = np.unique(keys[order], return_index=True)
+        leaf_of_list = lists // max(ranks, 1)
+        leaves = leaves._replace(
+            list_starts=np.searchsorted(leaf_of_list, np.arange(len(leaves.nearness) + 1)),
+            list_ranks=(lists % max(ranks, 1)).astype(np.int32),
+            group_starts=np.append(np.searchsorted(groups // self._groups, lists), len(groups)),
+            starts=np.append(starts, len(keys)),
+            places=np.empty(len(keys), np.int32),
+            groups=np.empty(len(keys), np.int32),
+        )
+        return Postings._make(np.ascontiguousarray(array[order]) for array in postings), leaves
+
+    def bytes(self) -> int:
+        return bytes_of([self.table.leaves, self.table.postings, self.table.late, self.table.scratch])
+
+
+def _no_postings(count: int) -> Postings:
+    return Postings._make([np.zeros(count, np.int32), *(np.zeros(count) for _ in range(11))])
+
+
+def _no_leaves(words: int, slots: int) -> Leaves:
+    none, one = np.zeros(0, np.int32), np.zeros(1, np.int64)
+    lists = (one, none, one, one)
+    of_slots = (np.zeros(slots, np.int32), np.zeros(slots, np.int64), np.zeros(slots, np.int32))
+    return Leaves(np.full(words, NO_RANK, np.int32), np.zeros((0, 4)), np.zeros(0), *lists, *of_slots, none, none)
+
+
+register(Skype, search_tree, retune_tree)

@@ -1,0 +1,7 @@
+"""Which rectangles cover this point? `vcr`: virtual construct rectangles."""
+
+from __future__ import annotations
+
+from tocsin.papers.vcr.vcr.index import VCRBuilder
+
+__all__ = ["VCRBuilder"]

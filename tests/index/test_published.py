@@ -1,0 +1,164 @@
+"""Indexes that packages publish: found by name, listed, saved and opened again; what is broken is told and skipped."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import tocsin
+from tocsin.cli.main import main
+
+SRC = Path(tocsin.__file__).parents[1]
+
+PACKAGE = """
+from tocsin.index.boolean.scan import Scan
+from tocsin.index.protocols import ALL_MATCHES, ANY_EXPRESSION, Registration
+
+print("the package was imported")
+MINE = Registration("mine", ALL_MATCHES, ANY_EXPRESSION, "a test", False, lambda: Scan)
+"""
+
+USE = """
+import sys, tocsin
+from pathlib import Path
+held = [{"id": "a", "where": "n = 1"}, {"id": "b", "where": "n > 5"}]
+answer = tocsin.match(held, [{"n": 1}, {"n": 7}], index="mine")
+print(answer.table.to_pylist())
+engine = tocsin.Engine("mine")
+engine.subscribe_many(held)
+engine.save(sys.argv[1])
+print([match.subscription for match in tocsin.Engine.load(sys.argv[1]).match({"n": 9})])
+"""
+
+
+def installed(folder: Path, name: str, points: dict[str, str], code: str = PACKAGE) -> None:
+    """A package as an installer leaves it: its module, and what it says of itself."""
+    (folder / f"{name}.py").write_text(code)
+    about = folder / f"{name}-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    lines = "".join(f"{point} = {value}\n" for point, value in points.items())
+    (about / "entry_points.txt").write_text(f"[tocsin.indexes]\n{lines}")
+
+
+def python(code: str, folder: Path, *arguments: str, isolated: bool = False) -> subprocess.CompletedProcess[str]:
+    """Another process that finds the packages in a folder and, unless isolated, tocsin as it is installed."""
+    paths = [str(folder), str(SRC)]
+    if isolated:  # this environment's packages, but for what tocsin says of itself
+        hidden = "import importlib.metadata as m; real = m.entry_points; m.entry_points = lambda **given: []\n"
+        code = hidden + code
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    own = tmp_path / "packages"
+    own.mkdir()
+    return own
+
+
+@pytest.mark.slow
+def test_a_third_party_publishes_an_index(folder: Path) -> None:
+    """It is asked for by name, and opens what it saved; who asks for another does not import it."""
+    installed(folder, "theirs", {"mine": "theirs:MINE"})
+
+    done = python(USE, folder, str(folder / "saved"))
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "the package was imported",
+        "[{'event': 0, 'subscription': 'a'}, {'event': 1, 'subscription': 'b'}]",
+        "['b']",
+    ]
+    other = python("import tocsin; print(len(tocsin.match([{'id': 1, 'where': 'n = 1'}], [{'n': 1}])))", folder)
+    assert other.stdout == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("point", "code", "reason"),
+    [
+        ("theirs:MINE", "raise RuntimeError('it is broken')", "cannot be loaded: RuntimeError('it is broken')"),
+        ("theirs:OTHER", PACKAGE, "cannot be loaded: AttributeError"),
+        ("nowhere:MINE", PACKAGE, "cannot be loaded: ModuleNotFoundError"),
+        ("theirs:MINE", "MINE = 5", "its entry point theirs:MINE is 5, and no Registration of that name"),
+        ("theirs:MINE", PACKAGE.replace('"mine"', '"yours"'), "no Registration of that name"),
+    ],
+)
+def test_a_broken_one_is_told_and_skipped(folder: Path, point: str, code: str, reason: str) -> None:
+    """Where it is asked for it is refused; where all are listed it is left out, and the others are there."""
+    installed(folder, "theirs", {"mine": point}, code)
+
+    asked = python("import tocsin; tocsin.Engine('mine')", folder)
+    listed = python("from tocsin.index import registrations; print([one.name for one in registrations()])", folder)
+
+    assert "UnknownIndex: the index 'mine' of theirs 1.0" in asked.stderr
+    assert reason in asked.stderr
+    assert "mine" not in listed.stdout
+    assert "'opindex'" in listed.stdout
+    assert f"{reason}" in listed.stderr
+    assert "it is left out" in listed.stderr
+
+
+def test_a_name_counts_once(folder: Path) -> None:
+    """Two packages with one name are both refused; a built-in name is the built-in index's."""
+    installed(folder, "theirs", {"mine": "theirs:MINE", "scan": "theirs:MINE"})
+    installed(folder, "ours", {"mine": "ours:MINE"})
+
+    asked = python("import tocsin; tocsin.Engine('mine')", folder)
+    listed = python("from tocsin.index import registrations; print([one.name for one in registrations()])", folder)
+    built_in = python("import tocsin; print(tocsin.Engine('scan'))", folder)
+
+    assert "the index 'mine' is published by ours 1.0 and theirs 1.0; one of these must go" in asked.stderr
+    assert "is published by ours 1.0 and theirs 1.0" in listed.stderr
+    assert "the index 'scan' of theirs 1.0 has the name of a built-in one; it is left out" in listed.stderr
+    assert listed.stdout.count("'scan'") == 1
+    assert built_in.returncode == 0, built_in.stderr
+
+
+def test_a_checkout_that_is_not_installed_says_how(folder: Path) -> None:
+    """On PYTHONPATH alone nothing says where the papers' indexes are; the built-in ones are there."""
+    code = "import tocsin\nprint(tocsin.Engine())\ntocsin.Engine('opindex')"
+
+    done = python(code, folder, isolated=True)
+
+    assert "0 subscriptions" in done.stdout
+    assert "Those of papers are found where tocsin is installed: pip install tocsin, or pip install -e ." in done.stderr
+
+
+def test_what_is_for_windows_is_no_index_for_expressions() -> None:
+    with pytest.raises(tocsin.UnknownIndex, match="'skype' answers 'the best recent messages', and is asked for"):
+        tocsin.Engine("skype")
+    with pytest.raises(tocsin.UnknownIndex, match="'opindex' answers 'all matches', and is asked for something else"):
+        tocsin.Window(5, bounds=(0, 0, 1, 1), index="opindex")
+
+
+def test_the_papers_are_listed_with_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", "list"]) == 0
+
+    named = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert {"access", "blocks", "opindex", "vcr", "rt_tree", "ir_tree", "skype"} <= set(named)
+    assert len(named) == len(set(named)) == 26
+
+
+def test_importing_tocsin_imports_no_paper(folder: Path) -> None:
+    code = dedent("""
+        import json, sys, tocsin
+        tocsin.match([{"id": 1, "where": "n = 1"}], [{"n": 1}])
+        print(json.dumps([name for name in sys.modules if name.startswith("tocsin.papers")]))
+    """)
+
+    assert json.loads(python(code, folder).stdout) == []
