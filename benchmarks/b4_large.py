@@ -22,8 +22,8 @@ from benchmarks.calibration import median_seconds
 from benchmarks.rows import Row
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.encoding import encode_chunk
 from tocsin.engine.answer import Stats
-from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.matching import Request, answer_of
 from tocsin.index import Part, matcher_builder
 from tocsin.planner import choose

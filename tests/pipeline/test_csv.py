@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,20 @@ def test_events_match_as_by_the_command(spark: Any, tmp_path: Path) -> None:
     told = sorted(row["error"] for row in lines(tmp_path, "rejects/events/*/*.json"))
     assert "c.csv: line 3: 2 fields; the header has 4: c2,x" in told[0]
     assert told[1].startswith("at: 'yesterday' is no date or time") or told[1].startswith("n: 'none' is no number")
+
+
+@pytest.mark.spark
+def test_a_place_may_come_in_two_columns(spark: Any, tmp_path: Path) -> None:
+    """`points` of [match], from files that workers read themselves."""
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "a.csv").write_text("key,lat,lon\nin,1,2\nout,9,9\nnowhere,,2\n")
+    (tmp_path / "s.jsonl").write_text(json.dumps({"id": "x", "where": "S_INTERSECTS(at, BBOX(0, 0, 3, 1.5))"}) + "\n")
+    pipeline = pipeline_of(tmp_path, 'format = "csv"\nschema = "key string, lon double, lat double"')
+
+    run(replace(pipeline, points={"at": ("lon", "lat")}), once=True)
+
+    found = {row["key"]: len(row["matches"]) for row in lines(tmp_path, "matches/*/*.json")}
+    assert found == {"in": 1, "out": 0, "nowhere": 0}
 
 
 @pytest.mark.spark

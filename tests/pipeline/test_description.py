@@ -54,7 +54,7 @@ def test_the_example_says_all_of_it(tmp_path: Path) -> None:
     path, *_ = write_example(tmp_path / "a" / "mine.toml")
     text = path.read_text()
     assert "mine.toml" in text
-    wanted = ("# ranking", "# structure", "# keep_seconds", "# schema", "# attributes")
+    wanted = ("# ranking", "# structure", "# keep_seconds", "# schema", "# attributes", "# points")
     lines = [line[2:] if line.startswith(wanted) else line for line in text.splitlines()]
     path.write_text("\n".join(lines))
 
@@ -64,6 +64,7 @@ def test_the_example_says_all_of_it(tmp_path: Path) -> None:
     assert pipeline.changes is not None and pipeline.changes["path"] == str(path.parent / "changes")
     assert pipeline.conf == {"spark.sql.shuffle.partitions": "2"}
     assert pipeline.attributes == ["price"]
+    assert pipeline.points == {"place": ("lon", "lat")}
     kafka = text.index("# [events]")
     commented = text[kafka : text.index("[subscriptions]")].replace("\n# ", "\n")[2:]
     path.write_text(commented + text[text.index("[subscriptions]") :])
@@ -123,6 +124,7 @@ def test_an_example_overwrites_nothing(tmp_path: Path) -> None:
         ("[sink]", "[match]\nexplode = true\n[sink]", 11, "event_id names what tells events apart"),
         ("[sink]", '[match]\nevent_id = "key"\n[sink]', 11, "event_id is for explode = true"),
         ("[sink]", '[match]\nattributes = ["n"]\n[sink]', 11, "events are JSON here"),
+        ("[sink]", '[match]\npoints = { place = "lon" }\n[sink]', 11, "points is .*; it maps names to pairs of names"),
         ("[sink]", '[subscriptions.changes]\nkind = "rate"\n[sink]', 11, "changes come from files or kafka"),
         ('kind = "console"', 'kind = "files"\npath = "x"\nformat = "csv"', 13, "csv holds no lists"),
         (

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tocsin.columns.events.objects import encode_objects
+from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.explaining import explain_stored
@@ -23,7 +24,6 @@ from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
 from tocsin.engine.misnamed import misnamed
 from tocsin.engine.notices import notices_of
-from tocsin.engine.points import Points
 from tocsin.engine.saving import open_sources, save_sources, texts_of
 from tocsin.engine.seen import seen_in
 from tocsin.engine.sources import SegmentSource

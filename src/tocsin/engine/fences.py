@@ -16,11 +16,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
+from tocsin.encoding import Points
 from tocsin.engine.answer import Answer
 from tocsin.engine.fence_files import read_fences, write_fences
 from tocsin.engine.fence_notices import Told
 from tocsin.engine.matching import EVENT_KEY, PASSED
-from tocsin.engine.points import Points
 from tocsin.engine.trails import BEFORE, Trail
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput, RecordError, UnknownSubscription

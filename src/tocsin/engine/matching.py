@@ -13,13 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates, without_places
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.coordinates import no_degrees
-from tocsin.engine.encoding import encode_chunk
 from tocsin.engine.loading import extras_of, load_segments, raise_first, require_some
 from tocsin.engine.misnamed import misnamed
 from tocsin.engine.notices import notices_of
-from tocsin.engine.points import Points, checked_points, with_coordinates, without_places
 from tocsin.engine.seen import Seen
 from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Witness

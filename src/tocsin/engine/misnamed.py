@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tocsin.columns.events.batch import Wanted
-from tocsin.engine.points import Points
+from tocsin.encoding import Points
 from tocsin.engine.seen import Seen
 from tocsin.language import name_text
 from tocsin.language.nearest import nearest

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tocsin.columns.events.batch import EventBatch, Wanted
-from tocsin.engine.encoding import encode_chunk
+from tocsin.encoding import encode_chunk
 from tocsin.errors import InvalidInput
 from tocsin.index import Statistics, sampled
 from tocsin.index.texts import with_texts

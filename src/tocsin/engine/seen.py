@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.payloads import key_of
+from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates
 from tocsin.engine.coordinates import beyond_globe, systems_of
-from tocsin.engine.encoding import encode_chunk
-from tocsin.engine.points import Points, checked_points, with_coordinates
 from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import LARGE, note_types
 from tocsin.model.readings import attribute_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from tocsin.columns.arrays import gathered
 from tocsin.columns.events.batch import EventBatch, Wanted
-from tocsin.engine.encoding import encode_chunk
+from tocsin.encoding import encode_chunk
 from tocsin.errors import InvalidInput
 from tocsin.kernels import codes
 from tocsin.records import read_events

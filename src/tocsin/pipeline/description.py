@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tocsin.encoding import Points, checked_points
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
 from tocsin.pipeline.places import Places, places_of
@@ -66,6 +67,7 @@ _TABLES: Final[dict[str, dict[str, Key]]] = {
     },
     "match": {
         "attributes": Key(list),
+        "points": Key(dict),
         "ranking": _TEXT,
         "explode": Key(bool),
         "event_id": _TEXT,
@@ -109,6 +111,7 @@ class Pipeline:
     keep_s: float = 600.0
     changes: End | None = None
     attributes: list[str] | None = None
+    points: Points = field(default_factory=dict)
     ranking: Ranking | None = None
     explode: bool = False
     event_id: str | None = None
@@ -237,6 +240,7 @@ def _pipeline(says: Mapping[str, Any], folder: Path, faults: Faults) -> Pipeline
         keep_s=float(subscriptions.get("keep_seconds", 600.0)),
         changes=None if changes is None else _end(changes, folder),
         attributes=matching.get("attributes"),
+        points=_points(matching.get("points"), faults),
         ranking=_ranking(matching.get("ranking"), faults),
         explode=matching.get("explode", False),
         event_id=matching.get("event_id"),
@@ -327,6 +331,15 @@ def _end(table: Mapping[str, Any], folder: Path) -> End:
 
 def _path(table: Mapping[str, Any], key: str, folder: Path) -> Path | None:
     return folder / table[key] if key in table else None
+
+
+def _points(given: Any, faults: Faults) -> Points:
+    """`points = { location = ["lon", "lat"] }`."""
+    try:
+        return checked_points(given)
+    except InvalidInput as error:
+        faults.add("match", "points", str(error))
+        return {}
 
 
 def _ranking(text: str | None, faults: Faults) -> Ranking | None:

@@ -200,7 +200,14 @@ def _trigger(pipeline: Pipeline, *, once: bool) -> Mapping[str, Any]:
 def _start(session: SparkSession, pipeline: Pipeline, metrics: Metrics, *, once: bool) -> StreamingQuery:
     """Start the stream of events."""
     stream = events_of(session, pipeline.events)
-    asked = asked_of(stream.rows, pipeline.attributes, pipeline.ranking, json=stream.json, corrupt=stream.corrupt)
+    asked = asked_of(
+        stream.rows,
+        pipeline.attributes,
+        pipeline.ranking,
+        json=stream.json,
+        corrupt=stream.corrupt,
+        points=pipeline.points,
+    )
     asked = replace(asked, tells_work=True)
     if stream.by_file:
         asked = by_file(asked, all_columns=pipeline.attributes is None)

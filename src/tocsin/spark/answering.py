@@ -13,15 +13,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch, Wanted
-from tocsin.columns.events.json_lines import encode_lines
-from tocsin.columns.events.nanoseconds import counted_columns, counted_records
-from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.events.tables import encode_table
+from tocsin.encoding import Points, encode_chunk, with_coordinates
 from tocsin.errors import in_field
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
-from tocsin.records import LinesChunk, parse_lines
-from tocsin.schemas import typed
+from tocsin.records import LinesChunk, TableChunk
 from tocsin.segment import Snapshots
 from tocsin.spark.observing import Counts, work_column
 from tocsin.spark.schemas import ERROR, MATCHES, WORK
@@ -42,6 +38,7 @@ class Asked:
     corrupt: str | None = None  # the column in which a reader puts what it could not read
     tells_work: bool = False  # a column more, of what was done
     schema: Mapping[str, Any] = field(default_factory=dict)  # the types of some attributes
+    points: Points = field(default_factory=dict)  # attributes that are made of two others
     untyped: Mapping[str, str] = field(default_factory=dict)  # columns whose values have no type, and why
     by_file: bool = False  # events are matched as their file has them, of which columns may be missing
     all_columns: bool = False  # all columns of a file are attributes
@@ -199,30 +196,24 @@ def encoded_events(
     batch: pa.RecordBatch, asked: Asked, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None = None
 ) -> tuple[list[EventBatch], list[Reject]]:
     """The events of a batch, each in one of the batches that come out, and those that are none."""
-    batches, rejects = _encoded(batch, asked, wanted, misfits)
-    return [typed(one, wanted, asked.schema) for one in batches] if asked.schema else batches, rejects
-
-
-def _encoded(
-    batch: pa.RecordBatch, asked: Asked, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None
-) -> tuple[list[EventBatch], list[Reject]]:
+    wanted = with_coordinates(wanted, asked.points) if asked.points else wanted
     if asked.json is None:
-        told: list[Reject] = []
-        attributes = batch.select(_attributes_of(batch, asked))
-        for name in set(asked.untyped) & set(attributes.schema.names):
-            there = attributes.column(name).is_valid().to_numpy(zero_copy_only=False)
-            misfits = {**(misfits or {}), name: there}
-            told += [Reject(row, None, name, asked.untyped[name]) for row in np.flatnonzero(there).tolist()]
-            number = attributes.schema.get_field_index(name)
-            attributes = attributes.set_column(number, name, pa.nulls(batch.num_rows))
-        return [encode_table(counted_columns(attributes, asked.schema), wanted, misfits=misfits)], told
-    lines = _lines(batch.column(asked.json))
-    plain, left = encode_lines(lines.text, lines.starts, lines.stops, lines.rows, wanted)
-    parsed = parse_lines(lines, left.tolist())
-    rejects = [reject._replace(reason=reject.reason.partition(": ")[2]) for reject in parsed.rejects]
-    return (
-        [plain, encode_objects(counted_records(parsed.records, asked.schema), wanted)] if parsed.records else [plain]
-    ), rejects
+        return encode_chunk(_table_of(batch, asked, misfits or {}), wanted, asked.schema, asked.points)
+    batches, rejects = encode_chunk(_lines(batch.column(asked.json)), wanted, asked.schema, asked.points)
+    return batches, [reject._replace(reason=reject.reason.partition(": ")[2]) for reject in rejects]
+
+
+def _table_of(batch: pa.RecordBatch, asked: Asked, misfits: Mapping[str, NDArray[np.bool_]]) -> TableChunk:
+    """The attributes of a batch; values of columns that are of no type are misfits, and told."""
+    told: list[Reject] = []
+    attributes = batch.select(_attributes_of(batch, asked))
+    for name in set(asked.untyped) & set(attributes.schema.names):
+        there = attributes.column(name).is_valid().to_numpy(zero_copy_only=False)
+        misfits = {**misfits, name: there}
+        told += [Reject(row, None, name, asked.untyped[name]) for row in np.flatnonzero(there).tolist()]
+        number = attributes.schema.get_field_index(name)
+        attributes = attributes.set_column(number, name, pa.nulls(batch.num_rows))
+    return TableChunk(attributes, np.arange(batch.num_rows), misfits, told)
 
 
 def _attributes_of(batch: pa.RecordBatch, asked: Asked) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tocsin.encoding import Points, checked_points
 from tocsin.errors import InvalidInput
 from tocsin.language import name_text
 from tocsin.model.ranking import Ranking
@@ -32,14 +33,16 @@ def asked_of(
     corrupt: str | None = None,
     explode: bool = False,
     schema: Mapping[str, ColumnType] | None = None,
+    points: Points | None = None,
 ) -> Asked:
     """The options as what is asked of each batch; raises `InvalidInput` when they do not fit the columns."""
     names = _checked_columns(events.columns, attributes, event_id, explode=explode)
     extra = _checked_extra(events, json, corrupt, attributes)
     names = [] if json is not None else [name for name in names if name not in extra]
     columns = events.columns if event_id is None else list(dict.fromkeys([event_id, *names, *extra]))
-    types = _checked_types(schema, None if json is not None else names)
-    return Asked(tuple(columns), tuple(names), ranking, event_id, json, corrupt, schema=types)
+    there = None if json is not None else names
+    types, made = _checked_types(schema, there), _checked_points(points, there)
+    return Asked(tuple(columns), tuple(names), ranking, event_id, json, corrupt, schema=types, points=made)
 
 
 def answer_schema(events: StructType, asked: Asked, ids: str) -> StructType:
@@ -72,6 +75,16 @@ def _checked_columns(
     if taken:
         raise InvalidInput(f"the events have a column {taken[0]!r} already, which the result needs; rename it")
     return columns if attributes is None else list(dict.fromkeys(attributes))
+
+
+def _checked_points(points: Points | None, names: list[str] | None) -> Points:
+    """Attributes that are made of two others; raises `InvalidInput` where one of these is no column."""
+    made = checked_points(points)
+    for name, pair in made.items():
+        missing = [one for one in pair if names is not None and one.partition(".")[0] not in names and one not in names]
+        if missing:
+            raise InvalidInput(f"points makes {name!r} of {missing[0]!r}, which is no attribute; there are {names}")
+    return made
 
 
 def _checked_types(schema: Mapping[str, ColumnType] | None, names: list[str] | None) -> dict[str, ColumnType]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from tocsin.encoding import Points
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.planner import SHUFFLE, choose_routing
@@ -45,6 +46,7 @@ def match(
     json: str | None = None,
     corrupt: str | None = None,
     schema: Mapping[str, ColumnType] | None = None,
+    points: Points | None = None,
     observe: str | Observation | None = None,
     routing: str = "auto",
     memory: int | None = None,
@@ -60,7 +62,8 @@ def match(
     the column in which a reader puts the text of a record that it could not read (`columnNameOfCorruptRecord`): such a
     row is an event that was refused. `schema` says of which type attributes are whose columns have another, as that of
     `Engine.match_batch` does (`number`, `string`, `boolean`, `instant`, `geometry`, `text`): a text is read as it, as
-    well-known text where it is a place.
+    well-known text where it is a place. `points` says which attributes are made of two others, as there:
+    `{"location": ("lon", "lat")}`.
 
     Of a batch, all tasks use the version that is current when this is called. Of a stream, each micro-batch uses the
     one that is current when it begins, which the index folder records: a replay uses the same again. `observe` names
@@ -77,7 +80,15 @@ def match(
     what is no index.
     """
     asked = asked_of(
-        events, attributes, ranking, event_id=event_id, json=json, corrupt=corrupt, explode=explode, schema=schema
+        events,
+        attributes,
+        ranking,
+        event_id=event_id,
+        json=json,
+        corrupt=corrupt,
+        explode=explode,
+        schema=schema,
+        points=points,
     )
     answered = answers(events, index, replace(asked, tells_work=observe is not None), routing, memory)
     return answered if observe is None else observed(answered, observe, explode=explode)

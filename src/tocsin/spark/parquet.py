@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tocsin.encoding import Points
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
@@ -64,6 +65,7 @@ def match_parquet(
     event_id: str | None = None,
     json: str | None = None,
     schema: Mapping[str, ColumnType] | None = None,
+    points: Points | None = None,
     observe: str | Observation | None = None,
     stream: bool = False,
 ) -> DataFrame:
@@ -77,7 +79,9 @@ def match_parquet(
     a table of Delta, Iceberg or Hudi, and as `match` does.
     """
     events = read_events(session, path, columns)
-    asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema)
+    asked = asked_of(
+        events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema, points=points
+    )
     asked = replace(by_file(asked, all_columns=attributes is None and columns is None), tells_work=observe is not None)
     if stream:
         answered = answers_of_pieces(files_of(session.readStream, path), (), events.schema, index, asked)

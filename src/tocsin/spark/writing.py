@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tocsin.encoding import Points
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
@@ -66,6 +67,7 @@ def match_to_parquet(
     event_id: str | None = None,
     json: str | None = None,
     schema: Mapping[str, ColumnType] | None = None,
+    points: Points | None = None,
     overwrite: bool = False,
 ) -> WriteReport:
     """Match the events of Parquet files into Parquet files; workers read and write them, at once.
@@ -82,7 +84,9 @@ def match_to_parquet(
     question_of(ranking)  # which refuses what is none
     place = _checked_place(Path(out).absolute(), overwrite=overwrite)
     events = read_events(session, path, columns)
-    asked = asked_of(events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema)
+    asked = asked_of(
+        events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema, points=points
+    )
     asked = by_file(asked, all_columns=attributes is None and columns is None)
     numbers, pieces = pieces_of(session, path)
     types = to_arrow_schema(events.schema, timezone="UTC")

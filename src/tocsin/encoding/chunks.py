@@ -11,7 +11,7 @@ from tocsin.columns.events.nanoseconds import counted_columns, counted_records
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
-from tocsin.engine.points import Points, with_points
+from tocsin.encoding.points import Points, with_points
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines
 from tocsin.schemas import typed

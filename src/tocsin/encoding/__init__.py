@@ -1,0 +1,6 @@
+"""How do records become batches of events? With a schema and points: once, for engine and Spark."""
+
+from tocsin.encoding.chunks import encode_chunk
+from tocsin.encoding.points import Points, checked_points, with_coordinates, without_places
+
+__all__ = ["Points", "checked_points", "encode_chunk", "with_coordinates", "without_places"]
