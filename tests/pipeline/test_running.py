@@ -68,9 +68,9 @@ def test_the_example_runs_at_once(spark: Any, tmp_path: Path, capsys: Any) -> No
     bad = ds.dataset(tmp_path / "rejects" / "changes", format="parquet").to_table().to_pylist()
     assert sorted(one["reason"][:24] for one in bad) == ["the record cannot be rea", "the version is missing; "]
     metrics = (tmp_path / "metrics.prom").read_text()
-    assert 'tocsin_events_total{stream="alerts"} 3\n' in metrics
-    assert 'tocsin_rejected_total{stream="alerts"} 2\n' in metrics
-    assert 'tocsin_rejected_total{stream="alerts-changes"} 2\n' in metrics
+    assert 'tocsin_events_total{stream="alerts"} 3.0\n' in metrics
+    assert 'tocsin_rejected_total{stream="alerts"} 2.0\n' in metrics
+    assert 'tocsin_rejected_total{stream="alerts-changes"} 2.0\n' in metrics
     add(tmp_path, "changes/3.json", {"id": "cheap", "change": "delte", "version": 9})
     assert main(["pipeline", "run", "--once", path]) == 1
 
@@ -306,9 +306,9 @@ def test_prometheus_reads_what_is_written() -> None:
 
     lines = prometheus_text([one, Progress("idle")]).splitlines()
 
-    assert 'tocsin_events_total{stream="a\\"b\\\\c\\n"} 3' in lines
+    assert 'tocsin_events_total{stream="a\\"b\\\\c\\n"} 3.0' in lines
     assert 'tocsin_batch_seconds{stream="a\\"b\\\\c\\n"} 0.25' in lines
-    assert 'tocsin_index_version{stream="a\\"b\\\\c\\n",version="v1"} 1' in lines
+    assert 'tocsin_index_version{stream="a\\"b\\\\c\\n",version="v1"} 1.0' in lines
     assert not any("idle" in line or "behind" in line for line in lines)
     families = [line.split()[2] for line in lines if line.startswith("# TYPE")]
     assert len(families) == len(set(families)) == sum(line.startswith("# HELP") for line in lines)

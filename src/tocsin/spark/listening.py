@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from tocsin.spark.schemas import WORK_FIELDS
@@ -117,26 +120,32 @@ class Metrics(StreamingQueryListener):  # type: ignore[misc]
 
 def prometheus_text(streams: list[Progress]) -> str:
     """Counters and gauges of streams in the text format of Prometheus, version 0.0.4."""
-    lines = []
-    for kind, families in (("counter", _COUNTERS), ("gauge", _GAUGES)):
-        for family, words in families.items():
-            name = f"tocsin_{family}_total" if kind == "counter" else f"tocsin_{family}"
-            values = [(one.name, (one.counts if kind == "counter" else one.gauges).get(family)) for one in streams]
-            told = [f"{name}{{stream={_quoted(stream)}}} {value:.16g}" for stream, value in values if value is not None]
-            lines += [f"# HELP {name} {words}", f"# TYPE {name} {kind}", *told] if told else []
-    info = [
-        f"tocsin_index_version{{stream={_quoted(one.name)},version={_quoted(one.index_version)}}} 1"
-        for one in streams
-        if one.index_version
-    ]
+    families: list[Metric] = []
+    for make, of_family, told in ((CounterMetricFamily, "counts", _COUNTERS), (GaugeMetricFamily, "gauges", _GAUGES)):
+        for family, words in told.items():
+            metric = make(f"tocsin_{family}", words, labels=["stream"])
+            for one in streams:
+                if (value := getattr(one, of_family).get(family)) is not None:
+                    metric.add_metric([one.name], value)
+            families.append(metric)
     words = "The version of the index that the last micro-batch used."
-    lines += [f"# HELP tocsin_index_version {words}", "# TYPE tocsin_index_version gauge", *info] if info else []
-    return "\n".join(lines) + "\n"
+    versions = GaugeMetricFamily("tocsin_index_version", words, labels=["stream", "version"])
+    for one in streams:
+        if one.index_version:
+            versions.add_metric([one.name, one.index_version], 1)
+    registry = CollectorRegistry()
+    registry.register(_Families([one for one in (*families, versions) if one.samples]))
+    return str(generate_latest(registry).decode())
 
 
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+class _Families(Collector):  # type: ignore[misc]
+    """What a registry of Prometheus asks for its metrics."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> list[Metric]:
+        return self._families
 
 
 def _line(stream: Progress, rows: int) -> str:
