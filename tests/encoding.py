@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tocsin.columns.crossing import with_crossing_shapes
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.index.elements import with_conditions
 
 
 def encoded(events: Sequence[Mapping[str, Any]], wanted: Wanted) -> EventBatch:
-    return with_conditions(with_crossing_shapes(encode_objects(enumerate(events), wanted)), wanted)
+    return with_conditions(encode_objects(enumerate(events), wanted), wanted)

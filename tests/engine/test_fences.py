@@ -53,6 +53,8 @@ events = st.lists(
 def test_what_changes_is_what_the_oracle_says(drawn, enter_after, exit_after, dwell, inside, data):
     """One call or several, events one by one or in batches, saved and loaded in between."""
     engine = engine_of()
+    if data.draw(st.booleans()):
+        engine.merge()  # of a segment types may tell what is known
     fences = tocsin.Fences(
         engine, key="vehicle", time="t", enter_after=enter_after, exit_after=exit_after, dwell=dwell, inside=inside
     )
@@ -428,8 +430,10 @@ def test_events_that_say_nothing_change_nothing(drawn: Any, gaps: Any, path: Any
         whole.insert(at, (False, {"vehicle": data.draw(st.integers(0, 2)), "t": data.draw(st.integers(0, 99)), **gap}))
     options: dict[str, Any] = {"key": "vehicle", "time": "t", "path": path, "forget_after": 20, "exit_after": 2}
 
-    with_gaps = tocsin.Fences(engine_of(zones), **options)
-    without = tocsin.Fences(engine_of(zones), **options)
+    engine = engine_of(zones)
+    if data.draw(st.booleans()):
+        engine.merge()
+    with_gaps, without = tocsin.Fences(engine, **options), tocsin.Fences(engine, **options)
     answer = with_gaps.push_batch([event for _, event in whole])
     expected = without.push_batch([event for says, event in whole if says])
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.decoding import values_of
@@ -23,7 +24,7 @@ from tocsin.language.stored import stored_expression
 from tocsin.model.expression import Expression
 from tocsin.model.readings import is_reading
 from tocsin.model.subscription import SubscriptionId
-from tocsin.segment import Snapshots
+from tocsin.segment import SegmentSnapshot, Snapshots
 
 Needs = Sequence[tuple[str, int]]
 """Attributes, each with the types of its values of which some predicate is TRUE or FALSE, a bit each."""
@@ -55,6 +56,20 @@ class Held:
         types: LeafTypes = segment.kept.get(LeafTypes, lambda: LeafTypes(segment.part().compiled))
         return types.of(number)
 
+    def common(self) -> Mapping[str, int] | None:
+        """The types, by attribute, of values by which all predicates of all subscriptions are known; None for none."""
+        found: dict[str, int] = {}
+        for one in self._snapshots:
+            if not isinstance(one, SegmentSnapshot):
+                return None
+            segment = one.segment
+            types: LeafTypes = segment.kept.get(LeafTypes, lambda own=segment: LeafTypes(own.part().compiled))  # type: ignore[misc]
+            if types.common is None:
+                return None
+            for name, bits in types.common.items():
+                found[name] = found.get(name, ANY) & bits
+        return found or None
+
     def known(self) -> Known:
         """What any predicate of any subscription needs."""
         return known_to(self._snapshots)
@@ -70,6 +85,7 @@ class Witness:
         self._batches: list[EventBatch] = []
         self._places: dict[int, tuple[EventBatch, int]] = {}  # of rows, made when the first is asked for
         self._columns: dict[int, _Columns] = {}
+        self._told: dict[int, list[bool]] = {}
         self._values: tuple[int, Values] | None = None  # of the row that was asked last
         self._types: tuple[int, Mapping[str, int]] | None = None  # the same
 
@@ -80,8 +96,11 @@ class Witness:
     def truth(self, row: int, name: SubscriptionId) -> bool | None:
         """What a subscription is of an event that it does not match; FALSE where it is gone.
 
-        Cost: where types alone tell, a microsecond a predicate; else it is evaluated.
+        Cost: nothing where the event has what all subscriptions ask; where types alone tell, a microsecond a predicate;
+        else it is evaluated.
         """
+        if self._tells_all(row):
+            return False
         if name not in self._needs:
             self._needs[name] = self._subscriptions.needs(name)
         needs = self._needs[name]
@@ -96,7 +115,7 @@ class Witness:
 
     def is_known(self, row: int) -> bool:
         """Whether an event has a value by which some predicate of some subscription is TRUE or FALSE."""
-        if self._known.always:
+        if self._known.always or self._tells_all(row):
             return True
         asked = self._known.types
         if any(asked.get(name, 0) & bits for name, bits in self._types_of(row).items()):
@@ -105,6 +124,20 @@ class Witness:
         return any(
             asked.get(name, 0) == ANY and bool(np.isin(place, lists.events)) for name, lists in batch.elements.items()
         )
+
+    def _tells_all(self, row: int) -> bool:
+        """Whether an event has values by which every predicate of every subscription is known."""
+        if self._common is None:
+            return False
+        batch, place = self._place(row)
+        told = self._told.get(id(batch))
+        if told is None:
+            told = self._told[id(batch)] = _tell_all(batch, self._common)
+        return told[place]
+
+    @cached_property
+    def _common(self) -> Mapping[str, int] | None:
+        return self._subscriptions.common()
 
     @cached_property
     def _known(self) -> Known:
@@ -144,13 +177,34 @@ class _Columns(NamedTuple):
     @classmethod
     def of(cls, batch: EventBatch) -> _Columns:
         arrays = batch.arrays
-        bits = np.int64(1) << arrays.types.astype(np.int64)
-        bits[arrays.types == codes.UNTYPED] = 0
-        lists = np.flatnonzero(arrays.types == codes.LIST)
-        are_places = arrays.list_boxes[arrays.payloads[lists]] >= 0
-        bits[lists[are_places]] |= 1 << codes.GEOMETRY
         names = [batch.attributes[number] for number in arrays.attributes.tolist()]
-        return cls(arrays.starts.tolist(), names, bits.tolist())
+        return cls(arrays.starts.tolist(), names, _types_of(batch).tolist())
+
+
+def _types_of(batch: EventBatch) -> NDArray[np.int64]:
+    """(N,) the type of each entry, a bit; two where a list is a place; 0 for what has no type."""
+    arrays = batch.arrays
+    bits = np.int64(1) << arrays.types.astype(np.int64)
+    bits[arrays.types == codes.UNTYPED] = 0
+    lists = np.flatnonzero(arrays.types == codes.LIST)
+    are_places = arrays.list_boxes[arrays.payloads[lists]] >= 0
+    bits[lists[are_places]] |= 1 << codes.GEOMETRY
+    return bits
+
+
+def _tell_all(batch: EventBatch, wanted: Mapping[str, int]) -> list[bool]:
+    """Which events have, of each of some attributes, a value of one of these types."""
+    arrays, types = batch.arrays, _types_of(batch)
+    owners = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))
+    told = np.ones(len(batch), bool)
+    numbers = {name: number for number, name in enumerate(batch.attributes)}
+    for name, bits in wanted.items():
+        has = np.zeros(len(batch), bool)
+        if name in numbers:
+            has[owners[(arrays.attributes == numbers[name]) & (types & bits != 0)]] = True
+        told &= has
+    found: list[bool] = told.tolist()
+    return found
 
 
 class LeafTypes:
@@ -169,6 +223,17 @@ class LeafTypes:
         self._names, self._attributes = compiled.attributes, attributes
         self._starts, self._program = arrays.program_starts, arrays.program
         self._are_leaves = leaf_places(arrays.program)
+
+    @cached_property
+    def common(self) -> Mapping[str, int] | None:
+        """The types, by attribute, by which all predicates are known; None where types do not tell."""
+        leaves = np.unique(self._program[self._are_leaves] >> 1)
+        if not self._is_plain[leaves].all():
+            return None
+        leaves = leaves[~self._is_known[leaves]]
+        types = np.full(len(self._names), ANY, np.int64)
+        np.bitwise_and.at(types, self._attributes[leaves], self._types[leaves])
+        return {self._names[number]: int(types[number]) for number in np.unique(self._attributes[leaves]).tolist()}
 
     def of(self, number: int) -> Needs | None:
         """Of one expression."""

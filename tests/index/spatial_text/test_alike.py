@@ -15,6 +15,7 @@ from tests import strategies as own
 from tests.index.asking import batch, compiled, everyone_but
 from tests.index.spatial_text.test_regions import random_messages, random_texts
 from tests.naive.similar import similar
+from tocsin.columns.crossing import with_crossing_shapes
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.writer import compile_expressions
@@ -82,7 +83,7 @@ def test_answers_like_the_oracle(expressions, events, alpha, threshold, weights,
     expected = [similar(subscriptions, event, alpha, threshold, weights) for event in events]
     left = [[one for one in found if one[0] not in gone] for found, _ in expected]
     held, alive = compile_expressions(expressions), everyone_but(gone, len(expressions))
-    given_events, ranking = batch(held, events), tocsin.Similar(alpha, threshold, weights)
+    given_events, ranking = with_crossing_shapes(batch(held, events)), tocsin.Similar(alpha, threshold, weights)
     for structure in STRUCTURES:
         index = build(structure, held)
         every, living = answers(index, given_events, ranking), answers(index, given_events, ranking, alive)
