@@ -18,14 +18,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.expressions.checks import require_type
+from tocsin.columns.expressions.checks import ascending, require, require_type
 from tocsin.columns.expressions.stored import restored_texts, stored_texts
 from tocsin.errors import SegmentError
 from tocsin.index import Chosen, Plan, Question, index_builder, matcher_builder, questions
 from tocsin.index.protocols import ALL_MATCHES
 from tocsin.segment.ids import Ids
 from tocsin.segment.segment import Segment
-from tocsin.segment.validation import check_segment
 from tocsin.writing import aside
 
 FORMAT: Final = "tocsin segment"
@@ -85,11 +84,22 @@ def open_segment(folder: Path) -> Segment:
         arrays = {name: _array(folder, name, entry, data) for name, entry in manifest["arrays"].items()}
         segment = _assemble(manifest, arrays)
         _require_count(folder, segment, manifest["subscriptions"])
-        check_segment(segment)
+        _check_segment(segment)
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError, pa.ArrowInvalid) as error:
         what = f"its files do not describe a segment ({error!r})"
         raise SegmentError(f"{folder} is damaged: {what}. Compile the index again.") from None
     return segment
+
+
+def _check_segment(segment: Segment) -> None:
+    """Raise `ValueError` unless ids, scores, texts and index tell of the same subscriptions."""
+    count = len(segment.scores)
+    require(len(segment.matcher) == count == len(segment.sources) == len(segment.ids), "its parts differ in length")
+    require(segment.payloads is None or len(segment.payloads) == count, "its payloads are too many or too few")
+    require(segment.weights is None or len(segment.weights) == count, "its weights are too many or too few")
+    require(segment.alive is None or len(segment.alive) == count // 64 + 1, "it does not say who is alive")
+    require(np.isfinite(segment.scores).all(), "a score is not finite")
+    require(ascending(segment.ids), "its ids are not in order")
 
 
 def _require_count(folder: Path, segment: Segment, count: int) -> None:
