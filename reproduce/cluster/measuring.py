@@ -21,7 +21,7 @@ from tocsin.index.elements import with_conditions
 from tocsin.placement import Router, keys_of_partitions, planned
 from tocsin.planner import choose
 from tocsin.segment import Snapshots, assemble
-from tocsin.spark.answering import Asked, encoded_events, find, ids_and_scores, lists_of
+from tocsin.spark.answering import MatchOptions, encoded_events, find, ids_and_scores, lists_of
 
 JOBS = "reproduce.cluster.jobs"
 SIZES = (32_000, 128_000, 512_000)
@@ -45,7 +45,7 @@ class Matched(NamedTuple):
 def in_a_worker(events: pa.Table) -> Matched:
     """By segments of some sizes, and a line through what they take."""
     batch = events.combine_chunks().to_batches()[0]
-    asked = Asked(tuple(batch.schema.names), tuple(batch.schema.names))
+    asked = MatchOptions(tuple(batch.schema.names), tuple(batch.schema.names))
     taken, found = [], 0.0
     for size in SIZES:
         part, _ = read_part(ZIPF.subscriptions(size).table())
@@ -62,13 +62,13 @@ def in_a_worker(events: pa.Table) -> Matched:
     )
 
 
-def _answered(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots) -> int:
+def _answered(batch: pa.RecordBatch, asked: MatchOptions, snapshots: Snapshots) -> int:
     found = find(batch, asked, snapshots)
     lists_of(found.owners, ids_and_scores(snapshots, found), found.is_served)
     return len(found.places)
 
 
-def _looked_up(batch: pa.RecordBatch, asked: Asked) -> float:
+def _looked_up(batch: pa.RecordBatch, asked: MatchOptions) -> float:
     """To look up what an event visits, of a placement by keywords."""
     part, _ = read_part(ZIPF.subscriptions(SIZES[1]).table())
     placement, _ = planned(part, "keyword", 8)

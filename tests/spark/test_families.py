@@ -23,7 +23,7 @@ from tocsin.segment import IndexFolder, Publication, build_segment
 from tocsin.segment.amending import amend
 from tocsin.segment.compacting import compact
 from tocsin.spark import answering
-from tocsin.spark.answering import Asked, answer
+from tocsin.spark.answering import MatchOptions, answer
 from tocsin.spark.compiling import compile_partition
 from tocsin.spark.schemas import PARTITION
 
@@ -103,7 +103,7 @@ def compiled(folder: Path, subscriptions: list[dict[str, Any]], index: str, part
 
 
 def answers(folder: Path, ranking: Any) -> list[Any]:
-    asked = Asked(tuple(EVENTS.column_names), tuple(EVENTS.column_names), ranking)
+    asked = MatchOptions(tuple(EVENTS.column_names), tuple(EVENTS.column_names), ranking)
     (batch,) = EVENTS.combine_chunks().to_batches()
     return [
         [tuple(match.values()) for match in matches]
@@ -169,7 +169,7 @@ def test_an_answer_goes_in_slices(tmp_path: Path, exploded: bool, most: int) -> 
     snapshots = IndexFolder.read(tmp_path).open()
     (batch,) = EVENTS.append_column("key", pa.array(range(50))).combine_chunks().to_batches()
     columns = tuple(batch.schema.names)
-    asked = Asked(columns, columns[:5], None, "key" if exploded else None, tells_work=True)
+    asked = MatchOptions(columns, columns[:5], None, "key" if exploded else None, tells_work=True)
     for rows in (batch, batch.slice(0, 0)):
         whole, parts = (
             answering.answer(rows, asked, snapshots, "v"),

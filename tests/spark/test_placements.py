@@ -28,7 +28,7 @@ from tocsin.segment.amending import amend
 from tocsin.segment.compacting import compact
 from tocsin.segment.folder import saved_statistics
 from tocsin.segment.placed import KEYS_FILE, Placed
-from tocsin.spark.answering import Asked
+from tocsin.spark.answering import MatchOptions
 from tocsin.spark.compiling import compile_partition
 from tocsin.spark.counting import counted
 from tocsin.spark.placing import deal, least_hashed, part_of
@@ -137,7 +137,7 @@ def test_a_sample_is_the_same_however_rows_lie() -> None:
 
 def test_statistics_of_lots_are_those_of_all() -> None:
     """Shares of all events; values of the first of each task, as if they had been sampled at once."""
-    asked = Asked(tuple(EVENTS.column_names), tuple(EVENTS.column_names))
+    asked = MatchOptions(tuple(EVENTS.column_names), tuple(EVENTS.column_names))
     batches = EVENTS.combine_chunks().to_batches(max_chunksize=7)
 
     some = together([counted(batches[:3], asked, 5), counted(batches[3:], asked, 100)])

@@ -16,7 +16,7 @@ from tests.spark.test_placements import compiled, placement_for
 from tests.spark.test_visits import rows_of, shuffled
 from tocsin.errors import InvalidInput
 from tocsin.segment import IndexFolder
-from tocsin.spark.answering import Asked, answer
+from tocsin.spark.answering import MatchOptions, answer
 from tocsin.spark.asking import asked_of
 
 POINTS = {"place": ("at.lon", "lat")}
@@ -54,15 +54,15 @@ def test_columns_and_json_make_the_same_points(tmp_path: Path, expected: list[li
     snapshots = IndexFolder.read(tmp_path / "index").open()
     lines = pa.RecordBatch.from_pydict({"json": list(map(json.dumps, EVENTS))})
 
-    as_columns = answer(BATCH, Asked(COLUMNS, COLUMNS, points=POINTS), snapshots)
-    as_json = answer(lines, Asked(("json",), (), json="json", points=POINTS), snapshots)
+    as_columns = answer(BATCH, MatchOptions(COLUMNS, COLUMNS, points=POINTS), snapshots)
+    as_json = answer(lines, MatchOptions(("json",), (), json="json", points=POINTS), snapshots)
 
     assert names(as_columns["matches"].to_pylist()) == names(as_json["matches"].to_pylist()) == expected
 
 
 def test_events_go_to_the_parts_of_their_points(tmp_path: Path, expected: list[list[str]]) -> None:
     compiled(tmp_path, SUBSCRIPTIONS, placement_for("location", 4))
-    folder, asked = IndexFolder.read(tmp_path), Asked(COLUMNS, COLUMNS, points=POINTS)
+    folder, asked = IndexFolder.read(tmp_path), MatchOptions(COLUMNS, COLUMNS, points=POINTS)
 
     found = rows_of(shuffled(folder, BATCH, asked), "key")
 

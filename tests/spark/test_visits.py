@@ -31,7 +31,7 @@ from tocsin.segment.outlines import ATTRIBUTES, bytes_of, outline_of
 from tocsin.segment.placed import Signs, read_signs, write_signs
 from tocsin.segment.refolding import folded_otherwise
 from tocsin.segment.storage import MANIFEST, open_segment, write_manifest
-from tocsin.spark.answering import Asked, answer
+from tocsin.spark.answering import MatchOptions, answer
 from tocsin.spark.placing import part_of
 from tocsin.spark.schemas import EVENT, PART, TO, matches_type
 from tocsin.spark.visits import answered, merged, sent, whole_events
@@ -45,7 +45,7 @@ def batches(rows: pa.Table, most: int) -> list[pa.RecordBatch]:
 
 
 def shuffled(
-    folder: IndexFolder, given: pa.RecordBatch, asked: Asked, part: Any = None, *, is_sorted: bool = True
+    folder: IndexFolder, given: pa.RecordBatch, asked: MatchOptions, part: Any = None, *, is_sorted: bool = True
 ) -> list[pa.Table]:
     """What Spark does: two tasks that send, one for each part, and some that merge."""
     tasks = max(len(folder.parts), 1)
@@ -94,7 +94,7 @@ def test_events_that_are_sent_get_the_same_answer(tmp_path: Path, name: str) -> 
         folder = IndexFolder.read(index)
         snapshots, part = folder.open(), parts_of(folder)
         for number, ranking in enumerate(RANKINGS):
-            asked = Asked(COLUMNS, COLUMNS[:5], ranking)
+            asked = MatchOptions(COLUMNS, COLUMNS[:5], ranking)
             whole = pa.Table.from_batches([answer(KEYED, asked, snapshots)])
 
             assert rows_of(shuffled(folder, KEYED, asked, part, is_sorted=bool(number % 2)), "key") == rows_of(
@@ -110,7 +110,7 @@ def test_the_other_forms_of_an_answer(tmp_path: Path) -> None:
     corrupt = ["a line"] + [None] * 29
     table = {"json": lines, "bad": corrupt, "key": list(range(30))}
     given = pa.RecordBatch.from_pydict(table, pa.schema({"json": pa.string(), "bad": pa.string(), "key": pa.int64()}))
-    asked = Asked(("json", "bad", "key"), (), json="json", corrupt="bad", tells_work=True)
+    asked = MatchOptions(("json", "bad", "key"), (), json="json", corrupt="bad", tells_work=True)
     whole = answer(given, asked, folder.open(), "v")
 
     found = shuffled(folder, given, asked)
@@ -124,7 +124,7 @@ def test_the_other_forms_of_an_answer(tmp_path: Path) -> None:
     assert {one["index_version"] for one in work} == {"v"}
     plain = rows_of([table.drop_columns(["tocsin_work"]) for table in found], "key")
     assert plain == pa.Table.from_batches([whole]).drop_columns(["tocsin_work"]).to_pylist()
-    as_rows = Asked(COLUMNS, COLUMNS[:5], tocsin.Top(2), event_id="key", tells_work=True)
+    as_rows = MatchOptions(COLUMNS, COLUMNS[:5], tocsin.Top(2), event_id="key", tells_work=True)
     whole = answer(KEYED, as_rows, folder.open(), "v")
     several = shuffled(folder, KEYED, as_rows)
     rows, wanted = (
@@ -138,7 +138,7 @@ def test_an_event_goes_only_where_it_can_match(tmp_path: Path) -> None:
     """And its columns that nothing is matched by go once."""
     compiled(tmp_path, SUBSCRIPTIONS, placement_for("location", 7))
     folder = IndexFolder.read(tmp_path)
-    asked = Asked(COLUMNS, COLUMNS[:5])
+    asked = MatchOptions(COLUMNS, COLUMNS[:5])
 
     rows = pa.Table.from_batches([sent(KEYED, asked, outline_of(folder), 0, 0, 8)])
 
@@ -151,7 +151,7 @@ def test_an_event_goes_only_where_it_can_match(tmp_path: Path) -> None:
 def test_rows_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
     """A task that was repeated with other events sends others: an error that says what to do, no wrong answer."""
     compiled(tmp_path, SUBSCRIPTIONS, placement_for("access", 3))
-    folder, asked = IndexFolder.read(tmp_path), Asked(COLUMNS, COLUMNS[:5])
+    folder, asked = IndexFolder.read(tmp_path), MatchOptions(COLUMNS, COLUMNS[:5])
     rows = sent(KEYED, asked, outline_of(folder), 0, 0, 3)
     lists = matches_type(folder.ids)
     found = pa.Table.from_batches(list(answered(rows, asked, lambda number: opened_part(folder, number), lists)))
@@ -163,7 +163,7 @@ def test_rows_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
 
 def test_an_index_of_nothing(tmp_path: Path) -> None:
     amend(tmp_path, read_changes(pa.table({"id": ["a"], "change": ["delete"], "version": [1]})), choose())
-    folder, asked = IndexFolder.read(tmp_path), Asked(COLUMNS, COLUMNS[:5])
+    folder, asked = IndexFolder.read(tmp_path), MatchOptions(COLUMNS, COLUMNS[:5])
 
     found = shuffled(folder, KEYED, asked)
 
@@ -174,7 +174,7 @@ def test_a_part_whose_texts_were_folded_otherwise_is_visited_by_all(tmp_path: Pa
     """Its keys are of those texts: no event that comes today might have one of them."""
     more = [{"id": f"f{n}", "where": f"CASEI(s) <> 'straße {n}' AND n = {n}"} for n in range(9)]
     compiled(tmp_path, [*SUBSCRIPTIONS, *more], placement_for("access", 4))
-    folder, asked = IndexFolder.read(tmp_path), Asked(COLUMNS, COLUMNS[:5])
+    folder, asked = IndexFolder.read(tmp_path), MatchOptions(COLUMNS, COLUMNS[:5])
     expected = rows_of([pa.Table.from_batches([answer(KEYED, asked, folder.open())])], "key")
     emptied = []
     for place in folder.parts:
@@ -244,7 +244,7 @@ def test_who_sends_decides_shapes_only_where_they_lead_to_parts(tmp_path: Path, 
     points = [event for event in PLACES if isinstance(event.get("place"), list)]
     columns = {name: pa.array([one.get(name) for one in points]) for name in ("place", "kind")}
     given = pa.RecordBatch.from_pydict({**columns, "key": pa.array(range(len(points)))})
-    asked = Asked(("place", "kind", "key"), ("place", "kind"))
+    asked = MatchOptions(("place", "kind", "key"), ("place", "kind"))
 
     found = shuffled(folder, given, asked)
 

@@ -27,7 +27,7 @@ AT_ONCE: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MatchOptions:
     """What is asked of each batch: the columns that it has, which of them are attributes, the form of the answer."""
 
     columns: tuple[str, ...]
@@ -66,7 +66,9 @@ class Given(NamedTuple):
     refused: Sequence[str] = ()  # why further records are not events
 
 
-def given_slices(given: Given, asked: Asked, snapshots: Snapshots, version: str = "") -> Iterator[pa.RecordBatch]:
+def given_slices(
+    given: Given, asked: MatchOptions, snapshots: Snapshots, version: str = ""
+) -> Iterator[pa.RecordBatch]:
     """What `slices` says of a batch that a task read itself."""
     found = find_given(given, asked, snapshots)
     yield from in_slices(_answered(given.rows, found, asked, snapshots, version), asked)
@@ -75,26 +77,26 @@ def given_slices(given: Given, asked: Asked, snapshots: Snapshots, version: str 
 
 
 def slices(
-    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "", most: int = AT_ONCE
+    batch: pa.RecordBatch, asked: MatchOptions, snapshots: Snapshots, version: str = "", most: int = AT_ONCE
 ) -> Iterator[pa.RecordBatch]:
     """What `answer` says, in batches of so many matches as Spark's Java process can hold beside others."""
     yield from in_slices(answer(batch, asked, snapshots, version), asked, most)
 
 
-def in_slices(whole: pa.RecordBatch, asked: Asked, most: int = AT_ONCE) -> Iterator[pa.RecordBatch]:
+def in_slices(whole: pa.RecordBatch, asked: MatchOptions, most: int = AT_ONCE) -> Iterator[pa.RecordBatch]:
     """An answer in batches of so many matches at most, but for a row that has more."""
     matches = whole.num_rows if asked.event_id is not None else len(whole.column(MATCHES).values)
     rows = max(whole.num_rows * most // max(matches, most), 1)
     yield from (whole.slice(at, rows) for at in range(0, max(whole.num_rows, 1), rows))
 
 
-def answer(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
+def answer(batch: pa.RecordBatch, asked: MatchOptions, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
     """A batch of events with its matches and errors, or a row for each match."""
     return _answered(batch, find(batch, asked, snapshots), asked, snapshots, version)
 
 
 def refusal(
-    reasons: Sequence[str], columns: pa.Schema, asked: Asked, snapshots: Snapshots, version: str
+    reasons: Sequence[str], columns: pa.Schema, asked: MatchOptions, snapshots: Snapshots, version: str
 ) -> Iterator[pa.RecordBatch]:
     """What `slices` says of events of which nothing is known but why they could not be read, a reason each."""
     count = len(reasons)
@@ -106,7 +108,7 @@ def refusal(
 
 
 def _answered(
-    batch: pa.RecordBatch, found: RowMatches, asked: Asked, snapshots: Snapshots, version: str
+    batch: pa.RecordBatch, found: RowMatches, asked: MatchOptions, snapshots: Snapshots, version: str
 ) -> pa.RecordBatch:
     """With a column of counts where they are asked for."""
     answered, counts = _told(batch, found, asked, snapshots)
@@ -118,13 +120,13 @@ def _answered(
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def counted_answer(given: Given, asked: Asked, snapshots: Snapshots) -> tuple[pa.RecordBatch, Counts]:
+def counted_answer(given: Given, asked: MatchOptions, snapshots: Snapshots) -> tuple[pa.RecordBatch, Counts]:
     """The same without a column of counts, and these."""
     return _told(given.rows, find_given(given, asked, snapshots), asked, snapshots)
 
 
 def _told(
-    batch: pa.RecordBatch, found: RowMatches, asked: Asked, snapshots: Snapshots
+    batch: pa.RecordBatch, found: RowMatches, asked: MatchOptions, snapshots: Snapshots
 ) -> tuple[pa.RecordBatch, Counts]:
     columns = _matched(batch, snapshots, found) if asked.event_id is None else _exploded(batch, asked, snapshots, found)
     refused = int((~found.is_served).sum())
@@ -142,14 +144,17 @@ class Events(NamedTuple):
     rejects: list[Reject]
 
 
-def find_given(given: Given, asked: Asked, snapshots: Snapshots) -> RowMatches:
+def find_given(given: Given, asked: MatchOptions, snapshots: Snapshots) -> RowMatches:
     """Match the events of a batch that a task read itself."""
     found = find(given.own, asked, snapshots, given.misfits)
     return found._replace(rejects=[*given.rejects, *found.rejects])
 
 
 def find(
-    batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, misfits: Mapping[str, NDArray[np.bool_]] | None = None
+    batch: pa.RecordBatch,
+    asked: MatchOptions,
+    snapshots: Snapshots,
+    misfits: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> RowMatches:
     """Match the events of a batch, but for those that a reader could not read."""
     events = events_of(batch, asked, snapshots.wanted, misfits)
@@ -169,7 +174,7 @@ def find(
 
 
 def events_of(
-    batch: pa.RecordBatch, asked: Asked, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None = None
+    batch: pa.RecordBatch, asked: MatchOptions, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None = None
 ) -> Events:
     """What of a batch of rows can be read as events."""
     rows = np.arange(batch.num_rows)
@@ -193,7 +198,7 @@ def events_of(
 
 
 def encoded_events(
-    batch: pa.RecordBatch, asked: Asked, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None = None
+    batch: pa.RecordBatch, asked: MatchOptions, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None = None
 ) -> tuple[list[EventBatch], list[Reject]]:
     """The events of a batch, each in one of the batches that come out, and those that are none."""
     wanted = with_coordinates(wanted, asked.points) if asked.points else wanted
@@ -203,7 +208,7 @@ def encoded_events(
     return batches, [reject._replace(reason=reject.reason.partition(": ")[2]) for reject in rejects]
 
 
-def _table_of(batch: pa.RecordBatch, asked: Asked, misfits: Mapping[str, NDArray[np.bool_]]) -> TableChunk:
+def _table_of(batch: pa.RecordBatch, asked: MatchOptions, misfits: Mapping[str, NDArray[np.bool_]]) -> TableChunk:
     """The attributes of a batch; values of columns that are of no type are misfits, and told."""
     told: list[Reject] = []
     attributes = batch.select(_attributes_of(batch, asked))
@@ -216,7 +221,7 @@ def _table_of(batch: pa.RecordBatch, asked: Asked, misfits: Mapping[str, NDArray
     return TableChunk(attributes, np.arange(batch.num_rows), misfits, told)
 
 
-def _attributes_of(batch: pa.RecordBatch, asked: Asked) -> list[str]:
+def _attributes_of(batch: pa.RecordBatch, asked: MatchOptions) -> list[str]:
     """The columns of a batch that are attributes."""
     names: list[str] = batch.schema.names
     if asked.all_columns or not asked.by_file:
@@ -251,7 +256,9 @@ def lists_of(owners: NDArray[np.int64], columns: list[pa.Array], is_served: NDAr
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~is_served))
 
 
-def _exploded(batch: pa.RecordBatch, asked: Asked, snapshots: Snapshots, found: RowMatches) -> dict[str, pa.Array]:
+def _exploded(
+    batch: pa.RecordBatch, asked: MatchOptions, snapshots: Snapshots, found: RowMatches
+) -> dict[str, pa.Array]:
     """A row for each match of the batch."""
     ids, scores = ids_and_scores(snapshots, found)
     return {"event_id": batch.column(asked.event_id).take(pa.array(found.owners)), "subscription": ids, "score": scores}

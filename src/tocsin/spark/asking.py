@@ -14,7 +14,7 @@ from tocsin.language import name_text
 from tocsin.model.ranking import Ranking
 from tocsin.model.texts import PLAIN, texts_in
 from tocsin.records.csv_files import ColumnType, checked_types
-from tocsin.spark.answering import Asked
+from tocsin.spark.answering import MatchOptions
 from tocsin.spark.observing import with_work
 from tocsin.spark.schemas import ERROR, MATCHES, exploded_schema, matched_schema
 
@@ -34,7 +34,7 @@ def asked_of(
     explode: bool = False,
     schema: Mapping[str, ColumnType] | None = None,
     points: Points | None = None,
-) -> Asked:
+) -> MatchOptions:
     """The options as what is asked of each batch; raises `InvalidInput` when they do not fit the columns."""
     names = _checked_columns(events.columns, attributes, event_id, explode=explode)
     extra = _checked_extra(events, json, corrupt, attributes)
@@ -42,10 +42,10 @@ def asked_of(
     columns = events.columns if event_id is None else list(dict.fromkeys([event_id, *names, *extra]))
     there = None if json is not None else names
     types, made = _checked_types(schema, there), _checked_points(points, there)
-    return Asked(tuple(columns), tuple(names), ranking, event_id, json, corrupt, schema=types, points=made)
+    return MatchOptions(tuple(columns), tuple(names), ranking, event_id, json, corrupt, schema=types, points=made)
 
 
-def answer_schema(events: StructType, asked: Asked, ids: str) -> StructType:
+def answer_schema(events: StructType, asked: MatchOptions, ids: str) -> StructType:
     """The columns of the answer to events of these columns, by an index whose ids are "string" or "int64"."""
     schema = matched_schema(events, ids) if asked.event_id is None else exploded_schema(events[asked.event_id], ids)
     return with_work(schema) if asked.tells_work else schema

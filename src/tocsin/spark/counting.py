@@ -15,7 +15,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import Statistics, sampled
 from tocsin.index.statistics import shares_in, together
 from tocsin.index.texts import with_texts
-from tocsin.spark.answering import Asked, encoded_events
+from tocsin.spark.answering import MatchOptions, encoded_events
 from tocsin.spark.asking import asked_of, plain
 from tocsin.spark.placing import checked_sample
 
@@ -48,7 +48,7 @@ def statistics(
     return together(several)
 
 
-def counted(batches: Batches, asked: Asked, sample: int) -> Statistics:
+def counted(batches: Batches, asked: MatchOptions, sample: int) -> Statistics:
     """Statistics of some batches of events, values of the first `sample` of them."""
     wanted, shares, first = Wanted(None), list[Statistics](), list[EventBatch]()
     for batch in batches:

@@ -16,7 +16,7 @@ from tocsin.model.subscription import Reject
 from tocsin.records.chunks import TableChunk
 from tocsin.records.csv_files import read_csv
 from tocsin.records.csv_values import convert_column, without_null_words
-from tocsin.spark.answering import Asked, Given
+from tocsin.spark.answering import Given, MatchOptions
 from tocsin.spark.parquet import DamagedFileError, Piece, path_of
 from tocsin.spark.workers import Batches
 
@@ -37,7 +37,7 @@ class CsvReader:
     delimiter: str | None = None
     has_header: bool = True
 
-    def __call__(self, piece: Piece, wanted: pa.Schema, asked: Asked | None = None) -> Iterator[Given]:
+    def __call__(self, piece: Piece, wanted: pa.Schema, asked: MatchOptions | None = None) -> Iterator[Given]:
         """The events of a file; raises `DamagedFileError` where it is not a CSV of these columns."""
         path = path_of(piece)
         names = None if self.has_header else list(wanted.names)

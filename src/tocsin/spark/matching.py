@@ -21,7 +21,7 @@ from tocsin.planner import SHUFFLE, choose_routing
 from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
 from tocsin.segment.outlines import bytes_of
-from tocsin.spark.answering import Asked, slices
+from tocsin.spark.answering import MatchOptions, slices
 from tocsin.spark.asking import answer_schema, asked_of, plain
 from tocsin.spark.carrying import ROW, carried, given_back, intervals
 from tocsin.spark.observing import observed
@@ -95,7 +95,7 @@ def match(
 
 
 def answers(
-    events: DataFrame, index: str | Path, asked: Asked, routing: str = "auto", memory: int | None = None
+    events: DataFrame, index: str | Path, asked: MatchOptions, routing: str = "auto", memory: int | None = None
 ) -> DataFrame:
     """What tasks answer to what is asked of each batch, the column of their work included where that is asked for."""
     folder = IndexFolder.read(Path(index).absolute())
@@ -112,7 +112,7 @@ def answers(
     return given_back(answered, given, asked.event_id)
 
 
-def _matcher(folder: IndexFolder, asked: Asked) -> Task:
+def _matcher(folder: IndexFolder, asked: MatchOptions) -> Task:
     """What a task runs: `answer` on each of its batches."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -22,7 +22,7 @@ from tocsin.model.ranking import Ranking
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.several import refuse_table_formats
 from tocsin.segment import IndexFolder
-from tocsin.spark.answering import Asked, Given, given_slices, refusal
+from tocsin.spark.answering import Given, MatchOptions, given_slices, refusal
 from tocsin.spark.asking import answer_schema, asked_of
 from tocsin.spark.file_types import as_type, spark_schema
 from tocsin.spark.observing import observed
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Piece = Mapping[str, Any]
 """A file by its `path`, and the row groups from `first` up to `stop`, or all where they are None."""
 
-PieceReader = Callable[[Piece, pa.Schema, Asked], Iterator[Given]]
+PieceReader = Callable[[Piece, pa.Schema, MatchOptions], Iterator[Given]]
 """Reads the events of a piece: the columns that are wanted, of what is asked."""
 
 _ROWS: Final = 20_000
@@ -95,7 +95,7 @@ def answers_of_pieces(
     listed: Sequence[Piece],
     schema: StructType,
     index: str | Path,
-    asked: Asked,
+    asked: MatchOptions,
     *,
     sets_aside: bool = False,
     read: PieceReader | None = None,
@@ -117,7 +117,7 @@ def answers_of_pieces(
 
 def _reader(
     folder: IndexFolder,
-    asked: Asked,
+    asked: MatchOptions,
     types: pa.Schema,
     listed: Sequence[Piece],
     read: PieceReader,
@@ -144,7 +144,7 @@ def _reader(
     return run
 
 
-def columns_of(types: pa.Schema, asked: Asked) -> pa.Schema:
+def columns_of(types: pa.Schema, asked: MatchOptions) -> pa.Schema:
     """Those that are read, in the types that Spark has for them."""
     return pa.schema([types.field(name) for name in asked.columns])
 
@@ -155,12 +155,12 @@ def path_of(piece: Piece) -> str:
     return unquote(urlparse(path).path) if path.startswith("file:") else path
 
 
-def by_file(asked: Asked, *, all_columns: bool) -> Asked:
+def by_file(asked: MatchOptions, *, all_columns: bool) -> MatchOptions:
     """What is asked, of each file by its own columns and types; of all its columns, where no names were given."""
     return asked if asked.json is not None else replace(asked, by_file=True, all_columns=all_columns)
 
 
-def read_piece(piece: Piece, wanted: pa.Schema, asked: Asked) -> Iterator[Given]:
+def read_piece(piece: Piece, wanted: pa.Schema, asked: MatchOptions) -> Iterator[Given]:
     """The batches of a file, or of some of its row groups.
 
     As they are answered they have the columns that are wanted, null where the file does not have them.

@@ -23,7 +23,7 @@ from tocsin.planner import choose, routed_plan
 from tocsin.records import chunk_of
 from tocsin.segment import SegmentBuilder
 from tocsin.segment.outlines import bytes_each
-from tocsin.spark.answering import Asked, encoded_events
+from tocsin.spark.answering import MatchOptions, encoded_events
 from tocsin.spark.asking import asked_of, plain
 from tocsin.spark.schemas import COPY, FIELD, KEYS, PARTITION, PLACED_FIELDS, REASON, SUBSCRIPTION_FIELDS
 
@@ -136,7 +136,7 @@ def in_order(table: pa.Table) -> pa.Table:
     return table.sort_by(keys)
 
 
-def _batches(events: DataFrame, asked: Asked, part: Part) -> list[EventBatch]:
+def _batches(events: DataFrame, asked: MatchOptions, part: Part) -> list[EventBatch]:
     """The first of some events, as the router wants them."""
     wanted = Wanted(part.compiled.attributes)
     table = plain(events, list(asked.columns)).limit(EVENTS).toArrow()

@@ -15,7 +15,7 @@ import pyarrow as pa
 from tocsin.segment import IndexFolder
 from tocsin.segment.mapping import opened_part
 from tocsin.segment.outlines import outline_of
-from tocsin.spark.answering import Asked, in_slices
+from tocsin.spark.answering import MatchOptions, in_slices
 from tocsin.spark.asking import plain
 from tocsin.spark.schemas import EVENT, TO, matches_type, shuffled_schemas
 from tocsin.spark.versions import of_this_batch
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-def shuffled(events: DataFrame, folder: IndexFolder, asked: Asked, schema: StructType) -> DataFrame:
+def shuffled(events: DataFrame, folder: IndexFolder, asked: MatchOptions, schema: StructType) -> DataFrame:
     """The answer to events, in the form of a schema, by tasks that each have some parts of the index."""
     tasks = max(len(folder.parts), 1)
     chosen = plain(events, list(asked.columns))
@@ -39,7 +39,7 @@ def shuffled(events: DataFrame, folder: IndexFolder, asked: Asked, schema: Struc
     return found.mapInArrow(settling(_merger(folder, asked, is_sorted=is_sorted)), schema)
 
 
-def _sender(folder: IndexFolder, asked: Asked, tasks: int) -> Task:
+def _sender(folder: IndexFolder, asked: MatchOptions, tasks: int) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
@@ -54,7 +54,7 @@ def _sender(folder: IndexFolder, asked: Asked, tasks: int) -> Task:
     return run
 
 
-def _answerer(folder: IndexFolder, asked: Asked) -> Task:
+def _answerer(folder: IndexFolder, asked: MatchOptions) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         part = partial(opened_part, of_this_batch(folder))
         for batch in batches:
@@ -63,7 +63,7 @@ def _answerer(folder: IndexFolder, asked: Asked) -> Task:
     return run
 
 
-def _merger(folder: IndexFolder, asked: Asked, *, is_sorted: bool) -> Task:
+def _merger(folder: IndexFolder, asked: MatchOptions, *, is_sorted: bool) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         version = of_this_batch(folder).version
         for rows in whole_events(batches, is_sorted=is_sorted):

@@ -26,7 +26,7 @@ from tocsin.index import question_of
 from tocsin.index.elements import with_conditions
 from tocsin.segment import Snapshots
 from tocsin.segment.outlines import Outline
-from tocsin.spark.answering import Asked, errors_of, events_of, find, ids_and_scores, lists_of, with_row
+from tocsin.spark.answering import MatchOptions, errors_of, events_of, find, ids_and_scores, lists_of, with_row
 from tocsin.spark.observing import work_column
 from tocsin.spark.schemas import CANDIDATES, ERROR, EVENT, MATCHES, PART, ROWS, SERVED, TO, VERIFIED, WORK
 
@@ -43,7 +43,9 @@ class Visits(NamedTuple):
     rows: NDArray[np.int64]  # (V,) at home how many rows the event has, elsewhere 0
 
 
-def sent(batch: pa.RecordBatch, asked: Asked, outline: Outline, task: int, first: int, tasks: int) -> pa.RecordBatch:
+def sent(
+    batch: pa.RecordBatch, asked: MatchOptions, outline: Outline, task: int, first: int, tasks: int
+) -> pa.RecordBatch:
     """A row for each part that an event visits; the event's number begins at `first`, of this task.
 
     `asked.columns` come out under their places, as `c0`, `c1` ...
@@ -80,7 +82,7 @@ def _visits(visits: NDArray[np.bool_]) -> Visits:
     return Visits(owners, parts, np.where(is_home, np.maximum(counts, 1)[owners], 0))
 
 
-def _sent_columns(batch: pa.RecordBatch, asked: Asked, who: Visits) -> dict[str, pa.Array]:
+def _sent_columns(batch: pa.RecordBatch, asked: MatchOptions, who: Visits) -> dict[str, pa.Array]:
     """The columns of the events; those that nothing is matched by at home alone."""
     matched = {asked.json} if asked.json is not None else set(asked.attributes)
     whole, at_home = pa.array(who.owners), _where(who.owners, who.rows > 0)
@@ -96,7 +98,7 @@ def _where(places: NDArray[np.int64], is_there: NDArray[np.bool_]) -> pa.Array:
 
 
 def answered(
-    batch: pa.RecordBatch, asked: Asked, part: Callable[[int], Snapshots], lists: pa.DataType
+    batch: pa.RecordBatch, asked: MatchOptions, part: Callable[[int], Snapshots], lists: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
     """Rows that were sent, part by part, with what that part has for them: `lists` is the type of that."""
     numbers = batch.column(PART).to_numpy()
@@ -124,7 +126,7 @@ class Merged(NamedTuple):
     scores: NDArray[np.float64]  # (M,)
 
 
-def merged(rows: pa.Table, asked: Asked, version: str = "") -> pa.RecordBatch:
+def merged(rows: pa.Table, asked: MatchOptions, version: str = "") -> pa.RecordBatch:
     """The answer to some events, all of whose rows these are; raises `InvalidInput` where a row is missing."""
     rows = rows.combine_chunks()
     numbers, counts = rows[EVENT].to_numpy(), rows[ROWS].to_numpy()
@@ -155,7 +157,7 @@ def merged(rows: pa.Table, asked: Asked, version: str = "") -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def _best(lists: pa.ListArray, places: NDArray[np.int64], asked: Asked) -> Merged:
+def _best(lists: pa.ListArray, places: NDArray[np.int64], asked: MatchOptions) -> Merged:
     """What all parts found by event, then as the ranking has it: each subscription once, and so many as it wants."""
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
     flat = lists.flatten()

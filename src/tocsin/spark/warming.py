@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tocsin.model.ranking import Ranking
 from tocsin.segment import IndexFolder
-from tocsin.spark.answering import Asked, answer
+from tocsin.spark.answering import MatchOptions, answer
 from tocsin.spark.versions import opened
 from tocsin.spark.workers import settling
 
@@ -37,9 +37,9 @@ def warm(session: SparkSession, index: str | Path, ranking: Ranking | None = Non
     return int(session.range(0, cores, 1, cores).mapInArrow(settling(run), "id bigint").count())
 
 
-def _nothing(ranking: Ranking | None) -> Iterator[tuple[pa.RecordBatch, Asked]]:
+def _nothing(ranking: Ranking | None) -> Iterator[tuple[pa.RecordBatch, MatchOptions]]:
     """An event without attributes, in columns and as JSON."""
     number = pa.RecordBatch.from_arrays([pa.array([None], pa.float64())], ["none"])
-    yield number, Asked(("none",), ("none",), ranking)
+    yield number, MatchOptions(("none",), ("none",), ranking)
     text = pa.RecordBatch.from_arrays([pa.array(["{}"])], ["none"])
-    yield text, Asked(("none",), (), ranking, json="none")
+    yield text, MatchOptions(("none",), (), ranking, json="none")

@@ -24,7 +24,7 @@ from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
-from tocsin.spark.answering import Asked, Given, counted_answer
+from tocsin.spark.answering import Given, MatchOptions, counted_answer
 from tocsin.spark.asking import asked_of
 from tocsin.spark.observing import Counts
 from tocsin.spark.parquet import Piece, by_file, columns_of, pieces_of, read_events, read_piece
@@ -112,7 +112,7 @@ def _checked_place(out: Path, *, overwrite: bool) -> Path:
     return out
 
 
-def _writer(folder: IndexFolder, asked: Asked, types: pa.Schema, pieces: Sequence[Piece], out: Path) -> Task:
+def _writer(folder: IndexFolder, asked: MatchOptions, types: pa.Schema, pieces: Sequence[Piece], out: Path) -> Task:
     """What a task runs: reads its pieces, writes what it answers, a file each, and tells the counts."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:

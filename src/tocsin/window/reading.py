@@ -56,7 +56,7 @@ class Checked(NamedTuple):
     rejects: list[Reject]
 
 
-class Asked(NamedTuple):
+class NewSubscriptions(NamedTuple):
     """Subscriptions that can be taken, by their ids and rows, and why others cannot."""
 
     coming: Coming
@@ -100,7 +100,7 @@ class Reader:
         keys = self._keys_in(fields, self._late(fields, times))
         return Checked(places, times, lists, keys, fields.good(), fields.rows, fields.rejects())
 
-    def subscriptions(self, chunk: Chunk, know: Callable[[], NDArray[np.float64]]) -> Asked:
+    def subscriptions(self, chunk: Chunk, know: Callable[[], NDArray[np.float64]]) -> NewSubscriptions:
         """The subscriptions of a chunk; whether ids are taken is not looked at."""
         fields = Fields(chunk)
         _refuse_unknown(fields)
@@ -115,7 +115,7 @@ class Reader:
         norms = norms_of(starts, words, know())
         coming = Coming(starts, words, places[good], ks[good], alphas[good], norms)
         rejects = fields.rejects(lambda at: ids[at])
-        return Asked(coming, [ids[at] for at in good.tolist()], fields.rows[good], rejects)
+        return NewSubscriptions(coming, [ids[at] for at in good.tolist()], fields.rows[good], rejects)
 
     def _late(self, fields: Fields, times: NDArray[np.float64]) -> list[int]:
         """The places of messages in time; the others are refused."""

@@ -28,7 +28,7 @@ from tocsin.window.answer import WindowAnswer, WindowStats
 from tocsin.window.explaining import Side, WindowExplanation, explain
 from tocsin.window.keys import Keys
 from tocsin.window.names import Names
-from tocsin.window.reading import DEFAULT_ALPHA, DEFAULT_K, Asked, Read, Reader
+from tocsin.window.reading import DEFAULT_ALPHA, DEFAULT_K, NewSubscriptions, Read, Reader
 from tocsin.window.saving import load_window, save_window
 from tocsin.window.vocabulary import Vocabulary
 
@@ -339,7 +339,7 @@ class Window:
         self._changes += len(changes.slots)
         return changes
 
-    def _take(self, asked: Asked, places: list[int]) -> None:
+    def _take(self, asked: NewSubscriptions, places: list[int]) -> None:
         """Take some of those that are asked for, in the place of those that have their ids."""
         if not places:
             return

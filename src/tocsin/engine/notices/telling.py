@@ -51,7 +51,7 @@ def known_to(sources: Iterable[Snapshot]) -> Known:
     return Known(types, always)
 
 
-class Asked:
+class Conditions:
     """Subscriptions, what they ask, and the texts of warnings that were made before. Many threads may ask it."""
 
     def __init__(self, part: Part, numbers: NDArray[np.int64], asking: Asking) -> None:
@@ -83,19 +83,19 @@ class Asked:
         return Notice(reason.attribute, text, reason.text, count, self._ids[owner].as_py())
 
 
-def _kept(source: Snapshot) -> list[Asked]:
+def _kept(source: Snapshot) -> list[Conditions]:
     """What the subscriptions of a source ask, made when it is first asked for and kept with them."""
-    found: list[Asked] = []
+    found: list[Conditions] = []
     for first, stop in source.spans():
-        found += source.kept(Asked, (first, stop), partial(_prepared_span, source, first, stop))
+        found += source.kept(Conditions, (first, stop), partial(_prepared_span, source, first, stop))
     return found
 
 
-def _prepared_span(source: Snapshot, first: int, stop: int) -> list[Asked]:
+def _prepared_span(source: Snapshot, first: int, stop: int) -> list[Conditions]:
     return prepared(source.part_of((first, stop)), first)
 
 
-def prepared(part: Part, first: int = 0) -> list[Asked]:
+def prepared(part: Part, first: int = 0) -> list[Conditions]:
     """What subscriptions ask, counted from `first` on; then those of which an index kept only that they match nothing.
 
     These are compiled again, from their texts.
@@ -106,18 +106,18 @@ def prepared(part: Part, first: int = 0) -> list[Asked]:
     dead = alone[arrays.leaf_kinds[leaves] == codes.FALSE_LEAF][:_MOST_DEAD]
     numbers = first + np.arange(len(part))
     numbers[dead] = -1
-    found = [Asked(part, numbers, Asking(part.compiled))]
+    found = [Conditions(part, numbers, Asking(part.compiled))]
     if len(dead):
         trees = [stored_expression(part.sources[number].as_py()) for number in dead.tolist()]
         own = replace(part.only(dead), compiled=compile_expressions(trees))
-        found.append(Asked(own, first + dead, Asking(own.compiled)))
+        found.append(Conditions(own, first + dead, Asking(own.compiled)))
     return found
 
 
-def _merged(sources: Iterable[tuple[Asked, Alive]], seen: Seen | None) -> list[Notice]:
+def _merged(sources: Iterable[tuple[Conditions, Alive]], seen: Seen | None) -> list[Notice]:
     if seen is not None:
         seen.finish()
-    by_reason: dict[tuple[str, str], tuple[int, Asked, Reason, int]] = {}
+    by_reason: dict[tuple[str, str], tuple[int, Conditions, Reason, int]] = {}
     for asked, alive in sources:
         for reason, count, owner in asked.told(seen, alive):
             key = reason.attribute, reason.text

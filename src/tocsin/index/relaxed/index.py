@@ -33,7 +33,7 @@ from tocsin.index.found import Found
 from tocsin.index.protocols import Arrays, Builder, Matcher
 from tocsin.index.relaxed.dimensions import Dimensions
 from tocsin.index.relaxed.kernels.field_lists import best_by_lists
-from tocsin.index.relaxed.kernels.layouts import MAX, MIN, SUM, Asked, Heaps, Values, Work
+from tocsin.index.relaxed.kernels.layouts import MAX, MIN, SUM, EventFields, Heaps, Values, Work
 from tocsin.index.relaxed.kernels.one_by_one import best_one_by_one, held_dimensions
 from tocsin.index.relaxed.kernels.threshold import LEFT, Cursors, best_by_cursors
 from tocsin.index.relaxed.kernels.tiles import MOST_EVENTS, best_by_tiles
@@ -117,7 +117,7 @@ class RelaxedIndex:
             return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0)
         return self._extents.match(self._matcher, batch)
 
-    def _asked(self, batch: EventBatch, ranking: Relaxed, general: Found, alive: NDArray[np.uint64]) -> Asked:
+    def _asked(self, batch: EventBatch, ranking: Relaxed, general: Found, alive: NDArray[np.uint64]) -> EventFields:
         """What the kernels are to do: the events' codes, and the general dimensions that hold and are not dropped."""
         fields, names = self._rows.fields, self._rows.compiled.attributes
         owners = np.repeat(np.arange(len(names)), np.diff(fields.starts))
@@ -128,7 +128,7 @@ class RelaxedIndex:
         held_starts, held = self._without_dropped(general, ranking)
         held_starts, held, alive = frozen(held_starts, np.int64), frozen(held, np.int32), frozen(alive, np.uint64)
         combine = SUM if callable(ranking.combine) else _COMBINATIONS[ranking.combine]
-        return Asked(*codes, held_starts, held, alive, combine, self._is_exact, *self._limits)
+        return EventFields(*codes, held_starts, held, alive, combine, self._is_exact, *self._limits)
 
     def _without_dropped(self, found: Found, ranking: Relaxed) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The general dimensions that hold and name no attribute that is dropped."""
@@ -143,7 +143,7 @@ class RelaxedIndex:
         return kept[found.starts], found.subscriptions[keep]
 
     def _in_steps(
-        self, asked: Asked, k: int, step: int
+        self, asked: EventFields, k: int, step: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]]:
         """For so many events at a time: how many are found, subscriptions, scores, and counts of work."""
         for first in range(0, len(asked.starts) - 1, step):
@@ -156,7 +156,7 @@ class RelaxedIndex:
             taken = np.arange(k) < found[:, None]
             yield found, numbers[taken], scores[taken], counts
 
-    def _work(self, asked: Asked, k: int) -> Work:
+    def _work(self, asked: EventFields, k: int) -> Work:
         """What the kernels take, with room for the k best of each event."""
         fields, generals, events = len(self._rows.fields.kinds), self._rows.generals, len(asked.starts) - 1
         nothing = np.full((2, fields), -1, np.int32)
@@ -182,7 +182,7 @@ class RelaxedIndex:
                 best_by_lists(tables.field_lists, work, some)
             best_one_by_one(work, tables.alone, some)
 
-    def _by_function(self, ranking: Relaxed, asked: Asked, examined: int) -> Found:
+    def _by_function(self, ranking: Relaxed, asked: EventFields, examined: int) -> Found:
         """With a function of the caller's: every dimension that holds, event by event, in Python."""
         numbers: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         scores: list[NDArray[np.float64]] = [np.empty(0)]
@@ -212,7 +212,7 @@ _PASSED: Final = 3.0
 
 
 def _worth(rows: Rows, has_tiles: bool) -> tuple[int, float, float]:
-    """How many intervals cursors may give: `Asked.most`, `.share` and `.passed`.
+    """How many intervals cursors may give: `EventFields.most`, `.share` and `.passed`.
 
     Finding and scoring what they lead to takes about as long as a look at everything, by what both were measured to
     take: ns a subscription, a dimension, a range of a list, and a sum.

@@ -35,7 +35,7 @@ from tocsin.index.narrowing.kernels import Coming
 from tocsin.index.spatial_text.index import new_seen
 from tocsin.index.spatial_text.kernels.choosing import without_leaves
 from tocsin.index.spatial_text.kernels.layouts import LEFT, RIGHT, Seen
-from tocsin.index.spatial_text.kernels.resembling import Asked, Weighed, match_alike, score_found, weigh
+from tocsin.index.spatial_text.kernels.resembling import Similarity, Weighed, match_alike, score_found, weigh
 from tocsin.index.spatial_text.regions import Coded, Held
 from tocsin.kernels.answers.ordering import best_first
 from tocsin.model.ranking import Similar
@@ -146,10 +146,10 @@ def _with_bands(held: Held) -> Held:
     return replace(held, regions=held.regions._replace(boxes=frozen(boxes, np.float64)))
 
 
-def asked_of(ranking: Similar, held: Held, weighed: Weighed) -> Asked:
+def asked_of(ranking: Similar, held: Held, weighed: Weighed) -> Similarity:
     """What a ranking asks for, and of whom, with the bounds of section 6.2 (equations 5 and 6)."""
     alpha, threshold = float(ranking.alpha), float(ranking.threshold)
     if alpha == 1.0:
-        return Asked(alpha, threshold, -np.inf, np.inf, held.regions, weighed)
+        return Similarity(alpha, threshold, -np.inf, np.inf, held.regions, weighed)
     near, far = (threshold - alpha) / (1.0 - alpha), threshold / (1.0 - alpha)
-    return Asked(alpha, threshold, near - SLACK, far - SLACK, held.regions, weighed)
+    return Similarity(alpha, threshold, near - SLACK, far - SLACK, held.regions, weighed)

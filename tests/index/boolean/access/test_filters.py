@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.index.asking import asked, compiled, pairs
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.kernels.filters import MOST_ASKED, asked_bits, filter_of, is_satisfiable, mark, unmark
-from tocsin.index.boolean.access.kernels.layouts import NARROW, SCRATCH, WIDE, Asked, Scratch
+from tocsin.index.boolean.access.kernels.layouts import NARROW, SCRATCH, WIDE, GroupLookup, Scratch
 from tocsin.index.boolean.access.layout import predicate_rows
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LATER, LOWEST_CODE
 from tocsin.kernels.jit import kernel
@@ -44,7 +44,7 @@ def _satisfies(field: int, code: int, operands: int, bits: int, filter_: int) ->
     starts = np.zeros(field + 2, np.int64)
     starts[field + 1] = operands
     *kinds, asked_kinds = SCRATCH.types
-    asked_room = Asked(*(np.zeros(1, kind.dtype.name) for kind in asked_kinds.types))
+    asked_room = GroupLookup(*(np.zeros(1, kind.dtype.name) for kind in asked_kinds.types))
     room = Scratch(*(np.zeros(1024, kind.dtype.name) for kind in kinds), asked_room)
     room.fields[0], room.codes[0] = field, code
     found = _is_satisfied(Packed(room, SCRATCH).places, starts, bits, filter_)

@@ -24,7 +24,7 @@ from tocsin.index.boolean.access.kernels.clauses import (
     write_clauses,
 )
 from tocsin.index.boolean.access.kernels.clustering import cluster
-from tocsin.index.boolean.access.kernels.layouts import Asked, Compounds, Hashing, Lists, Postings
+from tocsin.index.boolean.access.kernels.layouts import Compounds, GroupLookup, Hashing, Lists, Postings
 from tocsin.index.boolean.access.kernels.placing_compounds import SLOT, write_entries, write_slots, write_tests
 from tocsin.index.boolean.access.layout import no_compounds
 from tocsin.index.boolean.access.schemas import Schema, choose_schemas, price_under
@@ -263,14 +263,14 @@ def new_hashing(compounds: Compounds) -> Hashing:
     return Hashing(frozen(starts, np.int64), frozen(64 - bits, np.int64), frozen(slots.ravel(), np.int64))
 
 
-def new_asked(compounds: Sequence[Compounds], fields: Fields, pairs: int) -> Asked:
+def new_asked(compounds: Sequence[Compounds], fields: Fields, pairs: int) -> GroupLookup:
     """Memory for what an event with so many pairs of field and code asks schemas."""
     leads = [one.fields[one.starts[:-1]] for one in compounds]
     many = max(int((~np.isin(fields.kinds[lead], ONE_VALUED)).sum()) for lead in leads)
     room = max(map(len, leads)) + pairs * many
     narrow = np.empty(room, np.int32), np.empty(room, np.int32)
     wide = np.empty(room, np.int64), np.empty(room, np.int64)
-    return Asked(*narrow, *wide, np.empty(room, np.int64), np.empty(room, np.int64))
+    return GroupLookup(*narrow, *wide, np.empty(room, np.int64), np.empty(room, np.int64))
 
 
 def count_compound(lists: Lists) -> int:

@@ -61,7 +61,7 @@ class Seen(NamedTuple):
     buckets: NDArray[np.int32]
 
 
-class Asked(NamedTuple):
+class EventRanges(NamedTuple):
     """Where an event lies on a pair of axes: closed intervals of codes."""
 
     left: int

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Asked, Axes, Groups, Seen
+from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Axes, EventRanges, Groups, Seen
 from tocsin.index.rectangles.kernels.reading import forget_axes, read_axes
 from tocsin.kernels.answers.ordering import SPARE, keep_living, put_in_order
 from tocsin.kernels.choosing import choose
@@ -27,7 +27,7 @@ NOT_ALONE: Final = -1
 """What `find_alone` says where it does not write in order what is found in one place."""
 
 
-def find(structure: Any, groups: Groups, group: int, asked: Asked, seen: Seen, found: int) -> int:
+def find(structure: Any, groups: Groups, group: int, asked: EventRanges, seen: Seen, found: int) -> int:
     """Write to `seen.hits` from `found` on the subscriptions of a pair that an event meets, each once; where they end.
 
     No subscription is in two pairs.
@@ -36,7 +36,7 @@ def find(structure: Any, groups: Groups, group: int, asked: Asked, seen: Seen, f
 
 
 def find_alone(
-    structure: Any, group: int, asked: Asked, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
+    structure: Any, group: int, asked: EventRanges, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
 ) -> int:
     """Write to out[at:] the subscriptions of a pair that an event meets, ascending, and return how many.
 
@@ -47,7 +47,7 @@ def find_alone(
 
 @inlined
 def never_alone(
-    structure: Any, group: int, asked: Asked, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
+    structure: Any, group: int, asked: EventRanges, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
 ) -> int:
     """`find_alone` of a structure whose lists are several, or in no order."""
     return np.int64(NOT_ALONE)
@@ -135,9 +135,9 @@ def _find_all(structure: Any, groups: Groups, seen: Seen, touched: int) -> int:
 
 
 @inlined
-def asked_of(groups: Groups, seen: Seen, group: int) -> Asked:
+def asked_of(groups: Groups, seen: Seen, group: int) -> EventRanges:
     axis, other = np.int64(groups.axes[group]), np.int64(groups.seconds[group])
-    return Asked(
+    return EventRanges(
         np.int64(seen.lows[axis]),
         np.int64(seen.highs[axis]),
         np.int64(seen.lows[other]),
@@ -147,7 +147,7 @@ def asked_of(groups: Groups, seen: Seen, group: int) -> Asked:
 
 
 @inner
-def find_by_scan(groups: Groups, group: int, asked: Asked, seen: Seen, found: int) -> int:
+def find_by_scan(groups: Groups, group: int, asked: EventRanges, seen: Seen, found: int) -> int:
     """`find` by looking at every rectangle of the pair."""
     members, rectangles, hits = groups.members, groups.rectangles, seen.hits
     for place in range(groups.starts[group], groups.starts[group + 1]):
@@ -158,7 +158,7 @@ def find_by_scan(groups: Groups, group: int, asked: Asked, seen: Seen, found: in
 
 
 @inlined
-def meets(rectangles: NDArray[np.int32], number: int, asked: Asked) -> bool:
+def meets(rectangles: NDArray[np.int32], number: int, asked: EventRanges) -> bool:
     """Whether a rectangle and where an event lies have a code of each axis in common."""
     return (
         (rectangles[number, LEFT] <= asked.right)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Asked, Axes, Groups, Seen
+from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Axes, EventRanges, Groups, Seen
 from tocsin.index.rectangles.kernels.matching import (
     NOT_ALONE,
     SEVERAL,
@@ -108,7 +108,7 @@ def _tile_at(tiles: Tiles, grid: int, x: int, y: int) -> int:
 
 
 @inlined
-def _question(tiles: Tiles, grid: int, x: int, y: int, asked: Asked) -> int:
+def _question(tiles: Tiles, grid: int, x: int, y: int, asked: EventRanges) -> int:
     """Where an event lies in a tile, as what packed boxes are subtracted from.
 
     What meets it begins before its end and ends after its beginning: so its own sides change places.
@@ -137,7 +137,7 @@ def _is_exact(tiles: Tiles, grid: int) -> bool:
 
 
 @inlined
-def one_tile(tiles: Tiles, group: int, asked: Asked) -> tuple[int, int]:
+def one_tile(tiles: Tiles, group: int, asked: EventRanges) -> tuple[int, int]:
     """The only tile that an event lies in, and what it asks there; SEVERAL where there is no such tile."""
     grid = np.int64(tiles.grid_starts[group])
     if tiles.grid_starts[group + 1] - grid != 1:
@@ -151,7 +151,7 @@ def one_tile(tiles: Tiles, group: int, asked: Asked) -> tuple[int, int]:
 
 @inner
 def find_one_tile(
-    tiles: Tiles, group: int, asked: Asked, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
+    tiles: Tiles, group: int, asked: EventRanges, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
 ) -> int:
     """`find_alone` where a pair has one grid, that says all, and the event lies in one tile."""
     tile, question = one_tile(tiles, group, asked)
@@ -203,7 +203,7 @@ def locate_points(tiles: Tiles, grid: int, xs: NDArray[np.int32], ys: NDArray[np
         x, y = np.int64(xs[point]), np.int64(ys[point])
         column, row = x >> sx, y >> sy
         out.places[point] = _tile_at(held, grid, column, row)
-        out.questions[point] = _question(held, grid, column, row, Asked(x, x, y, y, np.int64(0)))
+        out.questions[point] = _question(held, grid, column, row, EventRanges(x, x, y, y, np.int64(0)))
 
 
 @kernel
@@ -265,7 +265,7 @@ def keep_met(
     for event in range(len(begins) - 1):
         first, stop = np.uint64(begins[event]), np.uint64(begins[event + 1])
         begins[event] = np.int64(written)
-        own = Asked(
+        own = EventRanges(
             np.int64(asked[event, LEFT]),
             np.int64(asked[event, RIGHT]),
             np.int64(asked[event, LOWER]),
@@ -281,7 +281,7 @@ def keep_met(
 
 
 @inner
-def find_in_tiles(tiles: Tiles, groups: Groups, group: int, asked: Asked, seen: Seen, found: int) -> int:
+def find_in_tiles(tiles: Tiles, groups: Groups, group: int, asked: EventRanges, seen: Seen, found: int) -> int:
     """`find`: in all tiles that an event lies over, or, where these are more than the rectangles, among them all."""
     first_grid, last_grid = tiles.grid_starts[group], tiles.grid_starts[group + 1]
     visits = np.int64(0)

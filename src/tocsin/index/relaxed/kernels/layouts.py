@@ -43,7 +43,7 @@ class Lists(NamedTuple):
     generals: NDArray[np.int32]  # (G,) that of each general dimension
 
 
-class Asked(NamedTuple):
+class EventFields(NamedTuple):
     """The fields of events, and what is asked of them. E events, V values."""
 
     starts: NDArray[np.int64]  # (E + 1,)
@@ -82,6 +82,6 @@ class Work(NamedTuple):
 
     dimensions: Dimensions
     lists: Lists
-    asked: Asked
+    asked: EventFields
     values: Values
     heaps: Heaps

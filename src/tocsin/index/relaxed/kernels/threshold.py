@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.relaxed.kernels.layouts import SUM, Asked, Work
+from tocsin.index.relaxed.kernels.layouts import SUM, EventFields, Work
 from tocsin.index.relaxed.kernels.weighing import NOTHING, enter_event, is_alive, keep, leave_event, score_of, sort_best
 from tocsin.index.scored.kernels.cursors import next_place, open_cursor
 from tocsin.index.scored.kernels.layouts import EXAMINED
@@ -58,7 +58,7 @@ def best_by_cursors(structure: Any, work: Work, cursors: Cursors) -> None:
 
 
 @inlined
-def _has_ranges(asked: Asked, event: int) -> bool:
+def _has_ranges(asked: EventFields, event: int) -> bool:
     """Whether an event has a range: what cursors cannot be opened for."""
     for i in range(asked.starts[event], asked.starts[event + 1]):
         if asked.codes[i] != asked.uppers[i]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.spatial_text.kernels.layouts import Message, Seen
-from tocsin.index.spatial_text.kernels.resembling import Asked, register_alike
+from tocsin.index.spatial_text.kernels.resembling import Similarity, register_alike
 from tocsin.kernels.jit import inner
 
 
@@ -22,7 +22,7 @@ class Everyone(NamedTuple):
 @inner
 def find_everyone(
     everyone: Everyone,
-    asked: Asked,
+    asked: Similarity,
     place: int,
     message: Message,
     seen: Seen,

@@ -29,7 +29,7 @@ class Weighed(NamedTuple):
     areas: NDArray[np.float64]  # (S,) of its region
 
 
-class Asked(NamedTuple):
+class Similarity(NamedTuple):
     """What a ranking asks for, and of whom."""
 
     alpha: float
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 
 def find_alike(
     structure: Any,
-    asked: Asked,
+    asked: Similarity,
     place: int,
     message: Message,
     seen: Seen,
@@ -78,7 +78,7 @@ def weigh(regions: Regions, weights: NDArray[np.float64]) -> Weighed:
 def match_alike(
     structure: Any,
     keywords: Keywords,
-    asked: Asked,
+    asked: Similarity,
     coming: Coming,
     memory: Seen,
     first: int,
@@ -121,7 +121,7 @@ def _all_of(regions: Regions, place: int, seen: Seen, found: int) -> int:
 
 
 @inlined
-def _keep_alike(asked: Asked, seen: Seen, found: int, tokens: int) -> int:
+def _keep_alike(asked: Similarity, seen: Seen, found: int, tokens: int) -> int:
     """Of the candidates in `seen.hits` keep what reaches the threshold; how many."""
     hits = seen.hits
     kept = np.int64(0)
@@ -137,7 +137,7 @@ def _keep_alike(asked: Asked, seen: Seen, found: int, tokens: int) -> int:
 @kernel
 def score_found(
     keywords: Keywords,
-    asked: Asked,
+    asked: Similarity,
     coming: Coming,
     memory: Seen,
     starts: NDArray[np.int64],
@@ -159,14 +159,14 @@ def score_found(
 
 
 @inlined
-def score_of(asked: Asked, one: int, message: Message, seen: Seen) -> float:
+def score_of(asked: Similarity, one: int, message: Message, seen: Seen) -> float:
     """How much a message resembles a subscription."""
     spatial = spatial_share(asked, one, message)
     return asked.alpha * spatial + (1.0 - asked.alpha) * _textual_share(asked, one, seen)
 
 
 @inlined
-def _textual_share(asked: Asked, one: int, seen: Seen) -> float:
+def _textual_share(asked: Similarity, one: int, seen: Seen) -> float:
     """Which share of its keywords' weight a message has; none of what is beyond float64."""
     regions, weights = asked.regions, asked.weighed.weights
     common, total = 0.0, asked.weighed.totals[one]
@@ -177,7 +177,7 @@ def _textual_share(asked: Asked, one: int, seen: Seen) -> float:
 
 
 @inlined
-def spatial_share(asked: Asked, one: int, message: Message) -> float:
+def spatial_share(asked: Similarity, one: int, message: Message) -> float:
     """Which share of its region a message covers; all or nothing where one of them has no area.
 
     Of a box across the antimeridian both sides count together.

@@ -44,7 +44,7 @@ class Domain(NamedTuple):
     def problems(self, members: Members, fields: Fields) -> NDArray[np.uint8]:
         """(M,) why a member cannot be enumerated, the gravest reason of several."""
         found = np.zeros(len(members), np.uint8)
-        asked = values.Asked(members.sets, fields, self.ends)
+        asked = values.EnumeratedRanges(members.sets, fields, self.ends)
         np.maximum.at(found, members.of_predicate, values.problems(asked, self.declared, MOST_VALUES))
         found[members.sizes > MOST_OF_ONE] = values.LARGE
         return found
@@ -83,7 +83,7 @@ def _refuse(problems: NDArray[np.uint8], owners: NDArray[np.int32], some: NDArra
 
 def _lists(members: Members, fields: Fields, domain: NDArray[np.int64]) -> PostingLists:
     """The posting lists of all clauses."""
-    asked = values.Asked(members.sets, fields, domain)
+    asked = values.EnumeratedRanges(members.sets, fields, domain)
     rows = values.intervals(asked)
     order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))
     groups, payloads = values.enumerated(rows, order, fields.kinds)

@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Asked, Groups, Seen
+from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, EventRanges, Groups, Seen
 from tocsin.index.rectangles.kernels.matching import meets, register
 from tocsin.kernels.jit import inner, kernel
 
@@ -49,7 +49,7 @@ def bound_level(below: NDArray[np.int32], branching: int) -> NDArray[np.int32]:
 
 
 @inner
-def find_in_trees(trees: RTrees, groups: Groups, group: int, asked: Asked, seen: Seen, found: int) -> int:
+def find_in_trees(trees: RTrees, groups: Groups, group: int, asked: EventRanges, seen: Seen, found: int) -> int:
     """`find`, by depth first."""
     branching = trees.branching[0]
     base, top = trees.level_starts[group], trees.level_starts[group + 1] - 1

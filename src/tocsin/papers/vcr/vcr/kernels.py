@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.rectangles.kernels.layouts import Asked, Groups, Seen
+from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, Seen
 from tocsin.index.rectangles.kernels.matching import find_by_scan, meets, register
 from tocsin.kernels.jit import inlined, inner, kernel
 
@@ -196,7 +196,7 @@ def _place_of(names: NDArray[np.int64], base: int, prime: int, number: int) -> i
 
 
 @inner
-def find_in_vcrs(vcrs: VCRs, groups: Groups, group: int, asked: Asked, seen: Seen, found: int) -> int:
+def find_in_vcrs(vcrs: VCRs, groups: Groups, group: int, asked: EventRanges, seen: Seen, found: int) -> int:
     """`find`: the lists of all VCRs that may cover a cell; where an event is no point, all rectangles are compared."""
     if asked.left != asked.right or asked.lower != asked.upper:
         return np.int64(find_by_scan(groups, group, asked, seen, found))

@@ -24,7 +24,7 @@ from tocsin.index.boolean.access.kernels.clauses import (
     has_one_value,
 )
 from tocsin.index.boolean.access.kernels.directory import Index, entries
-from tocsin.index.boolean.access.kernels.layouts import AT_MOST, Asked, Compounds, Hashing, Scratch, Wants
+from tocsin.index.boolean.access.kernels.layouts import AT_MOST, Compounds, GroupLookup, Hashing, Scratch, Wants
 from tocsin.index.boolean.access.kernels.lists import NO_FLOOR, run_range
 from tocsin.index.boolean.access.kernels.placing_compounds import (
     ENTRIES,
@@ -172,7 +172,7 @@ def _ask_one(
 
 
 @inlined
-def _find_groups(compounds: Compounds, hashing: Hashing, asked: Asked, count: int) -> int:
+def _find_groups(compounds: Compounds, hashing: Hashing, asked: GroupLookup, count: int) -> int:
     """Find the groups that are asked for, and move them to the front; how many there are."""
     slots, lows, found = hashing.slots, compounds.postings.lows, _ZERO
     for i in range(count):
@@ -196,7 +196,7 @@ def _find_groups(compounds: Compounds, hashing: Hashing, asked: Asked, count: in
 
 
 @inlined
-def _find_postings(compounds: Compounds, hashing: Hashing, asked: Asked, found: int) -> None:
+def _find_postings(compounds: Compounds, hashing: Hashing, asked: GroupLookup, found: int) -> None:
     """Search the first run of each found group."""
     lows, highs, owners = compounds.postings.lows, compounds.postings.highs, compounds.postings.owners
     slots, test_starts = hashing.slots, compounds.test_starts

@@ -96,7 +96,7 @@ class Hashing(NamedTuple):
     slots: NDArray[np.int64]  # (SLOT S,) one line each: `kernels.compounds` says what is in it
 
 
-class Asked(NamedTuple):
+class GroupLookup(NamedTuple):
     """What an event asks schemas, and then the groups that it finds. W room."""
 
     schemas: NDArray[np.int32]  # (W,)
@@ -149,7 +149,7 @@ class Scratch(NamedTuple):
     boxes: NDArray[np.int32]  # (A,) of an attribute that the event has its box, or -1
     present: NDArray[np.uint8]  # (A,) 1 for an attribute that the event has; 0 between events
     taken: NDArray[np.int64]  # (3,) owners that are taken; postings looked at, and tested
-    asked: Asked
+    asked: GroupLookup
 
 
 SCRATCH: Final = kind_of(Scratch)

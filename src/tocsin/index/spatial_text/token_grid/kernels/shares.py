@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.resembling import Asked, Weighed, register_alike
+from tocsin.index.spatial_text.kernels.resembling import Similarity, Weighed, register_alike
 from tocsin.index.spatial_text.token_grid.kernels.lists import (
     ABOVE,
     HIGH,
@@ -59,7 +59,7 @@ def suffix_shares(regions: Regions, counts: NDArray[np.int64], weighed: Weighed)
 @inner
 def find_shared(
     shared: Shared,
-    asked: Asked,
+    asked: Similarity,
     place: int,
     message: Message,
     seen: Seen,

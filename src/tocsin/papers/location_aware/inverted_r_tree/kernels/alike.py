@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Seen
-from tocsin.index.spatial_text.kernels.resembling import Asked, register_alike, spatial_share
+from tocsin.index.spatial_text.kernels.resembling import Similarity, register_alike, spatial_share
 from tocsin.kernels.jit import inlined, inner
 from tocsin.papers.location_aware.rt_trees.kernels.bounds import SLACK, most_in_common
 from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenLists, next_common
@@ -32,7 +32,7 @@ class WeighedTrees(NamedTuple):
 @inner
 def find_by_shares(
     structure: WeighedTrees,
-    asked: Asked,
+    asked: Similarity,
     place: int,
     message: Message,
     seen: Seen,
@@ -80,7 +80,7 @@ def _add_shares(structure: WeighedTrees, node: int, message: Message, seen: Seen
 @inlined
 def _read_leaf(
     structure: WeighedTrees,
-    asked: Asked,
+    asked: Similarity,
     node: int,
     message: Message,
     seen: Seen,

@@ -11,7 +11,7 @@ import numpy as np
 
 from tocsin.index.spatial_text.kernels.everyone import Everyone, find_everyone
 from tocsin.index.spatial_text.kernels.layouts import Message, Seen
-from tocsin.index.spatial_text.kernels.resembling import Asked, register_alike
+from tocsin.index.spatial_text.kernels.resembling import Similarity, register_alike
 from tocsin.kernels.jit import inlined, inner
 from tocsin.papers.location_aware.keyword_first.kernels.counting import Inverted
 
@@ -26,7 +26,7 @@ class WeighedLists(NamedTuple):
 @inner
 def find_by_weight(
     structure: WeighedLists,
-    asked: Asked,
+    asked: Similarity,
     place: int,
     message: Message,
     seen: Seen,
@@ -47,7 +47,7 @@ def find_by_weight(
 
 
 @inlined
-def _add(one: int, asked: Asked, token: int, message: Message, seen: Seen, found: int) -> int:
+def _add(one: int, asked: Similarity, token: int, message: Message, seen: Seen, found: int) -> int:
     """Add a token's weight to that of a subscription; when it is enough first it is written to `seen.hits`."""
     before = seen.sums[one] if seen.stamps[one] == message.stamp else 0.0
     after, enough = before + asked.weighed.weights[token], asked.near * asked.weighed.totals[one]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Seen
-from tocsin.index.spatial_text.kernels.resembling import Asked, register_alike, spatial_share
+from tocsin.index.spatial_text.kernels.resembling import Similarity, register_alike, spatial_share
 from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import inlined, inner
 from tocsin.papers.location_aware.rt_trees.kernels.bounds import SLACK, most_in_common
@@ -49,7 +49,7 @@ class RankedTrees(NamedTuple):
 
 def may_enter(
     structure: Any,
-    asked: Asked,
+    asked: Similarity,
     node: int,
     message: Message,
     seen: Seen,
@@ -62,7 +62,7 @@ def may_enter(
 @inner
 def find_alike_in_tree(
     structure: Any,
-    asked: Asked,
+    asked: Similarity,
     place: int,
     message: Message,
     seen: Seen,
@@ -91,7 +91,7 @@ def find_alike_in_tree(
 @inlined
 def _in_contact(
     structure: BareTrees,
-    asked: Asked,
+    asked: Similarity,
     node: int,
     message: Message,
     seen: Seen,
@@ -104,7 +104,7 @@ def _in_contact(
 @inlined
 def _bounded(
     structure: BoundedTrees,
-    asked: Asked,
+    asked: Similarity,
     node: int,
     message: Message,
     seen: Seen,
@@ -127,7 +127,7 @@ def _bounded(
 @inlined
 def _shared(
     structure: SharedTrees,
-    asked: Asked,
+    asked: Similarity,
     node: int,
     message: Message,
     seen: Seen,
@@ -150,7 +150,7 @@ def _shared(
 @inlined
 def _ranked(
     structure: RankedTrees,
-    asked: Asked,
+    asked: Similarity,
     node: int,
     message: Message,
     seen: Seen,
@@ -174,7 +174,7 @@ def _ranked(
 @inlined
 def _write_able(
     structure: RankedTrees,
-    asked: Asked,
+    asked: Similarity,
     number: int,
     message: Message,
     seen: Seen,

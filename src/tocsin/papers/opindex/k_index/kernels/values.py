@@ -21,7 +21,7 @@ from tocsin.kernels.packing import viewed
 from tocsin.kernels.searching import place_of
 
 
-class Asked(NamedTuple):
+class EnumeratedRanges(NamedTuple):
     """Predicates, and what their ranges are enumerated over."""
 
     sets: CodeSets
@@ -125,7 +125,7 @@ def _has_range(sets: CodeSets, predicate: int, last: int) -> bool:
 
 
 @kernel
-def problems(asked: Asked, declared: bool, most: int) -> NDArray[np.uint8]:
+def problems(asked: EnumeratedRanges, declared: bool, most: int) -> NDArray[np.uint8]:
     """(P,) why a predicate cannot be enumerated, FINE where it can; ranges of `most` values can."""
     about = viewed(asked)
     sets, domain, kinds = about.sets, about.domain, about.fields.kinds
@@ -149,7 +149,7 @@ def problems(asked: Asked, declared: bool, most: int) -> NDArray[np.uint8]:
 
 
 @kernel
-def intervals(asked: Asked) -> NDArray[np.int64]:
+def intervals(asked: EnumeratedRanges) -> NDArray[np.int64]:
     """(N, 4) every named range as field, is single, first, last: a single payload, or integers of the domain.
 
     No predicate has a problem.
@@ -212,7 +212,7 @@ def enumerated(
 
 
 @kernel
-def post(asked: Asked, found: FieldValues, places: NDArray[np.int64], entries: NDArray[np.int32]) -> None:
+def post(asked: EnumeratedRanges, found: FieldValues, places: NDArray[np.int64], entries: NDArray[np.int32]) -> None:
     """Write the postings of all clauses to their pairs, from `places` on; without room, only move."""
     about = viewed(asked)
     sets, domain, kinds = about.sets, about.domain, about.fields.kinds
