@@ -106,3 +106,18 @@ def test_statistics_change_no_answer(expressions, seen, events) -> None:
     engine.subscribe_many(subscriptions, strict=True)
 
     assert engine.match_batch(events).table == tocsin.match(subscriptions, events, index="scan").table
+
+
+def test_a_place_in_two_columns_is_counted_as_one() -> None:
+    """Where events lie on the map is known, too."""
+    events = [{"lon": n / 10, "lat": 5.0} for n in range(100)] + [{"lon": 1.0}]
+
+    found = tocsin.sample(events, points={"at": ("lon", "lat")})
+
+    assert found.shares["at"] == pytest.approx(100 / 101)
+    assert found.shares["at"] == pytest.approx(tocsin.sample([{"at": [n, 5]} for n in range(100)] + [{}]).shares["at"])
+    engine = tocsin.Engine(statistics=found)
+    engine.subscribe("a", "S_INTERSECTS(at, BBOX(0, 0, 3, 9))")
+    assert len(engine.match_batch(events, points={"at": ("lon", "lat")})) == 31
+    with pytest.raises(tocsin.InvalidInput, match="points is 5; it maps names"):
+        tocsin.sample(events, points=5)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tocsin.columns.events.batch import EventBatch, Wanted
-from tocsin.encoding import encode_chunk
+from tocsin.encoding import Points, checked_points, encode_chunk
 from tocsin.errors import InvalidInput
 from tocsin.index import Statistics, sampled
 from tocsin.index.texts import with_texts
@@ -17,7 +17,12 @@ _ALL: Final = Wanted(None)
 
 
 def sample(
-    events: Any, *, limit: int = _FEW, schema: Mapping[str, Any] | None = None, delimiter: str | None = None
+    events: Any,
+    *,
+    limit: int = _FEW,
+    schema: Mapping[str, Any] | None = None,
+    delimiter: str | None = None,
+    points: Points | None = None,
 ) -> Statistics:
     """Statistics of the first events of a source, some `limit` of them; whatever `tocsin.match` takes.
 
@@ -26,7 +31,7 @@ def sample(
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidInput(f"limit is {limit!r}; it must be an integer of at least 1")
-    batches = [with_texts(batch, _ALL) for batch in first_batches(events, _ALL, limit, schema, delimiter)]
+    batches = [with_texts(batch, _ALL) for batch in first_batches(events, _ALL, limit, schema, delimiter, points)]
     if not any(len(batch) for batch in batches):
         raise InvalidInput("there is no event to count; without statistics they are estimated from the subscriptions")
     return sampled(batches)
@@ -38,13 +43,15 @@ def first_batches(
     limit: int = _FEW,
     schema: Mapping[str, Any] | None = None,
     delimiter: str | None = None,
+    points: Points | None = None,
 ) -> list[EventBatch]:
     """What is wanted of the first events of a source, some `limit` of them."""
+    points = checked_points(points)
     batches: list[EventBatch] = []
     for chunk in read_events(events, schema=schema, delimiter=delimiter):
         left = limit - sum(len(batch) for batch in batches)
         if left <= 0:
             break
         part = chunk if len(chunk) <= left else chunk.part(0, left)
-        batches.extend(encode_chunk(part, wanted, schema)[0])
+        batches.extend(encode_chunk(part, wanted, schema, points)[0])
     return batches
