@@ -17,6 +17,7 @@ from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.loading import build_from
 from tocsin.engine.matching import encode_chunk
+from tocsin.errors import UnsuitableIndex
 from tocsin.index import find_index, registrations
 from tocsin.model.ranking import Top
 from tocsin.planner import choose
@@ -45,7 +46,11 @@ def _measure(workload: Workload, subscriptions: int, count: int) -> Iterator[Row
     batch = _packed(workload, count, wanted)
     for registration in registrations():
         if registration.question == "all matches" and registration.name != "scan":
-            segment, _ = build_from(source, choose(_ASKED_FOR.get(registration.name, registration.name)))
+            try:
+                segment, _ = build_from(source, choose(_ASKED_FOR.get(registration.name, registration.name)))
+            except UnsuitableIndex as error:
+                yield Row(registration.name, workload.name, "refused", 0.0, "", error.reason)
+                continue
             yield from _measure_index(workload, segment, few if registration.is_baseline else batch, scan)
             if not registration.is_baseline:
                 yield from _other_questions(workload, segment, batch, wanted)
