@@ -15,10 +15,13 @@ from tests import strategies as own
 from tests.index.asking import assert_alike, batch, compiled, pairs
 from tests.naive import match as naive
 from tocsin.columns.arrays import frozen
+from tocsin.columns.crossing import with_crossing_shapes
+from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Best, parse_index, registrations
 from tocsin.index.alive import everyone
-from tocsin.index.protocols import REGIONS_WITH_KEYWORDS, Builder
+from tocsin.index.protocols import RECTANGLES, REGIONS_WITH_KEYWORDS, Builder
 from tocsin.kernels.answers.scores import BITS, block_maxima
 
 MATCHERS = [r for r in registrations() if r.question == "all matches"]
@@ -256,3 +259,18 @@ def test_output_larger_than_the_first_room(index):
 
     assert np.array_equal(found.events, np.repeat(np.arange(40), 3000))
     assert np.array_equal(found.subscriptions, np.tile(np.arange(3000), 40))
+
+
+def test_a_matcher_refuses_what_it_cannot_look_up(index: Asked) -> None:
+    """Ranges and shapes go by `ExtentMatching`; a kernel would read past its tables. `scan` takes them."""
+    region = "S_INTERSECTS(p, BBOX(170, 0, -170, 4))"
+    text = {REGIONS_WITH_KEYWORDS: f"{region} AND A_CONTAINS(l, ('a'))", RECTANGLES: region}
+    held = compile_expressions([tocsin.parse(text.get(parse_index(index.text)[0].shapes, "p = 1 AND n = 1"))])
+    matcher = index.builder().build(held)
+    for event in ({"p": [170, 0, -170, 4], "l": ["a"], "n": 1}, {"n": tocsin.Range(1, 2), "p": 1}):
+        batch = with_crossing_shapes(encode_objects([(0, event)], Wanted(["p", "l", "n"])))
+        if index.name == "scan":
+            matcher.match(batch)
+        else:
+            with pytest.raises(ValueError, match="takes no events with ranges or shapes"):
+                matcher.match(batch)

@@ -74,6 +74,11 @@ class EventBatch:
         before = np.concatenate([[0], np.cumsum(arrays.types >= codes.SHAPE)])
         return before[arrays.starts[1:]] > before[arrays.starts[:-1]]
 
+    def require_values(self) -> None:
+        """Raise `ValueError` where an event has a range or a shape: what looks values up would read past its tables."""
+        if self.may_have_extents and self.with_extents().any():
+            raise ValueError("a matcher takes no events with ranges or shapes; they go by ExtentMatching")
+
     def only(self, chosen: NDArray[np.int64]) -> EventBatch:
         """Some of the events, in that order; what entries refer to stays as it is. Elements are not kept."""
         entries, _ = gathered(self.arrays.starts, chosen)

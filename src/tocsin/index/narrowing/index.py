@@ -41,6 +41,7 @@ class Narrowing(OverExpressions):
         """What `find` writes to: each thread has its own."""
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
+        batch.require_values()
         bound = (self._binder.bind_to_walk if self._verifies else self._binder.bind)(batch)
         coming = Coming(batch.arrays, bound, self._everyone if alive is None else alive, alive is not None)
         found = self.find(coming, self._memory())

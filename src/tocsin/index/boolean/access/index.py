@@ -177,6 +177,7 @@ class Access:
         return decoded(self._layout)
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
+        batch.require_values()
         bound = self._binder.bind_to_walk(batch)
         if self._has_compounds:
             load_part(OWN, take_compounds, TAKING)

@@ -90,6 +90,7 @@ class BETree(OverExpressions):
         return "; ".join(self._way(int(conjunction)) for conjunction in found[:8])
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
+        batch.require_values()
         living = self._everyone if alive is None else alive
         return self._matching.match(batch, self._binder.bind(batch), living)
 

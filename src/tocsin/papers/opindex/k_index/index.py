@@ -112,5 +112,6 @@ class KIndex(OverExpressions):
         return f"in posting lists of size {', '.join(map(str, sizes))}"
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
+        batch.require_values()
         living = self._everyone if alive is None else alive
         return self._matching.match(batch, self._binder.bind(batch), living)

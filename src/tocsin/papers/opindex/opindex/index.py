@@ -102,6 +102,7 @@ class OpIndex(OverExpressions):
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         """All matches; `best` is of no use to it."""
+        batch.require_values()
         return self._matching.match(batch, self._binder.bind(batch), self._everyone if alive is None else alive)
 
 
