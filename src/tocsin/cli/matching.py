@@ -29,8 +29,10 @@ from tocsin.errors import InvalidInput
 from tocsin.model.notice import Notice, together
 from tocsin.model.ranking import Ranking, Relaxed, Top
 from tocsin.model.texts import text_type, texts_in
+from tocsin.planner import choose
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
+from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
 from tocsin.records.keys import as_texts
 from tocsin.segment import Newest, Snapshots, open_index
@@ -97,19 +99,9 @@ def run(given: argparse.Namespace) -> int:
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors])
     with reject_log(given.errors) as log:
-        with ShareBar("reading subscriptions") as bar:
-            subscriptions, rejects = load_segments(
-                given.subscriptions,
-                given.index,
-                strict=given.strict,
-                progress=bar.update,
-                texts=texts_in(request.schema or {}),
-                extras=extras,
-            )
-        log.add("subscription", rejects)
-        seen = None if given.no_warnings else Seen()
         newest = _newest(given, stats)
-        subscriptions = subscriptions if newest is None else newest()
+        subscriptions = _read(given, request, extras, log) if newest is None else newest()
+        seen = None if given.no_warnings else Seen()
         served = _match(given, subscriptions, request, stats, log, seen, newest)
         subscriptions = subscriptions if newest is None else newest()
         rate = stats.events / stats.seconds if stats.seconds else 0.0
@@ -129,6 +121,21 @@ def run(given: argparse.Namespace) -> int:
     log.require("subscription", len(subscriptions))
     log.require("event", served)
     return log.status(strict_values=given.strict_values)
+
+
+def _read(given: argparse.Namespace, request: Request, extras: Extras, log: RejectLog) -> Snapshots:
+    """The subscriptions, or a compiled index; what cannot be taken goes to the log."""
+    with ShareBar("reading subscriptions") as bar:
+        subscriptions, rejects = load_segments(
+            given.subscriptions,
+            given.index,
+            strict=given.strict,
+            progress=bar.update,
+            texts=texts_in(request.schema or {}),
+            extras=extras,
+        )
+    log.add("subscription", rejects)
+    return subscriptions
 
 
 def _print_notices(found: list[Notice]) -> None:
@@ -182,6 +189,7 @@ def _newest(given: argparse.Namespace, stats: Stats) -> Newest[Snapshots] | None
     """The versions of an index that `tocsin update` brings while standard input is answered, told as they come."""
     if given.events != STANDARD or not is_index(given.subscriptions):
         return None
+    choose(given.index)  # which refuses what names no index
 
     def opened(folder: Path) -> Snapshots:
         snapshots = open_index(folder)

@@ -24,7 +24,7 @@ from tocsin.language.stored import stored_expression
 from tocsin.model.expression import Expression
 from tocsin.model.readings import is_reading
 from tocsin.model.subscription import SubscriptionId
-from tocsin.segment import SegmentSnapshot, Snapshots
+from tocsin.segment import Segment, SegmentSnapshot, Snapshots
 
 Needs = Sequence[tuple[str, int]]
 """Attributes, each with the types of its values of which some predicate is TRUE or FALSE, a bit each."""
@@ -50,11 +50,7 @@ class Held:
             source, number = self._store.find(id)
         except UnknownSubscription:
             return None
-        if not isinstance(source, SegmentSource):
-            return None
-        segment = source.segment
-        types: LeafTypes = segment.kept.get(LeafTypes, lambda: LeafTypes(segment.part().compiled))
-        return types.of(number)
+        return LeafTypes.kept_with(source.segment).of(number) if isinstance(source, SegmentSource) else None
 
     def common(self) -> Mapping[str, int] | None:
         """The types, by attribute, of values by which all predicates of all subscriptions are known; None for none."""
@@ -62,11 +58,10 @@ class Held:
         for one in self._snapshots:
             if not isinstance(one, SegmentSnapshot):
                 return None
-            segment = one.segment
-            types: LeafTypes = segment.kept.get(LeafTypes, lambda own=segment: LeafTypes(own.part().compiled))  # type: ignore[misc]
-            if types.common is None:
+            common = LeafTypes.kept_with(one.segment).common
+            if common is None:
                 return None
-            for name, bits in types.common.items():
+            for name, bits in common.items():
                 found[name] = found.get(name, ANY) & bits
         return found or None
 
@@ -223,6 +218,12 @@ class LeafTypes:
         self._names, self._attributes = compiled.attributes, attributes
         self._starts, self._program = arrays.program_starts, arrays.program
         self._are_leaves = leaf_places(arrays.program)
+
+    @classmethod
+    def kept_with(cls, segment: Segment) -> LeafTypes:
+        """Of a segment's expressions, made when they are first asked for."""
+        kept: LeafTypes = segment.kept.get(cls, lambda: cls(segment.part().compiled))
+        return kept
 
     @cached_property
     def common(self) -> Mapping[str, int] | None:

@@ -38,7 +38,7 @@ def with_boxes_around(compiled: CompiledExpressions, *, goes_on: bool = False) -
     once.
     """
     shapes = _Shapes.of(compiled, goes_on)
-    if not shapes.names and not (compiled.arrays.program == codes.OPEN_OR).any():
+    if not shapes.names and not _has_or(compiled.arrays):
         return compiled
     attributes = list(dict.fromkeys([*compiled.attributes, *shapes.names]))
     numbers = {name: number for number, name in enumerate(attributes)}
@@ -89,6 +89,8 @@ def with_crossing_boxes(compiled: CompiledExpressions) -> CompiledExpressions:
     Its left edge is above its right one. Kernels that verify expressions know no such box. Cost: linear.
     """
     arrays = compiled.arrays
+    if not _has_or(arrays):
+        return compiled
     places, boxes = boxes_met(arrays)
     ors = Ors.of(arrays, places)
     crossing = ors.crossing(boxes)
@@ -102,6 +104,10 @@ def with_crossing_boxes(compiled: CompiledExpressions) -> CompiledExpressions:
     whole = _with_leaves(arrays, ors.places(places)[own], crossing[own])
     starts = frozen(before[arrays.program_starts], np.int64)
     return replace(compiled, arrays=whole._replace(program_starts=starts, program=frozen(program[kept], np.int32)))
+
+
+def _has_or(arrays: Expressions) -> bool:
+    return bool((arrays.program == codes.OPEN_OR).any())
 
 
 class _Shapes(NamedTuple):
