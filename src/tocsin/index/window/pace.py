@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.errors import UnknownIndex
+from tocsin.index.window.growing import bytes_of, put_behind_all
 
 LATE: Final = 2048
 _LATE_SHARE: Final = 32
@@ -29,3 +33,27 @@ class Pace:
     def begin_anew(self, taken: int) -> None:
         """Note that a structure was built."""
         self.late, self._next = 0, max(_TIMES * taken, self._first)
+
+
+class BuiltAnew:
+    """A Disseminator but for its words, its messages and `build`: what came since that lies behind, in `table.late`.
+
+    `diagonal` is the longest distance.
+    """
+
+    table: Any
+
+    def __init__(self, diagonal: float, late: int, first: int) -> None:
+        self._diagonal, self._pace = diagonal, Pace(late, first)
+
+    def add(
+        self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Any
+    ) -> None:
+        self._pace.late += len(slots)
+        self.table = self.table._replace(late=put_behind_all(self.table.late, slots, starts, words))
+
+    def is_due(self, living: int, taken: int) -> bool:
+        return self._pace.is_due(living, taken)
+
+    def bytes(self) -> int:
+        return bytes_of(self.table)

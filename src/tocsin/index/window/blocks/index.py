@@ -30,22 +30,24 @@ from tocsin.index.window.blocks.kernels.layouts import (
     Scratch,
 )
 from tocsin.index.window.blocks.kernels.searching import AT_ONCE
-from tocsin.index.window.growing import bytes_of, longer, no_lists, put_behind_all, with_words
+from tocsin.index.window.growing import bytes_of, longer, no_lists, with_words
 from tocsin.index.window.kernels.layouts import Interests, Words, X, Y
-from tocsin.index.window.pace import FIRST, LATE, Pace
+from tocsin.index.window.pace import FIRST, LATE, BuiltAnew
 
 _OWN_BITS: Final = 8
 """So many of the most frequent words have a bit of a signature for themselves."""
 
 
-class BlocksIndex:
+class BlocksIndex(BuiltAnew):
     """The Disseminator over blocks; `diagonal` is the longest distance.
 
     Blocks are made when more than `late` subscriptions came since, and when there were `first` messages.
     """
 
+    table: BlocksAndLate
+
     def __init__(self, diagonal: float, late: int = LATE, first: int = FIRST) -> None:
-        self._diagonal, self._pace = diagonal, Pace(late, first)
+        super().__init__(diagonal, late, first)
         self.table = BlocksAndLate(_no_blocks(1, 0), no_lists(1), _scratch(0, 0))
 
     def know_words(self, count: int) -> None:
@@ -65,15 +67,6 @@ class BlocksIndex:
                 order=np.empty(words, np.int32), rests=np.empty(words, np.float32), gains=np.empty(words, np.float32)
             )
             self.table = self.table._replace(scratch=scratch)
-
-    def add(
-        self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Interests
-    ) -> None:
-        self._pace.late += len(slots)
-        self.table = self.table._replace(late=put_behind_all(self.table.late, slots, starts, words))
-
-    def is_due(self, living: int, taken: int) -> bool:
-        return self._pace.is_due(living, taken)
 
     def build(
         self,

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.errors import UnknownIndex
-from tocsin.index.window.growing import bytes_of, no_lists, put_behind_all, with_words
+from tocsin.index.window.growing import no_lists, with_words
 from tocsin.index.window.kernels.disseminating import register
 from tocsin.index.window.kernels.layouts import NOBODY, Interests, Words, X, Y
-from tocsin.index.window.pace import FIRST, LATE, Pace
+from tocsin.index.window.pace import FIRST, LATE, BuiltAnew
 from tocsin.papers.skype.ciq.covering import cells_before, covering_of
 from tocsin.papers.skype.ciq.kernels.layouts import Cells, Ciq, Scratch
 from tocsin.papers.skype.ciq.kernels.searching import bound_all, retune_cells, search_cells
@@ -33,13 +33,16 @@ _DEEPEST: Final = 8
 OPTIONS: Final = {"depth": DEPTH, "late": LATE, "first": FIRST}
 
 
-class CiqIndex:
+class CiqIndex(BuiltAnew):
     """The Disseminator over such cells; `diagonal` is the longest distance."""
+
+    table: Ciq
 
     def __init__(self, diagonal: float, depth: int, late: int, first: int) -> None:
         if not 0 <= depth <= _DEEPEST:
             raise UnknownIndex(f"depth={depth}: depth is a number from 0 to {_DEEPEST}")
-        self._diagonal, self._depth, self._pace = diagonal, depth, Pace(late, first)
+        super().__init__(diagonal, late, first)
+        self._depth = depth
         self.table = Ciq(_no_cells(depth), no_lists(1), _scratch(0))
 
     def know_words(self, count: int) -> None:
@@ -47,15 +50,6 @@ class CiqIndex:
 
     def know_length(self, words: int) -> None:
         self.table = self.table._replace(scratch=_scratch(words))
-
-    def add(
-        self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Interests
-    ) -> None:
-        self._pace.late += len(slots)
-        self.table = self.table._replace(late=put_behind_all(self.table.late, slots, starts, words))
-
-    def is_due(self, living: int, taken: int) -> bool:
-        return self._pace.is_due(living, taken)
 
     def build(
         self,
@@ -87,9 +81,6 @@ class CiqIndex:
         cells = _with_lists(cells, words, covering.cells[of_words], entries.reshape(-1, width)[of_words])
         bound_all(cells, interests)
         self.table = self.table._replace(cells=cells, late=no_lists(len(table.squares)))
-
-    def bytes(self) -> int:
-        return bytes_of(self.table)
 
 
 def _with_lists(cells: Cells, words: NDArray[np.int32], of: NDArray[np.int32], entries: NDArray[np.int32]) -> Cells:

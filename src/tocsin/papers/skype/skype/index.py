@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.errors import UnknownIndex
-from tocsin.index.window.growing import bytes_of, longer, no_lists, put_behind_all, with_words
+from tocsin.index.window.growing import bytes_of, longer, no_lists, with_words
 from tocsin.index.window.kernels.disseminating import register
 from tocsin.index.window.kernels.layouts import Interests, Words, X, Y
-from tocsin.index.window.pace import FIRST, LATE, Pace
+from tocsin.index.window.pace import FIRST, LATE, BuiltAnew
 from tocsin.papers.skype.skype.kernels.building import bound_groups, weigh_postings
 from tocsin.papers.skype.skype.kernels.layouts import NO_RANK, Leaves, Postings, Scratch, Skype, Switches
 from tocsin.papers.skype.skype.kernels.searching import retune_tree, search_tree
@@ -48,8 +48,10 @@ OPTIONS: Final = {
 """Subscriptions of a leaf and groups of a list at most; then the switches, and when it is built anew."""
 
 
-class SkypeIndex:
+class SkypeIndex(BuiltAnew):
     """The Disseminator over such a tree; the options are `OPTIONS`."""
+
+    table: Skype
 
     def __init__(self, diagonal: float, leaf: int, groups: int, late: int, first: int, **switches: int) -> None:
         most = {"prefix": 2}
@@ -57,8 +59,8 @@ class SkypeIndex:
             raise UnknownIndex(
                 "leaf is a number from 0 on, groups from 1 on, prefix is 0 to 2, the other switches are 0 or 1"
             )
-        self._diagonal, self._leaf, self._groups = diagonal, leaf, groups
-        self._pace = Pace(late, first)
+        super().__init__(diagonal, late, first)
+        self._leaf, self._groups = leaf, groups
         scratch = Scratch(np.zeros(0, np.int32), np.zeros(1), np.zeros(1), np.zeros(1))
         self.table = Skype(Switches(**switches), _no_leaves(1, 0), _no_postings(0), no_lists(1), scratch)
 
@@ -70,15 +72,6 @@ class SkypeIndex:
     def know_length(self, words: int) -> None:
         numbers = [np.zeros(words + 1) for _ in range(3)]
         self.table = self.table._replace(scratch=Scratch(np.zeros(words, np.int32), *numbers))
-
-    def add(
-        self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Interests
-    ) -> None:
-        self._pace.late += len(slots)
-        self.table = self.table._replace(late=put_behind_all(self.table.late, slots, starts, words))
-
-    def is_due(self, living: int, taken: int) -> bool:
-        return self._pace.is_due(living, taken)
 
     def build(
         self,
