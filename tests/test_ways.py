@@ -16,6 +16,8 @@ import tocsin
 SOURCE: Final = Path(tocsin.__file__).parent
 PAGE: Final = (Path(__file__).parents[1] / "ARCHITECTURE.md").read_text("utf-8")
 FLOOR: Final = ("kernels/", "columns/arrays.py", "columns/payloads.py", "columns/expressions/growing.py")
+OPERATOR: Final = re.compile(r"(language/operators/)\w+\.py")
+"""Operators count as one: which of them are entered is up to the expression."""
 EVENTS: Final = [{"price": number, "city": f"c{number % 7}"} for number in range(40)]
 
 
@@ -30,7 +32,7 @@ def passed(call: Callable[[], Any], within: str | None = None) -> list[str]:
             inside = event == "call"
         name = frame.f_code.co_filename
         if inside and event == "call" and name.startswith(f"{SOURCE}/"):
-            files[name.removeprefix(f"{SOURCE}/")] = None
+            files[OPERATOR.sub(r"\1", name.removeprefix(f"{SOURCE}/"))] = None
 
     before = sys.getprofile()
     sys.setprofile(note)
@@ -51,7 +53,7 @@ def section(title: str) -> str:
 
 def listed(title: str) -> Iterator[tuple[str, bool]]:
     """The files of a numbered list, and whether each is marked."""
-    for name, mark in re.findall(r"^\d+\. `([\w/]+\.py)`( \*)?", section(title), re.MULTILINE):
+    for name, mark in re.findall(r"^\d+\. `([\w/]+(?:\.py|/))`( \*)?", section(title), re.MULTILINE):
         if TELLS_OF_KERNELS or "/kernels/" not in name:
             yield name, bool(mark)
 

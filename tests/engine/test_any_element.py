@@ -18,11 +18,11 @@ from tests.naive.flatten import flatten
 from tests.naive.ranges import can_be
 from tests.naive.relaxed import relaxed
 from tests.naive.truth import truth
-from tocsin.columns.expressions.naming import names_asked
 from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.language.operators.any_element import MAX_LISTS
 from tocsin.language.templates import Templates
-from tocsin.model.expression import MAX_LISTS, AnyElement, Attribute, Expression, Not
-from tocsin.model.readings import SOME, WHETHER, reading_of
+from tocsin.model.expression import AnyElement, Attribute, Expression, Not
+from tocsin.model.readings import reading_of
 
 ITEMS = [
     {"items": [{"price": 5, "stock": 0}, {"price": 1, "stock": 3}]},
@@ -212,12 +212,12 @@ def test_most_texts_about_elements_have_a_template() -> None:
 
 @given(tree=own.expressions_about_elements(3), negated=st.booleans())
 def test_what_elements_are_read_for_is_known(tree: Expression, negated: bool) -> None:
-    """All names that a condition about elements is compiled on are said to be read."""
+    """The names that a condition about elements is compiled on, and no others, are said to be read of elements."""
     asked = AnyElement(Attribute("list"), tree)
-    said = {reading_of(name).rest for name in names_asked(asked, WHETHER if negated else SOME)[:-1]}
+    readings = map(reading_of, compile_expressions([Not(asked) if negated else asked]).attributes)
     compiled = compile_expressions([tree, Not(tree)] if negated else [tree]).attributes
 
-    assert set(compiled) <= said
+    assert {one.rest for one in readings if one.is_of_elements} == set(compiled)
 
 
 @given(expressions=trees, batch=events, k=st.integers(1, 4))

@@ -15,7 +15,7 @@ import tocsin
 from tests.naive import match as naive
 from tocsin.index import registrations
 from tocsin.language import parse, parse_json, to_json, to_text
-from tocsin.model.expression import ARRAY_FUNCTIONS
+from tocsin.language.operators.array import ARRAY_FUNCTIONS
 
 EVENTS: list[dict[str, Any]] = [
     {"tags": ["new", "hat"], "kind": "hat"},

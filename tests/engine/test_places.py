@@ -20,7 +20,7 @@ from tests.naive.truth import truth
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.index.places import with_places
-from tocsin.model.expression import SPATIAL_FUNCTIONS
+from tocsin.language.operators.spatial import SPATIAL_FUNCTIONS
 from tocsin.model.readings import PLACED, as_condition
 
 SHAPES = [

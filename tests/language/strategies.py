@@ -6,10 +6,10 @@ import datetime as dt
 
 from hypothesis import strategies as st
 
+from tocsin.language.operators.array import ARRAY_FUNCTIONS
 from tocsin.language.strings import ends_in_escape
 from tocsin.model.expression import (
     ARITHMETIC,
-    ARRAY_FUNCTIONS,
     COMPARISONS,
     Arithmetic,
     Array,

@@ -8,7 +8,8 @@ import pytest
 
 import tocsin
 from tocsin.language import parse
-from tocsin.language.advice import MAY_NEED, advice_on
+from tocsin.language.advice import advice_on
+from tocsin.language.operators.operator import may_need_advice
 
 ADVISED = {
     'color = "gold"': "color in double quotes",
@@ -42,7 +43,7 @@ def test_what_is_probably_meant_otherwise_is_said_on_every_way_in(text: str) -> 
     wanted = EXPECTED.get(text, ADVISED[text])
     (found,) = advice_on(parse(text), text)
     assert wanted in found.reason
-    assert MAY_NEED.search(text)
+    assert may_need_advice(text)
     engine = tocsin.Engine()
     with pytest.warns(UserWarning) as caught:
         engine.subscribe("a", text)

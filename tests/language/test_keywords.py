@@ -7,7 +7,7 @@ import pytest
 import tocsin
 from tocsin.language import evaluate, to_text
 from tocsin.language.keywords import Keywords, keywords_of
-from tocsin.language.settling import settled
+from tocsin.language.operators.text import settled
 from tocsin.model.texts import Text
 
 REFUSED = {

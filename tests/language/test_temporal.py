@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests.naive import match as naive
-from tocsin.language.temporal import expanded
-from tocsin.model.expression import TEMPORAL_FUNCTIONS, Call
+from tocsin.language.operators.temporal import TEMPORAL_FUNCTIONS, expanded
+from tocsin.model.expression import Call
 
 # Two intervals, and the functions that hold of them in that order: of proper intervals all that Allen has.
 RELATIONS = [

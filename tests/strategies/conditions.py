@@ -28,12 +28,12 @@ from tests.strategies.pools import (
     points,
     scalars,
 )
+from tocsin.language.operators.array import ARRAY_FUNCTIONS
+from tocsin.language.operators.temporal import TEMPORAL_FUNCTIONS
 from tocsin.model.expression import (
     ARITHMETIC,
-    ARRAY_FUNCTIONS,
     COMPARISONS,
     OPEN_END,
-    TEMPORAL_FUNCTIONS,
     AnyElement,
     Arithmetic,
     Array,

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts, empty_runs, frozen
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.operands import transformed
 from tocsin.columns.expressions.patterns import PatternFinder
 from tocsin.columns.meeting import BoxFinder
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Bound
 from tocsin.kernels.programs.loading import load, parts_of
 from tocsin.kernels.programs.parts import RANGED
+from tocsin.language.operators.operands import transformed
 
 
 class Binder:

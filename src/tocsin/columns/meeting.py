@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import empty_runs, frozen, starts_of
 from tocsin.kernels import codes
-from tocsin.language.spatial import of_bounds
+from tocsin.language.operators.spatial import of_bounds
 from tocsin.model.shapes import shapely
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from tocsin.columns.events.batch import EventBatch, Wanted
 from tocsin.columns.meeting import box_numbers
 from tocsin.language import name_text
-from tocsin.model.expression import DISTANCE
+from tocsin.language.operators.distance import DISTANCE
 from tocsin.model.notice import Notice
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from tocsin.engine.resembling import explain_similar
 from tocsin.errors import InvalidInput
 from tocsin.language import Explanation, parse_any
 from tocsin.language import explain as explain_tree
-from tocsin.language.evaluate import Values
 from tocsin.language.keywords import lines_of
 from tocsin.language.stored import stored_expression
-from tocsin.model.elements import values_for
+from tocsin.model.elements import Values, values_for
 from tocsin.model.expression import Expression
 from tocsin.model.ranking import Similar
 from tocsin.model.readings import as_text

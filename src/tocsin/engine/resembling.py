@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from tocsin.language import Explanation, Finding, explain, name_text, to_text
-from tocsin.language.evaluate import Values
 from tocsin.language.explain import HEADLINES, value_shown
-from tocsin.language.keywords import asked_by, has_phrase, lines_of, settings_of, text_in
-from tocsin.language.spatial import without_disjoint
-from tocsin.model.expression import And, Array, Attribute, Call, Constant, Expression, Not, Or, is_text
+from tocsin.language.keywords import asked_by, has_phrase, is_text, lines_of, settings_of, text_in
+from tocsin.language.operators.spatial import without_disjoint
+from tocsin.model.elements import Values
+from tocsin.model.expression import And, Array, Attribute, Call, Constant, Expression, Not, Or
 from tocsin.model.ranking import Similar
 from tocsin.model.values import Bounds, Box, Point, Value, box_of, sides_of
 

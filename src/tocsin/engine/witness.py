@@ -19,8 +19,9 @@ from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
 from tocsin.errors import UnknownSubscription
 from tocsin.kernels import codes
-from tocsin.language.evaluate import Values, evaluate
+from tocsin.language.evaluate import evaluate
 from tocsin.language.stored import stored_expression
+from tocsin.model.elements import Values
 from tocsin.model.expression import Expression
 from tocsin.model.readings import is_reading
 from tocsin.model.subscription import SubscriptionId

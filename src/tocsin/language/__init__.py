@@ -12,6 +12,7 @@ from tocsin.language.canonical import constant_text, name_text, quote, to_text
 from tocsin.language.evaluate import evaluate
 from tocsin.language.explain import Explanation, Finding, explain
 from tocsin.language.json_form import decode, parse_json, to_json
+from tocsin.language.operators.table import register_all
 from tocsin.language.strings import fold_case, like_matches, like_regex, regex_problem, strip_accents
 from tocsin.language.templates import Instance, Template, Templates
 from tocsin.language.text import parse
@@ -39,6 +40,8 @@ __all__ = [
     "to_json",
     "to_text",
 ]
+
+register_all()
 
 
 def parse_any(where: str | Mapping[str, Any]) -> Expression:

@@ -6,65 +6,16 @@ Reading the text again gives the same tree, for every tree that a parser makes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Set
+from typing import Any, cast
 
 from tocsin.errors import InvalidInput
+from tocsin.language.operators.operator import listed_text, operator_of
 from tocsin.language.tokens import is_plain_name
 from tocsin.model.event import Problem, value_of
-from tocsin.model.expression import (
-    And,
-    AnyElement,
-    Arithmetic,
-    Array,
-    Attribute,
-    Between,
-    Call,
-    Comparison,
-    Constant,
-    Expression,
-    In,
-    Interval,
-    IsNull,
-    Like,
-    Not,
-    Or,
-    fold,
-)
+from tocsin.model.expression import Expression, fold
+from tocsin.model.shapes import geojson_of
 from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Shape, Value
-
-# How tightly a text binds, as the rules of the grammar nest.
-_OR: Final = 1
-_AND: Final = 2
-_NOT: Final = 3
-_PREDICATE: Final = 4
-_SUM: Final = 5
-_TERM: Final = 6
-_POWER: Final = 7
-_ATOM: Final = 8
-
-# operator -> (its own binding, what its left operand needs, what its right one needs)
-_ARITHMETIC: Final = {
-    "+": (_SUM, _SUM, _TERM),
-    "-": (_SUM, _SUM, _TERM),
-    "*": (_TERM, _TERM, _POWER),
-    "/": (_TERM, _TERM, _POWER),
-    "%": (_TERM, _TERM, _POWER),
-    "DIV": (_TERM, _TERM, _POWER),
-    "^": (_POWER, _ATOM, _POWER),
-}
-
-
-class _Piece(NamedTuple):
-    """A text, how tightly it binds, and the text of its NOT where that is written inside (`a NOT IN (1)`)."""
-
-    text: str
-    binding: int
-    opposite: str = ""
-
-    def at_least(self, binding: int) -> str:
-        """The text, in parentheses when it binds less tightly than its place needs."""
-        return self.text if self.binding >= binding else f"({self.text})"
 
 
 def to_text(expression: Expression) -> str:
@@ -74,57 +25,7 @@ def to_text(expression: Expression) -> str:
     >>> to_text(parse("not(price<=580.0) or (color in('gold'))"))
     "NOT price <= 580 OR color IN ('gold')"
     """
-    return fold(expression, _write).text
-
-
-def _write(node: Expression, parts: Sequence[_Piece]) -> _Piece:
-    if isinstance(node, Constant):
-        return _Piece(constant_text(node.value), _ATOM)
-    if isinstance(node, Attribute):
-        return _Piece(name_text(node.name), _ATOM)
-    if isinstance(node, And):
-        return _Piece(" AND ".join([part.at_least(_NOT) for part in parts]), _AND)
-    if isinstance(node, Or):
-        return _Piece(" OR ".join([part.at_least(_AND) for part in parts]), _OR)
-    if isinstance(node, Not):
-        inner = parts[0]
-        if inner.opposite:
-            return _Piece(inner.opposite, _PREDICATE)
-        return _Piece(f"NOT {inner.at_least(_NOT)}", _NOT)
-    if isinstance(node, Arithmetic):
-        own, left, right = _ARITHMETIC[node.op]
-        return _Piece(f"{parts[0].at_least(left)} {node.op} {parts[1].at_least(right)}", own)
-    if isinstance(node, Array):
-        return _Piece(_list([part.text for part in parts]), _ATOM)
-    if isinstance(node, Call):
-        return _Piece(node.name + _list([part.text for part in parts]), _ATOM)
-    if isinstance(node, Interval):
-        ends = zip((node.start, node.end), parts, strict=True)
-        texts = [f"'{instant_text(end.value)}'" if isinstance(end, Constant) else part.text for end, part in ends]
-        return _Piece("INTERVAL" + _list(texts), _ATOM)
-    if isinstance(node, AnyElement):
-        return _Piece("ANY" + _list([parts[0].text, to_text(node.condition)]), _ATOM)
-    return _predicate(node, [part.at_least(_SUM) for part in parts])
-
-
-def _predicate(node: Expression, texts: list[str]) -> _Piece:
-    first, *rest = texts
-    if isinstance(node, Comparison):
-        return _Piece(f"{first} {node.op} {rest[0]}", _PREDICATE)
-    if isinstance(node, IsNull):
-        return _Piece(f"{first} IS NULL", _PREDICATE, f"{first} IS NOT NULL")
-    if isinstance(node, In):
-        tail = "IN " + _list(rest)
-    elif isinstance(node, Between):
-        tail = f"BETWEEN {rest[0]} AND {rest[1]}"
-    else:
-        assert isinstance(node, Like)
-        tail = f"LIKE {rest[0]}"
-    return _Piece(f"{first} {tail}", _PREDICATE, f"{first} NOT {tail}")
-
-
-def _list(texts: list[str]) -> str:
-    return "(" + ", ".join(texts) + ")"
+    return fold(expression, lambda node, parts: operator_of(node).text(node, parts)).text
 
 
 def name_text(name: str) -> str:
@@ -163,7 +64,7 @@ def quote(value: Any) -> str:
     "name = 'O''Hara' AND day >= DATE('2024-05-31') AND size IN (1, 2.5)"
     """
     if isinstance(value, list | tuple | Set) and not isinstance(value, Point | Box):
-        return _list([quote(item) for item in value])
+        return listed_text([quote(item) for item in value])
     problems: list[Problem] = []
     found = value_of(value, "value", problems)
     if problems:
@@ -193,11 +94,11 @@ def constant_text(value: Value) -> str:
     if isinstance(value, Shape):
         return value.wkt
     if isinstance(value, Box):
-        return "BBOX" + _list([_number_text(edge) for edge in value.bounds()])
+        return "BBOX" + listed_text([_number_text(edge) for edge in value.bounds()])
     if isinstance(value, Range):
         return _range_text(value)
     if isinstance(value, tuple):
-        return _list([constant_text(cast(Value, item)) for item in value])
+        return listed_text([constant_text(cast(Value, item)) for item in value])
     return repr(value)
 
 
@@ -217,3 +118,27 @@ def _number_text(value: float) -> str:
     if value.is_integer() and abs(value) <= LARGEST_INTEGER:
         return str(int(value))
     return repr(value)
+
+
+def constant_json(value: object) -> Any:
+    """A value as it is written in CQL2 JSON.
+
+    >>> constant_json(580.0), constant_json(Point(2, 48.5))
+    (580, {'type': 'Point', 'coordinates': [2, 48.5]})
+    """
+    if isinstance(value, float):
+        return _number_json(value)
+    if isinstance(value, Instant):
+        text = instant_text(value)
+        return {"timestamp": text} if "T" in text else {"date": text}
+    if isinstance(value, Point):
+        return {"type": "Point", "coordinates": [_number_json(value.x), _number_json(value.y)]}
+    if isinstance(value, Shape):
+        return geojson_of(value)
+    if isinstance(value, Box):
+        return {"bbox": [_number_json(edge) for edge in value.bounds()]}
+    return value
+
+
+def _number_json(value: float) -> float:
+    return int(value) if value.is_integer() and abs(value) <= LARGEST_INTEGER else value

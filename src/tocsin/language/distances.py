@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tocsin.model.expression import DISTANCE, MIRRORED, Call, Comparison, Constant, Expression, Not, is_distance
 from tocsin.model.shapes import geometry_of
 from tocsin.model.values import Point, Shape, Value, box_of
 
@@ -118,20 +117,6 @@ def _on_globe(value: Value | None) -> tuple[float, float] | None:
 def is_on_globe(lon: float, lat: float) -> bool:
     """Whether these are a longitude and a latitude."""
     return abs(lon) <= 180 and abs(lat) <= 90
-
-
-def as_circle(node: Comparison) -> Expression:
-    """A comparison of a distance by circles: more than so many metres is NOT within as many."""
-    op, call, metres = node.op, node.left, node.right
-    if is_distance(metres):
-        op, call, metres = MIRRORED[op], metres, call
-    assert isinstance(call, Call)
-    first, second = call.arguments
-    if isinstance(first, Constant):
-        call = Call(DISTANCE, (second, first))
-    if op == ">":
-        return Not(Comparison("<=", call, metres))
-    return Not(Comparison("<", call, metres)) if op == ">=" else Comparison(op, call, metres)
 
 
 class Circle(NamedTuple):

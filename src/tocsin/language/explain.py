@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
-from tocsin.language.evaluate import Values, values_of_parts
+from tocsin.language.evaluate import values_of_parts
 from tocsin.language.nearest import nearest
 from tocsin.language.needs import needed_for
+from tocsin.language.operators.operator import operator_of
 from tocsin.language.showing import lines_html
 from tocsin.language.truths import EITHER, Truth, negation_of, truth_of
-from tocsin.model.elements import Elements
-from tocsin.model.expression import And, AnyElement, Expression, IsNull, Not, Or, attributes
-from tocsin.model.readings import as_elements, is_reading
+from tocsin.model.elements import Values
+from tocsin.model.expression import And, Expression, IsNull, Not, Or, attributes
+from tocsin.model.readings import is_reading
 from tocsin.model.values import UNTYPED, Value, type_name
 
 _LONGEST_SHOWN: Final = 160
@@ -57,7 +58,7 @@ class Explanation:
     truth: bool | None
     held: tuple[Finding, ...]
     failed: tuple[Finding, ...]
-    _lines: tuple[str, ...] = field(default=(), repr=False)
+    lines: tuple[str, ...] = field(default=(), repr=False)
     index: str = ""
     """Where an engine, or a file's index, looks for the subscription, and why there."""
     score: float | None = None
@@ -68,7 +69,7 @@ class Explanation:
         return self.truth is True
 
     def __str__(self) -> str:
-        return "\n".join(self._lines)
+        return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
         return lines_html(str(self))
@@ -126,10 +127,9 @@ class _Findings:
     def _add_predicate(self, node: Expression, wanted: bool, level: int) -> None:
         truth = self.truth(node, wanted)
         predicate = to_text(node if wanted else Not(node))
-        elements = self._values.get(as_elements(node.items.name)) if isinstance(node, AnyElement) else None
-        if isinstance(node, AnyElement) and isinstance(elements, Elements):
-            came = f"{name_text(node.items.name)} has {_counted(len(elements))}"
-        else:
+        operator = operator_of(node)
+        came = operator.came(node, self._values)
+        if came is None:
             asks_the_type = truth is None and not isinstance(node, IsNull)
             shown = (value_shown(self._values, name, asks_the_type, bool(truth)) for name in attributes(node))
             came = ", ".join(shown)
@@ -140,17 +140,8 @@ class _Findings:
             finding = Finding(predicate, truth, came, needed_for(node, wanted, self._values))
             self.failed.append(finding)
         self._line(level, str(finding))
-        if isinstance(node, AnyElement) and isinstance(elements, Elements):
-            self._add_element(node, elements, level + 1)
-
-    def _add_element(self, node: AnyElement, elements: Elements, level: int) -> None:
-        """Tell of the first element that fulfils the condition of ANY or, where none does, of the nearest to it."""
-        told = [(number, explain(node.condition, one)) for number, one in enumerate(elements) if one is not None]
-        if told:
-            number, nearest_one = min(told, key=lambda one: (not one[1].matched, len(one[1].failed)))
-            relation = "fulfils it" if nearest_one.matched else "is nearest to it"
-            self._line(level, f"{name_text(node.items.name)}[{number}] {relation}:")
-            self.lines.extend("  " * level + line for line in nearest_one._lines[1:])
+        for line in operator.details(node, self._values):
+            self._line(level + 1, line)
 
     def _line(self, level: int, text: str) -> None:
         self.lines.append("  " * level + text)
@@ -165,10 +156,6 @@ def value_shown(values: Values, name: str, with_type: bool = False, may_be_absen
     if value is UNTYPED:
         return f"{shown} is present, of no type"
     return f"{shown} = {_short(constant_text(value))}" + (f" ({type_name(value)})" if with_type else "")
-
-
-def _counted(elements: int) -> str:
-    return "one element" if elements == 1 else f"{elements} elements"
 
 
 def _short(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Final
 
-from tocsin.model.expression import ELEMENT_FUNCTIONS, MEASURES, PREDICATE_FUNCTIONS, STRING_FUNCTIONS
+from tocsin.language.operators.operator import FUNCTIONS
 
 LITERAL_FUNCTIONS: Final = ("DATE", "TIMESTAMP", "INTERVAL", "POINT", "BBOX")
 """Functions in text that make a constant, or an interval."""
@@ -14,10 +14,6 @@ SHAPES: Final = frozenset(
     ("LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION")
 )
 """Geometries in text whose parentheses hold well-known text."""
-
-_FUNCTIONS: Final = STRING_FUNCTIONS + MEASURES + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS
-SUPPORTED: Final = frozenset(_FUNCTIONS + LITERAL_FUNCTIONS) | SHAPES
-
 
 _IGNORING_CASE: Final = "write CASEI(name) = CASEI('Paris')"
 _PART_OF_TEXT: Final = "write name LIKE '%part%'"
@@ -64,12 +60,17 @@ _ELSEWHERE: Final = {
 """What to write in place of what other languages have, by the name that it has there."""
 
 
+def is_function(name: str) -> bool:
+    """Whether a name in capitals is that of a function, or of a literal."""
+    return name in FUNCTIONS or name in LITERAL_FUNCTIONS or name in SHAPES
+
+
 def unknown_function(name: str) -> str:
     """The message for a function that CQL2 does not have: what to write instead, or the nearest that there is."""
     capital = name.upper()[:40]
     if capital in _ELSEWHERE:
         return f"there is no function {name[:60]!r}; {_ELSEWHERE[capital]}"
-    near = difflib.get_close_matches(capital, sorted(SUPPORTED), n=1)
+    near = difflib.get_close_matches(capital, sorted({*FUNCTIONS, *LITERAL_FUNCTIONS, *SHAPES}), n=1)
     hint = f"did you mean {near[0]}?" if near else "docs/language.md lists those that there are"
     return f"there is no function {name[:60]!r}; {hint}"
 

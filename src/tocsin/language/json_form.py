@@ -7,53 +7,21 @@ the last to the first, so that every node finds its parts made.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import geometry_rules, rules
-from tocsin.language.canonical import instant_text
 from tocsin.language.functions import SHAPES, unknown_function
 from tocsin.language.limits import too_deep
 from tocsin.language.misplaced import Misplaced
+from tocsin.language.operators.array import array
+from tocsin.language.operators.operator import OPERATIONS, Json, Make, operator_of
+from tocsin.language.operators.temporal import interval
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.distinct_keys import DuplicateKey, object_of
-from tocsin.model.expression import (
-    ARITHMETIC,
-    ARRAY_FUNCTIONS,
-    COMPARISONS,
-    ELEMENT_FUNCTIONS,
-    MAX_DEPTH,
-    MAX_NODES,
-    MEASURES,
-    PREDICATE_FUNCTIONS,
-    STRING_FUNCTIONS,
-    And,
-    AnyElement,
-    Arithmetic,
-    ArithmeticOperator,
-    Array,
-    Attribute,
-    Between,
-    Call,
-    Comparison,
-    ComparisonOperator,
-    Constant,
-    Expression,
-    In,
-    Interval,
-    IsNull,
-    Like,
-    Not,
-    Or,
-    fold,
-)
-from tocsin.model.shapes import geojson_of
-from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Shape
-
-Json: TypeAlias = Any
-Make: TypeAlias = Callable[[Sequence[Expression]], Expression]
+from tocsin.model.expression import MAX_DEPTH, MAX_NODES, Constant, Expression, fold
+from tocsin.model.values import LARGEST_INTEGER
 
 
 class _Place(NamedTuple):
@@ -153,7 +121,7 @@ def _read(value: Json, array_allowed: bool) -> tuple[Make, _Parts]:
     if isinstance(value, list | tuple):
         if not array_allowed:
             raise Misplaced("an array has no place here; it is an argument of, say, a_contains")
-        return rules.array, [(f"[{i}]", item, True) for i, item in enumerate(value)]
+        return array, [(f"[{i}]", item, True) for i, item in enumerate(value)]
     return _constant(_literal(value)), []
 
 
@@ -203,7 +171,7 @@ def _read_object(value: Mapping[str, Json]) -> tuple[Make, _Parts]:
         ends = value["interval"]
         if not isinstance(ends, list | tuple):
             raise Misplaced("interval needs an array of two: dates or timestamps as strings, '..' or properties")
-        return rules.interval, [(f".interval[{i}]", end, False) for i, end in enumerate(ends)]
+        return interval, [(f".interval[{i}]", end, False) for i, end in enumerate(ends)]
     for key, make in _LITERALS.items():
         if key in value:
             return _constant(make(value)), []
@@ -260,50 +228,28 @@ def _read_operation(value: Mapping[str, Json]) -> tuple[Make, _Parts]:
     op, args = value["op"], value.get("args")
     if not isinstance(op, str):
         raise Misplaced("op needs a string, such as 'and' or '='")
-    name = op.upper()
-    if name not in _OPERATIONS:
+    operation = OPERATIONS.get(op.upper())
+    if operation is None:
         raise Misplaced(unknown_function(op).replace("function", "operator or function"))
     if not isinstance(args, list | tuple):
         raise Misplaced(f"{op} needs args, an array")
-    count, make = _OPERATIONS[name]
+    count = operation.takes
     if count is not None and len(args) != count:
         raise Misplaced(f"{op} takes {count} {'argument' if count == 1 else 'arguments'}, not {len(args)}")
     if not args:
         raise Misplaced(f"{op} needs arguments")
-    if name == "IN":
-        return _read_in(args)
-    arrays = name in ARRAY_FUNCTIONS
-    return make, [(f".args[{i}]", arg, arrays) for i, arg in enumerate(args)]
+    if operation.ends_in_list:
+        *args, items = args
+        if not isinstance(items, list | tuple):
+            raise Misplaced(f"the {_ORDINALS[len(args)]} argument of {op} is an array of values")
+        last = [(f".args[{len(args)}][{i}]", item, False) for i, item in enumerate(items)]
+    else:
+        last = []
+    parts = [(f".args[{i}]", arg, operation.takes_arrays) for i, arg in enumerate(args)]
+    return operation.make, [*parts, *last]
 
 
-def _read_in(args: Sequence[Json]) -> tuple[Make, _Parts]:
-    operand, items = args
-    if not isinstance(items, list | tuple):
-        raise Misplaced("the second argument of in is an array of values")
-    parts: _Parts = [(".args[0]", operand, False)]
-    parts.extend((f".args[1][{i}]", item, False) for i, item in enumerate(items))
-    return (lambda made: rules.within(made[0], made[1:])), parts
-
-
-def _infix(make: Callable[..., Expression], op: ComparisonOperator | ArithmeticOperator) -> Make:
-    return lambda parts: make(op, *parts)
-
-
-_OPERATIONS: Final[dict[str, tuple[int | None, Make]]] = {
-    "AND": (None, rules.all_of),
-    "OR": (None, rules.any_of),
-    "NOT": (1, lambda parts: rules.negated(*parts)),
-    "LIKE": (2, lambda parts: rules.like(*parts)),
-    "BETWEEN": (3, lambda parts: rules.between(*parts)),
-    "IN": (2, lambda parts: rules.within(parts[0], parts[1:])),
-    "ISNULL": (1, lambda parts: rules.is_null(*parts)),
-    **{op: (2, _infix(rules.comparison, op)) for op in COMPARISONS},
-    **{op: (2, _infix(rules.arithmetic, op)) for op in ARITHMETIC},
-    **{name: (1, partial(rules.call, name)) for name in STRING_FUNCTIONS},
-    **{name: (2, partial(rules.call, name)) for name in MEASURES + PREDICATE_FUNCTIONS + ELEMENT_FUNCTIONS},
-    "TEXT": (None, partial(rules.call, "TEXT")),
-}
-"""What each operator makes, and of how many arguments; None is any number."""
+_ORDINALS: Final = ("first", "second", "third")
 
 
 def decode(text: str) -> Json:
@@ -338,57 +284,4 @@ def to_json(expression: Expression) -> Json:
     >>> to_json(parse("price <= 580"))
     {'op': '<=', 'args': [{'property': 'price'}, 580]}
     """
-    return fold(expression, _written)
-
-
-def _written(node: Expression, parts: Sequence[Json]) -> Json:
-    if isinstance(node, Constant):
-        return _written_constant(node.value)
-    if isinstance(node, Attribute):
-        return {"property": node.name}
-    if isinstance(node, Array):
-        return list(parts)
-    if isinstance(node, In):
-        return {"op": "in", "args": [parts[0], list(parts[1:])]}
-    if isinstance(node, Comparison | Arithmetic):
-        return {"op": node.op.lower(), "args": list(parts)}
-    if isinstance(node, Call):
-        return {
-            "op": "a_containedBy" if node.name == "A_CONTAINEDBY" else node.name.lower(),
-            "args": list(parts),
-        }
-    if isinstance(node, Interval):
-        ends = zip((node.start, node.end), parts, strict=True)
-        return {"interval": [instant_text(end.value) if isinstance(end, Constant) else part for end, part in ends]}
-    if isinstance(node, AnyElement):
-        return {"op": "any", "args": [parts[0], to_json(node.condition)]}
-    return {"op": _NAMES[type(node)], "args": list(parts)}
-
-
-_NAMES: Final[dict[type, str]] = {
-    And: "and",
-    Or: "or",
-    Not: "not",
-    Between: "between",
-    Like: "like",
-    IsNull: "isNull",
-}
-
-
-def _written_constant(value: object) -> Json:
-    if isinstance(value, float):
-        return _written_number(value)
-    if isinstance(value, Instant):
-        text = instant_text(value)
-        return {"timestamp": text} if "T" in text else {"date": text}
-    if isinstance(value, Point):
-        return {"type": "Point", "coordinates": [_written_number(value.x), _written_number(value.y)]}
-    if isinstance(value, Shape):
-        return geojson_of(value)
-    if isinstance(value, Box):
-        return {"bbox": [_written_number(edge) for edge in value.bounds()]}
-    return value
-
-
-def _written_number(value: float) -> float:
-    return int(value) if value.is_integer() and abs(value) <= LARGEST_INTEGER else value
+    return fold(expression, lambda node, parts: operator_of(node).json(node, parts))

@@ -17,6 +17,13 @@ from tocsin.model.readings import as_line, as_text, as_words
 from tocsin.model.texts import PLAIN, Text
 from tocsin.model.values import Value
 
+TEXT: Final = "TEXT"
+
+
+def is_text(node: Expression) -> bool:
+    """Whether it asks for words of a text."""
+    return isinstance(node, Call) and node.name == TEXT
+
 
 class Keywords(NamedTuple):
     """What is asked of a text, as its own words are made."""

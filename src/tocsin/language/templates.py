@@ -10,7 +10,7 @@ each text. Whatever is in doubt has no template, and is left to `parse`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from string import whitespace
@@ -18,10 +18,9 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from tocsin.errors import InvalidInput
 from tocsin.language import rules
-from tocsin.language.advice import MAY_NEED, Advice, advice_on
-from tocsin.language.keywords import text_problem
+from tocsin.language.advice import Advice, advice_on
 from tocsin.language.misplaced import Misplaced
-from tocsin.language.strings import like_problem, regex_problem
+from tocsin.language.operators.operator import may_need_advice, operator_of
 from tocsin.language.text import parse
 from tocsin.language.tokens import MANY, tokenize
 from tocsin.language.words import (
@@ -33,27 +32,7 @@ from tocsin.language.words import (
     kind_of_word,
     split_words,
 )
-from tocsin.model.expression import (
-    And,
-    AnyElement,
-    Arithmetic,
-    Array,
-    Attribute,
-    Between,
-    Call,
-    Comparison,
-    Constant,
-    Expression,
-    In,
-    Interval,
-    IsNull,
-    Like,
-    Not,
-    Or,
-    fold,
-    is_text,
-    walk,
-)
+from tocsin.model.expression import Array, Attribute, Constant, Expression, fold, walk_all
 from tocsin.model.texts import Text
 from tocsin.model.values import LARGEST_INTEGER, Box, Point, crosses
 
@@ -169,7 +148,7 @@ class Templates:
             return None
         if reader.unadvised:
             reader.unadvised -= 1
-            if MAY_NEED.search(text):
+            if may_need_advice(text):
                 self.advise(parse(text), text)
         return Instance(reader.template, values)
 
@@ -293,16 +272,8 @@ def _placeholder_text(kind: str, slot: int) -> str:
 
 def _slots_in(tree: Expression) -> list[int]:
     """The slots whose placeholders a tree holds, as often as it holds them, in ascending order."""
-    found = [slot_of(scalar) for node in _nodes(tree) for scalar in _scalars_of(node)]
+    found = [slot_of(scalar) for node in walk_all(tree) for scalar in _scalars_of(node)]
     return sorted([slot for slot in found if slot is not None])
-
-
-def _nodes(tree: Expression) -> Iterator[Expression]:
-    """Every node, with those of conditions about elements."""
-    for node in walk(tree):
-        yield node
-        if isinstance(node, AnyElement):
-            yield from _nodes(node.condition)
 
 
 def _scalars_of(node: Expression) -> tuple[str | float, ...]:
@@ -319,20 +290,15 @@ def _scalars_of(node: Expression) -> tuple[str | float, ...]:
 
 def _checks(tree: Expression) -> list[_Check]:
     """The rules of a tree that look at the values in its slots, beside the numbers themselves."""
-    return [check for node in _nodes(tree) if (check := _check_of(node)) is not None]
+    return [check for node in walk_all(tree) if (check := _check_of(node)) is not None]
 
 
 def _check_of(node: Expression) -> _Check | None:
-    if isinstance(node, Like):
-        *_, pattern = walk(node.pattern)  # it stands inside of nothing but CASEI and ACCENTI
-        slot = _slots_in(pattern)[0]
-        return lambda values: like_problem(cast(str, values[slot])) is None
-    if isinstance(node, Call) and node.name == "MATCHES":
-        slot = _slots_in(node.arguments[1])[0]
-        return lambda values: regex_problem(cast(str, values[slot])) is None
-    if is_text(node):
-        slots = [_slots_in(argument)[0] for argument in cast(Call, node).arguments[1:]]
-        return lambda values: text_problem(*(cast(str, values[slot]) for slot in slots)) is None
+    rule = operator_of(node).rule_of_values(node)
+    if rule is not None:
+        problem, parts = rule
+        slots = [_slots_in(part)[0] for part in parts]
+        return lambda values: problem(*(values[slot] for slot in slots)) is None
     if isinstance(node, Constant) and isinstance(node.value, Box):
         return lambda values: _is_box(node, values)
     return None
@@ -352,11 +318,9 @@ def _is_box(node: Expression, values: Values) -> bool:
 
 def _filled(node: Expression, parts: Sequence[Expression], values: Values) -> Expression:
     """A node of a template's tree anew: of its filled parts, or with the values of its own slots."""
-    if isinstance(node, AnyElement):
-        condition = fold(node.condition, lambda inner, of_it: _filled(inner, of_it, values))
-        return AnyElement(cast(Attribute, parts[0]), condition)
     if parts:
-        return rebuilt(node, parts)
+        inner = [fold(one, lambda inside, of_it: _filled(inside, of_it, values)) for one in node.inner()]
+        return node.with_children(parts).with_inner(inner)
     if isinstance(node, Attribute):
         return Attribute(cast(str, _value(node.name, values)))
     if not isinstance(node, Constant):
@@ -369,11 +333,6 @@ def _filled(node: Expression, parts: Sequence[Expression], values: Values) -> Ex
     return Constant(node.value)
 
 
-def rebuilt(node: Expression, parts: Sequence[Expression]) -> Expression:
-    """A node anew, of other parts; what ANY asks of elements is none of them."""
-    return _REBUILT[type(node)](node, parts)
-
-
 def _value(scalar: str | float, values: Values) -> str | float:
     """What a placeholder stands for; anything else stands for itself."""
     slot = slot_of(scalar)
@@ -381,20 +340,3 @@ def _value(scalar: str | float, values: Values) -> str | float:
         return scalar
     value = values[slot]
     return value if isinstance(scalar, str) or scalar > 0 else 0.0 - cast(float, value)
-
-
-_REBUILT: Final[dict[type, Callable[[Any, Sequence[Any]], Expression]]] = {
-    And: lambda _node, parts: And(tuple(parts)),
-    Or: lambda _node, parts: Or(tuple(parts)),
-    Not: lambda _node, parts: Not(parts[0]),
-    Comparison: lambda node, parts: Comparison(node.op, *parts),
-    In: lambda _node, parts: In(parts[0], tuple(parts[1:])),
-    Between: lambda _node, parts: Between(*parts),
-    Like: lambda _node, parts: Like(*parts),
-    IsNull: lambda _node, parts: IsNull(parts[0]),
-    Array: lambda _node, parts: Array(tuple(parts)),
-    Interval: lambda _node, parts: Interval(*parts),
-    Arithmetic: lambda node, parts: Arithmetic(node.op, *parts),
-    Call: lambda node, parts: Call(node.name, tuple(parts)),
-    AnyElement: lambda node, parts: AnyElement(parts[0], node.condition),
-}

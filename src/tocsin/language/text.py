@@ -15,11 +15,12 @@ import lark
 
 from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import geometry_rules, rules
-from tocsin.language.misplaced import Misplaced, describe
+from tocsin.language.misplaced import Misplaced
+from tocsin.language.operators import arithmetic, array, comparison, logic, membership, pattern, temporal
+from tocsin.language.operators.operator import FUNCTIONS, describe
 from tocsin.language.syntax_errors import syntax_error
 from tocsin.language.tokens import CONSTANT, Token, tokenize
 from tocsin.model.expression import (
-    ARRAY_FUNCTIONS,
     MAX_DEPTH,
     ArithmeticOperator,
     Attribute,
@@ -132,15 +133,15 @@ class _Nodes(lark.Transformer[Token, Expression]):
 
     @staticmethod
     def any_of(c: list[Any]) -> Expression:
-        return rules.any_of(c[::2], span=_over(c[0], c[-1]))
+        return logic.any_of(c[::2], span=_over(c[0], c[-1]))
 
     @staticmethod
     def all_of(c: list[Any]) -> Expression:
-        return rules.all_of(c[::2], span=_over(c[0], c[-1]))
+        return logic.all_of(c[::2], span=_over(c[0], c[-1]))
 
     @staticmethod
     def negated(c: list[Any]) -> Expression:
-        return rules.negated(c[1], span=Span(c[0].start_pos, _span(c[1]).end))
+        return logic.negated(c[1], span=Span(c[0].start_pos, _span(c[1]).end))
 
     @staticmethod
     def group(c: list[Any]) -> Expression:
@@ -152,11 +153,11 @@ class _Nodes(lark.Transformer[Token, Expression]):
 
     @staticmethod
     def comparison(c: list[Any]) -> Expression:
-        return rules.comparison(cast(ComparisonOperator, c[1].value), c[0], c[2], span=_over(c[0], c[2]))
+        return comparison.comparison(cast(ComparisonOperator, c[1].value), c[0], c[2], span=_over(c[0], c[2]))
 
     @staticmethod
     def within(c: list[Any]) -> Expression:
-        return rules.within(c[0], c[3], span=Span(_span(c[0]).start, c[4].end_pos))
+        return membership.within(c[0], c[3], span=Span(_span(c[0]).start, c[4].end_pos))
 
     @staticmethod
     def not_within(c: list[Any]) -> Expression:
@@ -164,7 +165,7 @@ class _Nodes(lark.Transformer[Token, Expression]):
 
     @staticmethod
     def between(c: list[Any]) -> Expression:
-        return rules.between(c[0], c[2], c[4], span=_over(c[0], c[4]))
+        return membership.between(c[0], c[2], c[4], span=_over(c[0], c[4]))
 
     @staticmethod
     def not_between(c: list[Any]) -> Expression:
@@ -172,7 +173,7 @@ class _Nodes(lark.Transformer[Token, Expression]):
 
     @staticmethod
     def like(c: list[Any]) -> Expression:
-        return rules.like(c[0], c[2], span=_over(c[0], c[2]))
+        return pattern.like(c[0], c[2], span=_over(c[0], c[2]))
 
     @staticmethod
     def not_like(c: list[Any]) -> Expression:
@@ -180,7 +181,7 @@ class _Nodes(lark.Transformer[Token, Expression]):
 
     @staticmethod
     def is_null(c: list[Any]) -> Expression:
-        return rules.is_null(c[0], span=Span(_span(c[0]).start, c[-1].end_pos))
+        return comparison.is_null(c[0], span=Span(_span(c[0]).start, c[-1].end_pos))
 
     @staticmethod
     def is_not_null(c: list[Any]) -> Expression:
@@ -201,13 +202,13 @@ class _Nodes(lark.Transformer[Token, Expression]):
     @staticmethod
     def arithmetic(c: list[Any]) -> Expression:
         op = cast(ArithmeticOperator, c[1].value.upper())
-        return rules.arithmetic(op, c[0], c[2], span=_over(c[0], c[2]))
+        return arithmetic.arithmetic(op, c[0], c[2], span=_over(c[0], c[2]))
 
     @staticmethod
     def minus(c: list[Any]) -> Expression:
         sign = c[0]
         minus_one = Constant(-1.0, span=Span(sign.start_pos, sign.end_pos))
-        return rules.arithmetic("*", minus_one, c[1], span=Span(sign.start_pos, _span(c[1]).end))
+        return arithmetic.arithmetic("*", minus_one, c[1], span=Span(sign.start_pos, _span(c[1]).end))
 
     @staticmethod
     def number(c: list[Any]) -> Expression:
@@ -276,7 +277,7 @@ class _Nodes(lark.Transformer[Token, Expression]):
 
 
 def _opposite(node: Expression) -> Expression:
-    return rules.negated(node, span=node.span)
+    return logic.negated(node, span=node.span)
 
 
 def _string(written: str, span: Span) -> Expression:
@@ -293,12 +294,12 @@ def _number(written: str, span: Span) -> Expression:
 
 def _resolve(name: str, listed: _Listed) -> Expression:
     """Items between parentheses as the argument of a function: an array where it takes one, else a group."""
-    if name in ARRAY_FUNCTIONS:
+    if name in FUNCTIONS and FUNCTIONS[name].takes_arrays:
         for item in listed.items:
             if isinstance(item, Constant | Attribute) and isinstance(item.span, _Grouped):
-                reason = rules.NO_LISTS_IN_LISTS.format("an array inside an array")
+                reason = array.NO_LISTS_IN_LISTS.format("an array inside an array")
                 raise Misplaced(reason, item, unsupported=True)
-        return rules.array(listed.items, span=listed.span)
+        return array.array(listed.items, span=listed.span)
     here = Constant(False, span=listed.span)
     if len(listed.items) != 1:
         raise Misplaced(f"{name} takes no array", here)
@@ -329,7 +330,7 @@ def _box(nodes: list[Expression], span: Span) -> Expression:
 
 
 def _interval(nodes: list[Expression], span: Span) -> Expression:
-    return _placed(rules.interval, nodes, span=span)
+    return _placed(temporal.interval, nodes, span=span)
 
 
 _LITERALS: Final = {"INTERVAL": _interval, "DATE": _date, "TIMESTAMP": _timestamp, "BBOX": _box}

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from tocsin.errors import ExpressionError
-from tocsin.language.functions import SHAPES, SUPPORTED
+from tocsin.language.functions import SHAPES, is_function
 from tocsin.model.expression import MAX_DEPTH, MAX_NODES
 
 KEYWORDS: Final = frozenset(("AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS", "NULL", "TRUE", "FALSE", "DIV"))
@@ -172,7 +172,7 @@ def _sign_before(tokens: list[Token]) -> bool:
 def _names_a_function(token: Token) -> bool:
     """Turn the name before a '(' into a function; whether it is one that this version knows."""
     name = token.value.upper()
-    if name in SUPPORTED:
+    if is_function(name):
         token.type = "POINT" if name == "POINT" else "FUNCTION"
         return True
     token.type = UNKNOWN_FUNCTION

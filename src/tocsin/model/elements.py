@@ -7,7 +7,7 @@ nothing is FALSE of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from tocsin.errors import RecordError
 from tocsin.model.event import flatten, is_geometry
@@ -23,6 +23,10 @@ class Elements(tuple["Mapping[str, Value | Elements] | None", ...]):
     """The values of each element of a list; None for one that cannot be read."""
 
     __slots__ = ()
+
+
+Values: TypeAlias = Mapping[str, Value | Elements]
+"""The values of a flattened event; under `as_elements(name)` the elements of a list: `values_for`."""
 
 
 def values_for(trees: Iterable[Expression], record: Mapping[str, Any]) -> dict[str, Value | Elements]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from tocsin.model.values import Geometry, Instant
 
@@ -27,31 +27,8 @@ MIRRORED: Final[dict[ComparisonOperator, ComparisonOperator]] = {
 }
 """The comparison with its operands the other way round."""
 ARITHMETIC: Final = ("+", "-", "*", "/", "%", "DIV", "^")
-STRING_FUNCTIONS: Final = ("CASEI", "ACCENTI")
-ARRAY_FUNCTIONS: Final = ("A_EQUALS", "A_CONTAINS", "A_CONTAINEDBY", "A_OVERLAPS")
-MIRRORED_FUNCTIONS: Final = {"A_CONTAINS": "A_CONTAINEDBY", "A_CONTAINEDBY": "A_CONTAINS"}
-"""The others mean the same with their arguments the other way round."""
-SPATIAL_FUNCTIONS: Final = (
-    *("S_INTERSECTS", "S_DISJOINT", "S_CONTAINS", "S_WITHIN"),
-    *("S_EQUALS", "S_TOUCHES", "S_OVERLAPS", "S_CROSSES"),
-)
-DISTANCE: Final = "DISTANCE_M"
-MEASURES: Final = (DISTANCE,)
-"""Functions whose value is a number that is compared with a constant, and nothing else."""
-TEXT_FUNCTIONS: Final = ("MATCHES",)
-TEXT: Final = "TEXT"
-"""The function of an attribute, words, and perhaps how words are made."""
-ELEMENT_FUNCTIONS: Final = ("ANY",)
-TEMPORAL_FUNCTIONS: Final = (
-    *("T_AFTER", "T_BEFORE", "T_CONTAINS", "T_DISJOINT", "T_DURING", "T_EQUALS", "T_FINISHEDBY", "T_FINISHES"),
-    *("T_INTERSECTS", "T_MEETS", "T_METBY", "T_OVERLAPPEDBY", "T_OVERLAPS", "T_STARTEDBY", "T_STARTS"),
-)
-PREDICATE_FUNCTIONS: Final = ARRAY_FUNCTIONS + SPATIAL_FUNCTIONS + TEXT_FUNCTIONS + TEMPORAL_FUNCTIONS + (TEXT,)
-
 MAX_DEPTH: Final = 256
 MAX_NODES: Final = 100_000
-MAX_LISTS: Final = 8
-"""How deep lists may lie in lists, in conditions of any element."""
 
 
 class Span(NamedTuple):
@@ -69,6 +46,18 @@ class Node:
 
     def children(self) -> tuple[Expression, ...]:
         return ()
+
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        """The same node, of no text, over other children."""
+        return cast(Expression, self)
+
+    def inner(self) -> tuple[Expression, ...]:
+        """Expressions about another event than this one's, as of a list's elements: no children of the node."""
+        return ()
+
+    def with_inner(self, parts: Sequence[Expression]) -> Expression:
+        """The same node over other inner expressions."""
+        return cast(Expression, self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +91,9 @@ class Array(Node):
     def children(self) -> tuple[Expression, ...]:
         return self.items
 
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return Array(tuple(parts))
+
 
 @dataclass(frozen=True, slots=True)
 class Interval(Node):
@@ -115,6 +107,9 @@ class Interval(Node):
 
     def children(self) -> tuple[Expression, ...]:
         return self.start, self.end
+
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return Interval(*parts)
 
 
 OPEN_END: Final = Constant("..")
@@ -132,6 +127,9 @@ class Arithmetic(Node):
     def children(self) -> tuple[Expression, ...]:
         return self.left, self.right
 
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return Arithmetic(self.op, *parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Node):
@@ -144,6 +142,9 @@ class Comparison(Node):
     def children(self) -> tuple[Expression, ...]:
         return self.left, self.right
 
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return Comparison(self.op, *parts)
+
 
 @dataclass(frozen=True, slots=True)
 class In(Node):
@@ -154,6 +155,9 @@ class In(Node):
 
     def children(self) -> tuple[Expression, ...]:
         return self.operand, *self.items
+
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return In(parts[0], tuple(parts[1:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,9 @@ class Between(Node):
     def children(self) -> tuple[Expression, ...]:
         return self.operand, self.low, self.high
 
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return Between(*parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Like(Node):
@@ -179,6 +186,9 @@ class Like(Node):
     def children(self) -> tuple[Expression, ...]:
         return self.operand, self.pattern
 
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return Like(*parts)
+
 
 @dataclass(frozen=True, slots=True)
 class IsNull(Node):
@@ -189,10 +199,13 @@ class IsNull(Node):
     def children(self) -> tuple[Expression, ...]:
         return (self.operand,)
 
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return IsNull(*parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Call(Node):
-    """A function: `name` is one of STRING_FUNCTIONS or PREDICATE_FUNCTIONS, in capitals."""
+    """A function, by its name in capitals: one of those that `language/operators/` knows."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -200,12 +213,15 @@ class Call(Node):
     def children(self) -> tuple[Expression, ...]:
         return self.arguments
 
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return Call(self.name, tuple(parts))
+
 
 @dataclass(frozen=True, slots=True)
 class AnyElement(Node):
     """`ANY(items, condition)`: TRUE when an element of the list makes the condition TRUE, FALSE when all make it FALSE.
 
-    The names in the condition are an element's own: it is an expression about another event, and no child of this one.
+    The names in the condition are an element's own.
     """
 
     items: Attribute
@@ -214,6 +230,15 @@ class AnyElement(Node):
     def children(self) -> tuple[Expression, ...]:
         return (self.items,)
 
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return AnyElement(parts[0], self.condition)
+
+    def inner(self) -> tuple[Expression, ...]:
+        return (self.condition,)
+
+    def with_inner(self, parts: Sequence[Expression]) -> Expression:
+        return AnyElement(self.items, *parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Not(Node):
@@ -221,6 +246,9 @@ class Not(Node):
 
     def children(self) -> tuple[Expression, ...]:
         return (self.operand,)
+
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return Not(*parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +260,9 @@ class And(Node):
     def children(self) -> tuple[Expression, ...]:
         return self.operands
 
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return And(tuple(parts))
+
 
 @dataclass(frozen=True, slots=True)
 class Or(Node):
@@ -241,6 +272,9 @@ class Or(Node):
 
     def children(self) -> tuple[Expression, ...]:
         return self.operands
+
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return Or(tuple(parts))
 
 
 Expression: TypeAlias = (
@@ -268,73 +302,27 @@ def conjunction(operands: Iterable[Expression], span: Span | None = None) -> Exp
     return flat[0] if len(flat) == 1 else And(flat, span=span)
 
 
-def expanded_between(node: Between) -> Expression:
-    """BETWEEN as an AND of two comparisons."""
-    return conjunction((Comparison(">=", node.operand, node.low), Comparison("<=", node.operand, node.high)))
-
-
 def disjunction(operands: Iterable[Expression], span: Span | None = None) -> Expression:
     """OR of the operands, flat; one operand is itself."""
     flat = tuple(p for o in operands for p in (o.operands if isinstance(o, Or) else (o,)))
     return flat[0] if len(flat) == 1 else Or(flat, span=span)
 
 
-def is_condition(node: Expression) -> bool:
-    """Whether a node may stand where a truth value is needed (a bare attribute may: it is TRUE when it is true)."""
-    if isinstance(node, Constant):
-        return isinstance(node.value, bool)
-    if isinstance(node, Call):
-        return node.name in PREDICATE_FUNCTIONS
-    return not isinstance(node, Array | Interval | Arithmetic)
-
-
-def is_text(node: Expression) -> bool:
-    """Whether it asks for words of a text."""
-    return isinstance(node, Call) and node.name == TEXT
-
-
-def is_distance(node: Expression) -> bool:
-    return isinstance(node, Call) and node.name == DISTANCE
-
-
-def asks_distance(node: Expression) -> bool:
-    """Whether a node compares a distance."""
-    return isinstance(node, Comparison) and (is_distance(node.left) or is_distance(node.right))
-
-
-def is_circle(node: Expression) -> bool:
-    """Whether it does so as `DISTANCE_M(attribute, point) <= metres`, or `<`."""
-    return (
-        isinstance(node, Comparison)
-        and isinstance(node.left, Call)
-        and node.left.name == DISTANCE
-        and isinstance(node.left.arguments[0], Attribute)
-        and node.op in ("<", "<=")
-    )
-
-
-def is_of_place(node: Expression) -> bool:
-    """Whether a node is a predicate about a place: a spatial function, or a circle."""
-    return is_circle(node) or (isinstance(node, Call) and node.name in SPATIAL_FUNCTIONS)
-
-
-def has_attributes(node: Expression) -> bool:
-    """Whether it is an array whose elements are not all constants: what it holds is an event's own."""
-    return isinstance(node, Array) and any(isinstance(item, Attribute) for item in node.items)
-
-
-def may_be_short(node: Expression) -> bool:
-    """Whether a node may be short for others, as temporal functions, TEXT and distances are."""
-    return isinstance(node, Call) or asks_distance(node)
-
-
 def walk(root: Expression) -> Iterator[Expression]:
-    """Every node, parents before children, left to right; no recursion. What `ANY` asks of elements is not walked."""
+    """Every node, parents before children, left to right; no recursion. Inner expressions are not walked."""
     stack = [root]
     while stack:
         node = stack.pop()
         yield node
         stack.extend(reversed(node.children()))
+
+
+def walk_all(root: Expression) -> Iterator[Expression]:
+    """The same, with the nodes of inner expressions behind the node that has them."""
+    for node in walk(root):
+        yield node
+        for inner in node.inner():
+            yield from walk_all(inner)
 
 
 def attributes(root: Expression) -> list[str]:

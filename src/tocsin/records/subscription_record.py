@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.errors import ExpressionError, RecordError
 from tocsin.language import Instance, Templates, parse_any, parse_json, to_text
-from tocsin.language.settling import settled
+from tocsin.language.keywords import TEXT
+from tocsin.language.operators.text import settled
 from tocsin.language.templates import slot_of
-from tocsin.model.expression import TEXT, Expression, attributes
+from tocsin.model.expression import Expression, attributes
 from tocsin.model.subscription import Subscription, SubscriptionId, checked_id, checked_score, shown
 from tocsin.model.texts import Text
 from tocsin.records.bulk import conjunction_of

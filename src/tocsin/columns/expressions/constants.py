@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from tocsin.columns.expressions.asking import Literals, types_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.like_tokens import like_text
-from tocsin.columns.expressions.operands import transformed
 from tocsin.columns.payloads import HIGHEST, LOWEST, numbers_of
 from tocsin.kernels import codes
-from tocsin.language.advice import NO_LETTERS
+from tocsin.language.operators.operands import transformed
+from tocsin.language.operators.pattern import NO_LETTERS
 from tocsin.model.values import LARGEST_INTEGER
 
 

@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts, frozen, gathered, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.leaf_order import with_leaves
-from tocsin.columns.expressions.naming import needed_by
+from tocsin.columns.expressions.leaves import PooledLeaves
+from tocsin.columns.expressions.pools import Pools
 from tocsin.columns.expressions.programs import leaf_places
 from tocsin.columns.expressions.renumbering import with_strings_numbered
 from tocsin.columns.payloads import HIGHEST, LOWEST, string_of
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
-from tocsin.model.readings import is_reading, reading_of
+from tocsin.language.operators.spatial import PLACE
+from tocsin.language.stored import stored_expression
+from tocsin.model.expression import AnyElement, Attribute, Not, attributes
+from tocsin.model.readings import WHETHER, is_reading, reading_of
 
 
 class _Table(NamedTuple):
@@ -163,9 +167,22 @@ def _needed(names: list[str], used: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which of the names that no leaf has are needed all the same: readings are not, but what they look at is."""
     needed = np.array([not is_reading(name) or reading_of(name).is_of_elements for name in names], bool) & ~used
     if needed.sum() > max(_FEW, used.sum()):
-        by_readings = {one for number in np.flatnonzero(used).tolist() for one in needed_by(names[number])}
+        by_readings = {one for number in np.flatnonzero(used).tolist() for one in _needed_by(names[number])}
         needed &= np.array([name in by_readings for name in names], bool)
     return needed
+
+
+def _needed_by(name: str) -> set[str]:
+    """What is to be read beside a compiled name: of a condition about elements, a place or an array of attributes."""
+    reading = reading_of(name)
+    if reading.is_condition:
+        asked = AnyElement(Attribute(reading.attribute), stored_expression(reading.rest))
+        return PooledLeaves(Pools()).names_of(Not(asked) if reading.kind == WHETHER else asked) - {name}
+    if reading.is_of_place:
+        return set(attributes(stored_expression(reading.rest))) - {PLACE}
+    if reading.is_array:
+        return set(attributes(stored_expression(f"A_EQUALS(a, {reading.rest})"))[1:])
+    return set()
 
 
 _FEW: Final = 16

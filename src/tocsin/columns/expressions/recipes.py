@@ -1,42 +1,29 @@
 """How is a template compiled once for all its instances? Into leaves whose attributes and operands are slots.
 
 A recipe holds what is made of the template's tree, with slot numbers where placeholders stood. Only templates whose
-leaves compare an attribute with constants, in ways that their values cannot change, have one. `program_of` follows it
-for one instance, `instances` for all of a chunk.
+leaves compare an attribute with constants, in ways that their values cannot change, have one. `filled_program` follows
+it for one instance, `instances` for all of a chunk.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns import payloads
 from tocsin.columns.expressions.like_tokens import like_text, like_tokens
-from tocsin.columns.expressions.naming import meant, place_asked
 from tocsin.columns.expressions.pools import Leaf, Pools
-from tocsin.columns.expressions.programs import ProgramCompiler, leaf_places
+from tocsin.columns.expressions.programs import leaf_places, program_of
 from tocsin.columns.expressions.spelling import Spelling
 from tocsin.columns.payloads import key_of, numbers_of, string_of, string_payload
 from tocsin.kernels import codes
 from tocsin.language import Instance, Template
+from tocsin.language.operators.operator import operator_of
 from tocsin.language.templates import Values, slot_of
-from tocsin.model.expression import (
-    STRING_FUNCTIONS,
-    AnyElement,
-    Call,
-    Comparison,
-    Constant,
-    Expression,
-    has_attributes,
-    is_of_place,
-    is_text,
-    may_be_short,
-    walk,
-)
-from tocsin.model.readings import PLACED
+from tocsin.model.expression import walk
 
 # What the operand of a recipe is made of.
 FIXED: Final = 0  # the payload itself
@@ -91,30 +78,15 @@ _NOTHING: Final = Operand(FIXED, 0)
 
 def recipe_of(template: Template) -> Recipe | None:
     """The recipe of a template, or None: then its instances are compiled one by one."""
-    folded = any(
-        isinstance(node, Call) and node.name in STRING_FUNCTIONS and isinstance(node.arguments[0], Constant | Call)
-        for node in walk(template.tree)
-    )
-    if any(map(_is_named_by_text, walk(template.tree))):
-        return None  # their names are made of a slot and more
-    if folded:  # CASEI('ABC') is computed when the tree is compiled, which a placeholder would not survive
+    if not all(operator_of(node).has_recipe(node) for node in walk(template.tree)):
         return None
     pools = Pools()
-    program = np.array(ProgramCompiler(pools).program(template.tree), np.int32)
+    program = np.array(program_of(template.tree, pools), np.int32)
     try:
         rows = tuple(_row(leaf, pools, len(template.kinds)) for leaf in pools.leaves.items)
     except _NoSlotError:
         return None
     return Recipe(program, leaf_places(program), rows)
-
-
-def _is_named_by_text(node: Expression) -> bool:
-    """Whether a node is compiled under a name that is made of more than an attribute's."""
-    if isinstance(node, AnyElement) or is_text(node) or has_attributes(node):
-        return True
-    if may_be_short(node) and meant(node) is not None:
-        return True
-    return is_of_place(node) and place_asked(cast(Call | Comparison, node), PLACED) is not None
 
 
 class _NoSlotError(Exception):
@@ -234,7 +206,7 @@ class RecipeBook:
         return self._recipes[template]
 
 
-def program_of(recipe: Recipe, values: Values, pools: Pools) -> list[int]:
+def filled_program(recipe: Recipe, values: Values, pools: Pools) -> list[int]:
     """The program of one instance, over leaves of pools. Cost: some microseconds a leaf."""
     literals = [2 * pools.leaves.number(_leaf(row, values, pools)) for row in recipe.rows]
     own: list[int] = recipe.program.tolist()

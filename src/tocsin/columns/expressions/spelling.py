@@ -11,9 +11,9 @@ from itertools import count
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from tocsin.language import Instance, Template
-from tocsin.language.keywords import Keywords, keywords_of, pattern_of, spelled_out
-from tocsin.language.templates import Values, placeholder, rebuilt, slot_of
-from tocsin.model.expression import Attribute, Call, Constant, Expression, fold, is_text, walk
+from tocsin.language.keywords import Keywords, is_text, keywords_of, pattern_of, spelled_out
+from tocsin.language.templates import Values, placeholder, slot_of
+from tocsin.model.expression import Attribute, Call, Constant, Expression, fold, walk
 from tocsin.model.readings import as_line, as_words
 from tocsin.model.texts import PLAIN, Text
 
@@ -112,7 +112,7 @@ def _without_texts(template: Template, texts: Sequence[_Slots], shape: _Shape) -
     def combine(node: Expression, parts: Sequence[Expression]) -> Expression:
         if is_text(node):
             return made[_slots_of(cast(Call, node))]
-        return rebuilt(node, parts) if parts else node
+        return node.with_children(parts)
 
     return Template(fold(template.tree, combine), kinds)
 

@@ -18,8 +18,8 @@ from tocsin.columns.arrays import Texts, frozen, inverse
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
 from tocsin.columns.expressions.growing import Growing
 from tocsin.columns.expressions.pools import Leaf, Pools
-from tocsin.columns.expressions.programs import ProgramCompiler
-from tocsin.columns.expressions.recipes import RecipeBook, program_of
+from tocsin.columns.expressions.programs import program_of
+from tocsin.columns.expressions.recipes import RecipeBook, filled_program
 from tocsin.columns.expressions.renumbering import with_strings_numbered
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
@@ -53,7 +53,6 @@ class ExpressionWriter:
     def __init__(self, book: RecipeBook) -> None:
         self.pools = Pools()
         self._book = book
-        self._compiler = ProgramCompiler(self.pools)
         self._arrays = {name: _growing(array) for name, array in NOTHING.arrays._asdict().items()}
         self._programs: list[list[int]] = []  # that the arrays do not have yet
         self._in_order: list[int] = []  # the operand strings by their numbers
@@ -68,11 +67,11 @@ class ExpressionWriter:
         if isinstance(where, Instance):
             instance, recipe = self._book.read(where)
             if recipe is None:
-                program = self._compiler.program(instance.tree())
+                program = program_of(instance.tree(), self.pools)
             else:
-                program = program_of(recipe, instance.values, self.pools)
+                program = filled_program(recipe, instance.values, self.pools)
         else:
-            program = self._compiler.program(where)
+            program = program_of(where, self.pools)
         self._programs.append(program)
         self._compiled = None
         return program

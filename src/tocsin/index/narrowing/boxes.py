@@ -24,7 +24,8 @@ from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
 from tocsin.language import parse
 from tocsin.language.distances import Circle, boxes_around
-from tocsin.model.expression import DISTANCE, Call, Constant
+from tocsin.language.operators.distance import DISTANCE
+from tocsin.model.expression import Call, Constant
 from tocsin.model.readings import reading_of
 from tocsin.model.shapes import geometry_of
 from tocsin.model.values import Bounds, Box, Point, Shape

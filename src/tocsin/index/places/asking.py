@@ -18,7 +18,7 @@ from tocsin.index.places.circles import Circles
 from tocsin.index.places.pairs import Pairs, is_pair
 from tocsin.index.places.places import Holding, Places
 from tocsin.index.places.shapes import Shapes
-from tocsin.model.expression import DISTANCE
+from tocsin.language.operators.distance import DISTANCE
 from tocsin.model.readings import PLACED_OR_NOT, Reading, reading_of
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.errors import SegmentError
 from tocsin.index.once import Once
-from tocsin.language.spatial import PLACE, of_bounds
+from tocsin.language.operators.spatial import PLACE, of_bounds
 from tocsin.model.readings import reading_of
 from tocsin.model.shapes import shapely
 

@@ -13,7 +13,7 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.errors import SegmentError
 from tocsin.index.places.places import Holding, Places
 from tocsin.language import parse
-from tocsin.language.spatial import OF_SHAPES, PLACE
+from tocsin.language.operators.spatial import OF_SHAPES, PLACE
 from tocsin.model.expression import Attribute, Call
 from tocsin.model.readings import reading_of
 from tocsin.model.shapes import shapely

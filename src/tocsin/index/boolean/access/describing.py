@@ -9,7 +9,6 @@ import numpy as np
 
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.like_tokens import like_text
-from tocsin.columns.expressions.operands import FOLD_CASE
 from tocsin.columns.payloads import numbers_of
 from tocsin.index.boolean.access.kernels.layouts import Compounds, Runs
 from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows
@@ -26,6 +25,7 @@ from tocsin.index.fields.kernels.layouts import (
 )
 from tocsin.kernels import codes
 from tocsin.language.canonical import constant_text, name_text
+from tocsin.language.operators.operands import FOLD_CASE
 from tocsin.model.readings import attribute_of
 from tocsin.model.values import Instant
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.operands import transformed
 from tocsin.index.fields.histogram import Histogram
 from tocsin.index.fields.kernels.cells import BIAS
 from tocsin.index.fields.kernels.keys import Shares
 from tocsin.index.fields.kernels.layouts import CELL, ELEMENT, NULL, Fields
 from tocsin.index.statistics import Statistics, Values, with_words
 from tocsin.kernels import codes
+from tocsin.language.operators.operands import transformed
 from tocsin.model.readings import reading_of
 from tocsin.model.texts import Text
 

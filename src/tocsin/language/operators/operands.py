@@ -10,11 +10,13 @@ Truth   a condition, used as a value
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from tocsin.language import fold_case, strip_accents
-from tocsin.model.expression import STRING_FUNCTIONS, Arithmetic, Attribute, Call, Constant, Expression
+from tocsin.language.strings import fold_case, strip_accents
+from tocsin.model.expression import Arithmetic, Attribute, Call, Constant, Expression
 from tocsin.model.values import Geometry, Instant
+
+STRING_FUNCTIONS: Final = ("CASEI", "ACCENTI")
 
 FOLD_CASE = "c"
 STRIP_ACCENTS = "a"

@@ -1,0 +1,111 @@
+"""ANY: whether some element of a list fulfils a condition, which is an expression about that element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from tocsin.language.canonical import name_text, to_text
+from tocsin.language.evaluate import value_of
+from tocsin.language.explain import explain
+from tocsin.language.json_form import to_json
+from tocsin.language.misplaced import Misplaced
+from tocsin.language.operators.leaves import Leaves
+from tocsin.language.operators.operator import (
+    ATOM,
+    Function,
+    Json,
+    Piece,
+    describe,
+    listed_text,
+    require_condition,
+    require_count,
+)
+from tocsin.language.truths import Truth, disjunction_of, truth_of
+from tocsin.model.elements import Elements, Values
+from tocsin.model.expression import AnyElement, Attribute, Expression, Not, Span, walk
+from tocsin.model.readings import SOME, WHETHER, as_condition, as_elements, of_elements
+
+MAX_LISTS: Final = 8
+"""How deep lists may lie in lists."""
+
+
+class SomeElement(Function):
+    nodes, names, described = AnyElement, ("ANY",), "a condition with ANY"
+
+    def call(self, name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
+        require_count(name, arguments, 2, "the attribute of a list and a condition on its elements, as in price > 3")
+        items, condition = arguments
+        if not isinstance(items, Attribute):
+            raise Misplaced(f"ANY needs the attribute of a list, not {describe(items)}", items)
+        require_condition(condition, "ANY asks for a condition that some element fulfils")
+        if _lists_in(condition) == MAX_LISTS:
+            raise Misplaced(f"ANY nests more than {MAX_LISTS} deep; at most {MAX_LISTS} is allowed", condition)
+        return AnyElement(items, condition, span=span)
+
+    def describe(self, node: Any) -> str:
+        return self.described
+
+    def text(self, node: Any, parts: Sequence[Piece]) -> Piece:
+        return Piece("ANY" + listed_text([parts[0].text, to_text(node.condition)]), ATOM)
+
+    def json(self, node: Any, parts: Sequence[Json]) -> Json:
+        return {"op": "any", "args": [parts[0], to_json(node.condition)]}
+
+    def value(self, node: Any, parts: Sequence[Any], values: Values) -> Truth:
+        """As an OR over the elements; FALSE of an empty list."""
+        elements = _elements(node, values)
+        if elements is None:
+            return None
+        return disjunction_of(truth_of(value_of(node.condition, one)) if one is not None else None for one in elements)
+
+    def needed(self, node: Any, wanted: bool, values: Values) -> str:
+        items, condition = name_text(node.items.name), to_text(node.condition)
+        return f"an element of {items} with {condition}" if wanted else f"a list {items} of which all fail {condition}"
+
+    def came(self, node: Any, values: Values) -> str | None:
+        elements = _elements(node, values)
+        if elements is None:
+            return None
+        return (
+            f"{name_text(node.items.name)} has {'one element' if len(elements) == 1 else f'{len(elements)} elements'}"
+        )
+
+    def details(self, node: Any, values: Values) -> list[str]:
+        """The first element that fulfils the condition or, where none does, the nearest to it."""
+        elements = _elements(node, values) or ()
+        known = [(number, explain(node.condition, one)) for number, one in enumerate(elements) if one is not None]
+        if not known:
+            return []
+        number, found = min(known, key=lambda one: (not one[1].matched, len(one[1].failed)))
+        relation = "fulfils it" if found.matched else "is nearest to it"
+        return [f"{name_text(node.items.name)}[{number}] {relation}:", *found.lines[1:]]
+
+    def lower(self, node: Any, leaves: Leaves, negated: bool) -> int:
+        return self._literal(node, leaves, WHETHER) ^ 1 if negated else self._literal(node, leaves, SOME)
+
+    def literal(self, node: Any, leaves: Leaves) -> int:
+        return self._literal(node, leaves, WHETHER)
+
+    def has_recipe(self, node: Any) -> bool:
+        return False
+
+    @staticmethod
+    def _literal(node: AnyElement, leaves: Leaves, kind: str) -> int:
+        """A reading of the event, under a name that says what is asked of elements; and what is read of those."""
+        name = node.items.name
+        inner = leaves.names_of(node.condition)
+        if kind == WHETHER:
+            inner |= leaves.names_of(Not(node.condition))
+        asked = as_condition(name, to_text(node.condition), kind)
+        return leaves.asked(asked, [of_elements(name, one) for one in sorted(inner)])
+
+
+def _elements(node: AnyElement, values: Values) -> Elements | None:
+    return cast(Elements | None, values.get(as_elements(node.items.name)))
+
+
+def _lists_in(condition: Expression) -> int:
+    """How deep a condition looks into lists that lie in lists."""
+    inner = [_lists_in(node.condition) for node in walk(condition) if isinstance(node, AnyElement)]
+    return 1 + max(inner) if inner else 0

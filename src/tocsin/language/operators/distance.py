@@ -1,0 +1,107 @@
+"""DISTANCE_M: how far a place is from a point, compared with a number of metres. What it computes: `distances.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from tocsin.language.canonical import to_text
+from tocsin.language.distances import distance_m, is_on_globe
+from tocsin.language.misplaced import Misplaced
+from tocsin.language.operators.comparison import Compared
+from tocsin.language.operators.leaves import Leaves
+from tocsin.language.operators.operator import Function, describe
+from tocsin.language.operators.spatial import PLACE
+from tocsin.model.elements import Values
+from tocsin.model.expression import (
+    MIRRORED,
+    Attribute,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    Not,
+)
+from tocsin.model.readings import PLACED, PLACED_OR_NOT, as_condition
+from tocsin.model.values import Point
+
+DISTANCE: Final = "DISTANCE_M"
+_AS_IN: Final = "as in DISTANCE_M(location, POINT(13.4 52.5)) <= 500"
+
+
+def _is_distance(node: Expression) -> bool:
+    return isinstance(node, Call) and node.name == DISTANCE
+
+
+class Circle(Compared):
+    """A comparison of a distance: whether a place lies within a circle on the sphere."""
+
+    nodes = None
+    advised_by = ""
+
+    def meant(self, node: Comparison) -> Expression | None:
+        """More than so many metres is NOT within as many."""
+        op, call, metres = node.op, node.left, node.right
+        if _is_distance(metres):
+            op, call, metres = MIRRORED[op], metres, call
+        first, second = cast(Call, call).arguments
+        if isinstance(first, Constant):
+            call = Call(DISTANCE, (second, first))
+        circle = Comparison("<" if op in ("<", ">=") else "<=", call, metres)
+        if op in (">", ">="):
+            return Not(circle)
+        return None if circle == node else circle
+
+    def lower(self, node: Comparison, leaves: Leaves, negated: bool) -> int:
+        return self._literal(node, leaves, PLACED_OR_NOT) ^ 1 if negated else self._literal(node, leaves, PLACED)
+
+    def literal(self, node: Comparison, leaves: Leaves) -> int:
+        return self._literal(node, leaves, PLACED_OR_NOT)
+
+    def has_recipe(self, node: Comparison) -> bool:
+        return False
+
+    @staticmethod
+    def _literal(node: Comparison, leaves: Leaves, kind: str) -> int:
+        """A reading of the event, under a name that says which circle is asked for."""
+        place, centre = cast(Call, node.left).arguments
+        asked = Comparison(node.op, Call(DISTANCE, (Attribute(PLACE), centre)), node.right)
+        return leaves.asked(as_condition(cast(Attribute, place).name, to_text(asked), kind))
+
+
+class Distance(Function):
+    names = (DISTANCE,)
+    of_what = "an attribute and POINT(longitude latitude)"
+    no_scalar = f"a distance is compared with a number of metres, {_AS_IN}"
+    comparison = Circle()
+
+    def require(self, name: str, arguments: Sequence[Expression]) -> None:
+        """An attribute and a point of the globe, in either order."""
+        points = [one for one in arguments if isinstance(one, Constant) and isinstance(one.value, Point)]
+        if len(points) != 1 or not any(isinstance(one, Attribute) for one in arguments):
+            raise Misplaced(f"{name} is between an attribute and a point, {_AS_IN}")
+        where = cast(Point, points[0].value)
+        if not is_on_globe(where.x, where.y):
+            raise Misplaced(
+                f"{name} needs a longitude from -180 to 180 and then a latitude from -90 to 90, not {where.x:g} and "
+                f"{where.y:g}",
+                points[0],
+            )
+
+    def require_comparison(self, op: ComparisonOperator, left: Expression, right: Expression) -> None:
+        """A distance is compared by <, <=, > or >= with a constant that can be one."""
+        call, metres = (left, right) if _is_distance(left) else (right, left)
+        if op in ("=", "<>"):
+            raise Misplaced(f"a distance is hardly ever equal to anything; ask for a limit, {_AS_IN}", call)
+        if not isinstance(metres, Constant) or not isinstance(metres.value, float):
+            reason = f"{self.no_scalar}, not with {describe(metres)}"
+            raise Misplaced(reason, metres)
+        if metres.value < 0:
+            raise Misplaced(f"a distance is no negative number of metres, and {metres.value:g} is one", metres)
+
+    def is_condition(self, node: Call) -> bool:
+        return False
+
+    def value(self, node: Call, parts: Sequence[Any], values: Values) -> float | None:
+        return distance_m(*parts)

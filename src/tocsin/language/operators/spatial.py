@@ -1,0 +1,163 @@
+"""What do the spatial functions mean? What shapely says of two geometries of the plane.
+
+Whether points and boxes intersect needs no shapely. A box is the polygon of its corners, or the line or point that it
+has shrunk to. Source: OGC 21-065r2, the predicates of the simple features; shapely's GEOS decides them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tocsin.errors import UnsupportedError
+from tocsin.language.canonical import constant_text, name_text, to_text
+from tocsin.language.evaluate import evaluate
+from tocsin.language.misplaced import Misplaced
+from tocsin.language.operators.leaves import Leaves
+from tocsin.language.operators.operator import Function, describe
+from tocsin.language.operators.scalars import is_place
+from tocsin.model.elements import Values
+from tocsin.model.expression import Attribute, Call, Constant, Expression, Not, disjunction
+from tocsin.model.readings import PLACED, PLACED_OR_NOT, as_condition
+from tocsin.model.shapes import geometry_of, shapely
+from tocsin.model.values import Bounds, Box, Point, Shape, Value, box_of, crosses, sides_of
+
+OF_SHAPES: Final = {
+    "S_INTERSECTS": "intersects",
+    "S_CONTAINS": "contains",
+    "S_WITHIN": "within",
+    "S_EQUALS": "equals",
+    "S_TOUCHES": "touches",
+    "S_OVERLAPS": "overlaps",
+    "S_CROSSES": "crosses",
+}
+"""shapely's names; S_DISJOINT is NOT S_INTERSECTS."""
+SPATIAL_FUNCTIONS: Final = ("S_INTERSECTS", "S_DISJOINT", *list(OF_SHAPES)[1:])
+PLACE: Final = "place"
+"""What stands for the attribute in the text of a predicate, which is the same whichever it is."""
+_MIRRORED: Final = {"S_CONTAINS": "S_WITHIN", "S_WITHIN": "S_CONTAINS"}
+"""The others mean the same with their arguments the other way round."""
+
+
+def of_bounds(bounds: Bounds) -> Any:
+    """shapely's geometry of a point or a box; of one across the antimeridian, that of both sides."""
+    library = shapely()
+    if len(sides := sides_of(bounds)) > 1:
+        return library.union_all([of_bounds(side) for side in sides])
+    xmin, ymin, xmax, ymax = bounds
+    if (xmin, ymin) == (xmax, ymax):
+        return library.Point(xmin, ymin)
+    if xmin == xmax or ymin == ymax:
+        return library.LineString([(xmin, ymin), (xmax, ymax)])
+    return library.box(xmin, ymin, xmax, ymax)
+
+
+def spatial_truth(name: str, left: Value | None, right: Value | None) -> bool | None:
+    """The truth of a spatial function of two values; UNKNOWN where one is no geometry."""
+    if name == "S_DISJOINT":
+        truth = spatial_truth("S_INTERSECTS", left, right)
+        return None if truth is None else not truth
+    one, other = _bounds(left), _bounds(right)
+    if name == "S_INTERSECTS" and one is not None and other is not None:
+        return any(_meet(a, b) for a in sides_of(one) for b in sides_of(other))
+    sides = [value if isinstance(value, Shape) else bounds for value, bounds in ((left, one), (right, other))]
+    places = [side for side in sides if side is not None]
+    if len(places) < len(sides):
+        return None
+    geometries = [geometry_of(place) if isinstance(place, Shape) else of_bounds(place) for place in places]
+    return bool(getattr(shapely(), OF_SHAPES[name])(*geometries))
+
+
+def _meet(one: Bounds, other: Bounds) -> bool:
+    return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]
+
+
+def _bounds(value: Value | None) -> Bounds | None:
+    return None if value is None or isinstance(value, Shape) else box_of(value)
+
+
+def without_disjoint(node: Call) -> Expression:
+    """S_DISJOINT as what it is the NOT of."""
+    return Not(Call("S_INTERSECTS", node.arguments))
+
+
+def _is_plain_box(value: object) -> bool:
+    """Whether a constant is one box that needs no shapely to be intersected with."""
+    return isinstance(value, Point | Box) and not crosses(value.bounds())
+
+
+def _parted_at_antimeridian(node: Call) -> Expression | None:
+    """S_INTERSECTS with a box across the antimeridian as an OR of both sides; None of any other call."""
+    boxes = [one for one in node.arguments if isinstance(one, Constant) and isinstance(one.value, Box)]
+    if node.name != "S_INTERSECTS" or len(boxes) != 1 or not crosses(boxes[0].value.bounds()):  # type: ignore[union-attr]
+        return None
+    return disjunction(
+        Call(node.name, tuple(Constant(Box(*side)) if one is boxes[0] else one for one in node.arguments))
+        for side in sides_of(boxes[0].value.bounds())  # type: ignore[union-attr]
+    )
+
+
+class Relation(Function):
+    names, of_what = SPATIAL_FUNCTIONS, "attributes, or geometries such as POINT(x y) and POLYGON((...))"
+
+    def require(self, name: str, arguments: Sequence[Expression]) -> None:
+        for node in arguments:
+            if not isinstance(node, Attribute) and not is_place(node):
+                reason = f"{name} needs an attribute, or a geometry such as POINT(x y), BBOX(...) or POLYGON((...))"
+                raise Misplaced(f"{reason}, not {describe(node)}", node)
+        if name not in ("S_INTERSECTS", "S_DISJOINT"):  # what is more than whether boxes meet takes a library
+            try:
+                shapely()
+            except UnsupportedError as error:
+                raise Misplaced(error.reason, unsupported=True) from None
+
+    def value(self, node: Call, parts: Sequence[Any], values: Values) -> bool | None:
+        return spatial_truth(node.name, *parts)
+
+    def needed(self, node: Call, wanted: bool, values: Values) -> str:
+        left, right = node.arguments
+        if isinstance(left, Constant):
+            left, right = right, left
+        if node.name != "S_INTERSECTS" or not (isinstance(left, Attribute) and isinstance(right, Constant)):
+            return ""
+        value = values.get(left.name)
+        fits = value is None or box_of(value) is not None  # type: ignore[arg-type]
+        about = name_text(left.name) if fits else "a point or a box"
+        relation = "at" if isinstance(right.value, Point) else "inside or touching"
+        return f"{about} {relation if wanted else 'outside'} {constant_text(right.value)}"
+
+    def meant(self, node: Call) -> Expression | None:
+        return without_disjoint(node) if node.name == "S_DISJOINT" else _parted_at_antimeridian(node)
+
+    def lower(self, node: Call, leaves: Leaves, negated: bool) -> int:
+        return self._literal(node, leaves, PLACED_OR_NOT) ^ 1 if negated else self._literal(node, leaves, PLACED)
+
+    def literal(self, node: Call, leaves: Leaves) -> int:
+        return self._literal(node, leaves, PLACED_OR_NOT)
+
+    def has_recipe(self, node: Call) -> bool:
+        return self.meant(node) is None and _asked(node) is None
+
+    @staticmethod
+    def _literal(node: Call, leaves: Leaves, kind: str) -> int:
+        """A reading of the event, under a name that says what is asked; a leaf where that is a point or a box."""
+        asked, names = _asked(node), [one.name for one in node.arguments if isinstance(one, Attribute)]
+        if asked is not None:
+            return leaves.asked(as_condition(names[0], to_text(asked), kind), names[1:])
+        places = [one.value for one in node.arguments if isinstance(one, Constant)]
+        if len(names) == 1 and len(places) == 1 and isinstance(places[0], Point | Box):
+            return leaves.in_box(names[0], places[0].bounds())
+        return leaves.known(evaluate(node, {}))
+
+
+def _asked(node: Call) -> Call | None:
+    """A function of an attribute as it is asked of any; None where it needs no more than a box, or no attribute."""
+    first, second = node.arguments
+    name = node.name
+    if isinstance(first, Constant):
+        first, second, name = second, first, _MIRRORED.get(name, name)
+    if not isinstance(first, Attribute):
+        return None
+    if name == "S_INTERSECTS" and isinstance(second, Constant) and _is_plain_box(second.value):
+        return None
+    return Call(name, (Attribute(PLACE), second))

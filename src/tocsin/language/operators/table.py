@@ -1,0 +1,42 @@
+"""Which operators are there? All records."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tocsin.language.operators import (
+    any_element,
+    arithmetic,
+    array,
+    comparison,
+    distance,
+    logic,
+    membership,
+    pattern,
+    scalars,
+    spatial,
+    temporal,
+    text,
+)
+from tocsin.language.operators.operator import register
+
+OPERATORS: Final = (
+    *(logic.All(), logic.Either(), logic.Negation()),
+    *(scalars.Constants(), scalars.Attributes()),
+    *(comparison.Compared(), comparison.Absence()),
+    *(membership.Member(), membership.Within()),
+    arithmetic.Computed(),
+    *(pattern.Folding(), pattern.Likeness(), pattern.Matching()),
+    *(array.Arrays(), array.Relation()),
+    spatial.Relation(),
+    distance.Distance(),
+    *(temporal.Intervals(), temporal.Relation()),
+    text.Keywords(),
+    any_element.SomeElement(),
+)
+
+
+def register_all() -> None:
+    """Make all operators known, once: importing `tocsin.language` does."""
+    for operator in OPERATORS:
+        register(operator)
