@@ -314,6 +314,15 @@ def test_the_command_line_tells_of_its_options(tmp_path: Path, monkeypatch: pyte
     assert "warning: event_key='vehicel': no event has vehicel; did you mean vehicle?" in capsys.readouterr().err
 
 
+def test_fences_tell_of_their_key_by_its_name() -> None:
+    engine = tocsin.Engine()
+    engine.subscribe("s", "price < 9")
+
+    answer = tocsin.Fences(engine, key="vehicel").push_batch(MOVES)
+
+    assert "key='vehicel': no event has vehicel; did you mean vehicle?" in map(str, answer.warnings)
+
+
 def test_explain_names_the_attribute_that_was_meant() -> None:
     told = str(tocsin.explain("prcie < 5", EVENTS[0]))
 

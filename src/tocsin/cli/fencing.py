@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.formats import add_format, said
-from tocsin.cli.matching import points_of, schema_of
+from tocsin.cli.matching import newest_told, points_of, schema_of
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
 from tocsin.engine import Answer, Engine, Fences
@@ -24,7 +24,6 @@ from tocsin.model.subscription import SubscriptionId
 from tocsin.records import open_writer
 from tocsin.records.files import STANDARD, format_of
 from tocsin.records.writers import Writer
-from tocsin.segment import Newest
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -82,13 +81,16 @@ class _Following:
     """The subscriptions of an index, at each batch those of its newest version."""
 
     def __init__(self, folder: str) -> None:
-        self._newest = Newest(folder, Engine.load, lambda reason: print(f"warning: {reason}", file=sys.stderr))
+        self._events = 0
+        self._newest = newest_told(folder, Engine.load, lambda: self._events)
 
     def __len__(self) -> int:
         return len(self._newest())
 
     def followed(self, *given: Any, **options: Any) -> tuple[Answer, Witness]:
-        return self._newest().followed(*given, **options)
+        answer, witness = self._newest().followed(*given, **options)
+        self._events += answer.stats.events
+        return answer, witness
 
     def payload(self, id: SubscriptionId) -> Any:
         return self._newest().payload(id)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Sized
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
@@ -186,20 +187,36 @@ def _match(
 
 
 def _newest(given: argparse.Namespace, stats: Stats) -> Newest[Snapshots] | None:
-    """The versions of an index that `tocsin update` brings while standard input is answered, told as they come."""
+    """The versions of an index that `tocsin update` brings while standard input is answered."""
     if given.events != STANDARD or not is_index(given.subscriptions):
         return None
     choose(given.index)  # which refuses what names no index
 
     def opened(folder: Path) -> Snapshots:
         snapshots = open_index(folder)
-        if stats.subscriptions:  # not the first
-            stats.subscriptions = len(snapshots)
-            told = f"{counted(len(snapshots), 'subscription')} from event {stats.events:,} on"
-            print(f"{folder} has a newer version: {told}", file=sys.stderr)
+        stats.subscriptions = len(snapshots) if stats.subscriptions else 0  # those of the first are counted elsewhere
         return snapshots
 
-    return Newest(given.subscriptions, opened, lambda reason: print(f"warning: {reason}", file=sys.stderr))
+    return newest_told(given.subscriptions, opened, lambda: stats.events)
+
+
+Opened = TypeVar("Opened", bound=Sized)
+
+
+def newest_told(folder: str, opened: Callable[[Path], Opened], events: Callable[[], int]) -> Newest[Opened]:
+    """The versions of an index, told as they come; `events` is how many were answered by then."""
+    is_first = True
+
+    def told(path: Path) -> Opened:
+        nonlocal is_first
+        found = opened(path)
+        if not is_first:
+            since = f"{counted(len(found), 'subscription')} from event {events():,} on"
+            print(f"{path} has a newer version: {since}", file=sys.stderr)
+        is_first = False
+        return found
+
+    return Newest(folder, told, lambda reason: print(f"warning: {reason}", file=sys.stderr))
 
 
 def _with_text_keys(table: pa.Table) -> pa.Table:

@@ -178,6 +178,7 @@ def told_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: b
         schema=request.schema,
         points=request.points,
         event_key=request.event_key,
+        key_option="event_key" if request.witness is None else "key",  # as Fences have it
         ranking=request.ranking,
     )
     others = no_degrees(seen, snapshots.wanted)

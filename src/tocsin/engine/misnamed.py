@@ -21,6 +21,7 @@ def misnamed(
     schema: Mapping[str, Any] | None = None,
     points: Points | None = None,
     event_key: str | None = None,
+    key_option: str = "event_key",
     ranking: Ranking | None = None,
 ) -> Iterator[Notice]:
     """A notice for each name among the options of a call that its subscriptions or its events should have.
@@ -41,7 +42,7 @@ def misnamed(
                 _absent(f"points {{{name!r}: {pair!r}}}", axis, seen) for axis in pair if axis not in seen.types
             )
     if event_key is not None and seen is not None and seen.without_key and not seen.with_key:
-        yield _absent(f"event_key={event_key!r}", event_key, seen)
+        yield _absent(f"{key_option}={event_key!r}", event_key, seen)
     if isinstance(ranking, Relaxed):
         for name in sorted(set(ranking.drop) - asked):
             yield from _unasked(f"drop {name!r}", name, asked, is_sure=True)
