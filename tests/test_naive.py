@@ -17,7 +17,8 @@ from tests.naive.sql import NotInSql, sql_of, sql_truth
 from tests.naive.truth import truth
 from tests.strategies import bad_events, expressions, json_events, json_text, python_events
 from tocsin.errors import RecordError
-from tocsin.model.expression import And, Expression, Interval, Not, Or, is_condition, walk
+from tocsin.language.operators.operator import is_condition
+from tocsin.model.expression import And, Expression, Interval, Not, Or, walk
 from tocsin.model.values import UNTYPED, Box, Point
 
 

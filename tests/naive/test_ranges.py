@@ -22,6 +22,7 @@ from tests.naive.relaxed import relaxed
 from tests.naive.truth import concerns, truth
 from tests.strategies.pools import INSTANTS
 from tocsin.language import parse
+from tocsin.language.operators.operator import is_condition
 from tocsin.model.expression import (
     And,
     Attribute,
@@ -31,7 +32,6 @@ from tocsin.model.expression import (
     IsNull,
     Not,
     Or,
-    is_condition,
     walk,
 )
 from tocsin.model.ranking import Top

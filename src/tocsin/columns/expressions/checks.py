@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tocsin.columns.arrays import Texts
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.leaf_kinds import ATTRIBUTES, REGEXES, TABLES, refers
 from tocsin.columns.payloads import HIGHEST, LOWEST, first_and_last
 from tocsin.kernels import codes
 from tocsin.kernels.programs.checking import valid_programs
@@ -64,10 +65,9 @@ def check_expressions(compiled: CompiledExpressions) -> None:
         if field.startswith("leaf_"):
             require(len(getattr(arrays, field)) == leaves, f"{field} differs in length from the other leaves")
     check_starts("program", arrays.program_starts, len(arrays.program))
-    check_starts("sets", arrays.set_starts, len(arrays.set_types))
-    check_starts("patterns", arrays.pattern_starts, len(arrays.pattern_tokens))
-    check_starts("terms", arrays.term_starts, len(arrays.term_codes))
-    check_starts("truths", arrays.truth_starts, len(arrays.truth_codes))
+    for name, table in TABLES.items():
+        if table.starts:
+            check_starts(name, getattr(arrays, table.starts), len(getattr(arrays, table.columns[0])))
     require(len(arrays.eager_starts) == attributes + 1, "the eager leaves do not fit the attributes")
     eager = int(arrays.eager_starts[-1])
     check_starts("eager leaves", arrays.eager_starts, min(eager, leaves))
@@ -98,36 +98,20 @@ def _check_names(compiled: CompiledExpressions) -> None:
 
 def _check_leaves(arrays: Expressions, attributes: int, regexes: int, eager: int) -> None:
     """What each kind of leaf refers to."""
-    kinds, others = arrays.leaf_kinds, arrays.leaf_others
+    kinds = arrays.leaf_kinds
     require((kinds[:eager] <= codes.LAST_EAGER).all(), "the eager leaves do not come first")
     owners = np.repeat(np.arange(attributes), np.diff(arrays.eager_starts))
     require((arrays.leaf_attributes[:eager] == owners).all(), "an eager leaf is under another attribute")
     check_below("kind of a leaf", kinds, codes.UNKNOWN_LEAF + 1)
     check_below("type of a leaf", arrays.leaf_types, codes.UNTYPED)
-    boxes, sets = len(arrays.boxes), len(arrays.set_starts) - 1
-    terms, patterns = len(arrays.term_starts) - 1, len(arrays.pattern_starts) - 1
-    second = {
-        codes.IN_SET: sets,
-        codes.INTERSECTS: boxes,
-        codes.LIKE: patterns,
-        codes.REGEX: regexes,
-        codes.ARRAY_SET: sets,
-        codes.ARRAY_PAIR: attributes,
-        codes.COMPARE: terms,
-    }
     array = (kinds == codes.ARRAY_SET) | (kinds == codes.ARRAY_PAIR)
     check_below("operation of a leaf", arrays.leaf_operations[array], codes.OVERLAPS + 1)
     check_below("operation of a leaf", arrays.leaf_operations[~array], codes.GREATER_OR_EQUAL + 1)
-    for kind, limit in second.items():
-        check_below("a leaf", others[kinds == kind], limit)
-    first = {
-        codes.COMPARE: terms,
-        codes.TERM_IS_NULL: terms,
-        codes.TRUTH: len(arrays.truth_starts) - 1,
-    }
-    for kind, limit in first.items():
-        check_below("a leaf", arrays.leaf_attributes[kinds == kind], limit)
-    check_below("attribute of a leaf", arrays.leaf_attributes[kinds < codes.COMPARE], attributes)
+    limits = {name: table.length(arrays) for name, table in TABLES.items()}
+    limits |= {ATTRIBUTES: attributes, REGEXES: regexes}
+    for name, limit in limits.items():
+        for column in ("leaf_attributes", "leaf_others"):
+            check_below("a leaf", getattr(arrays, column)[refers(kinds, column, name)], limit)
 
 
 def _check_constants(arrays: Expressions, strings: int) -> None:

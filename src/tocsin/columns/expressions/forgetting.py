@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen, gathered, starts_of
+from tocsin.columns.arrays import Texts, frozen, gathered
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.leaf_kinds import TABLES, refers, renumbered
 from tocsin.columns.expressions.leaf_order import with_leaves
 from tocsin.columns.expressions.leaves import PooledLeaves
 from tocsin.columns.expressions.pools import Pools
@@ -25,29 +26,6 @@ from tocsin.model.expression import AnyElement, Attribute, Not, attributes
 from tocsin.model.readings import WHETHER, is_reading, reading_of
 
 
-class _Table(NamedTuple):
-    """Runs of columns, and the leaves that refer to them."""
-
-    starts: str
-    columns: tuple[str, ...]
-    first: tuple[int, ...]  # the kinds of leaves whose `leaf_attributes` says which run
-    other: tuple[int, ...]  # and of those whose `leaf_others` does
-
-
-_TABLES: Final = (
-    _Table("set_starts", ("set_types", "set_payloads"), (), (codes.IN_SET, codes.ARRAY_SET)),
-    _Table("pattern_starts", ("pattern_tokens",), (), (codes.LIKE,)),
-    _Table("", ("boxes",), (), (codes.INTERSECTS,)),
-    _Table(
-        "term_starts",
-        ("term_codes", "term_arguments", "term_transforms"),
-        (codes.COMPARE, codes.TERM_IS_NULL),
-        (codes.COMPARE,),
-    ),
-    _Table("truth_starts", ("truth_codes", "truth_arguments"), (codes.TRUTH,), ()),
-)
-
-
 def without_the_unused(compiled: CompiledExpressions) -> CompiledExpressions:
     """The same expressions, and nothing that none of them uses. Cost: linear.
 
@@ -55,8 +33,8 @@ def without_the_unused(compiled: CompiledExpressions) -> CompiledExpressions:
     needs them is looked up only where they are as many as the others: that takes the texts of conditions.
     """
     arrays = _with_leaves_used(compiled.arrays)
-    for table in _TABLES:
-        arrays = _without_runs(arrays, table)
+    for name in TABLES:
+        arrays = _without_runs(arrays, name)
     arrays = _without_constants(arrays)
     compiled = _without_strings(replace(compiled, arrays=arrays))
     return _without_names(_without_regexes(compiled))
@@ -69,30 +47,20 @@ def _with_leaves_used(arrays: Expressions) -> Expressions:
     truths = arrays.leaf_attributes[used & (arrays.leaf_kinds == codes.TRUTH)]
     steps, _ = gathered(arrays.truth_starts, truths)
     used[arrays.truth_arguments[steps][arrays.truth_codes[steps] == codes.TRUTH_LEAF]] = True
-    return with_leaves(_without_runs(arrays, _TABLES[-1], used), used, np.cumsum(used) - 1)
+    return with_leaves(_without_runs(arrays, "truths", used), used, np.cumsum(used) - 1)
 
 
-def _without_runs(arrays: Expressions, table: _Table, alive: NDArray[np.bool_] | None = None) -> Expressions:
-    """Without the runs of a table that no leaf, or none that is `alive`, refers to."""
-    starts = getattr(arrays, table.starts) if table.starts else np.arange(len(arrays.boxes) + 1)
+def _without_runs(arrays: Expressions, name: str, alive: NDArray[np.bool_] | None = None) -> Expressions:
+    """Without what no leaf, or none that is `alive`, refers to in a table."""
+    table = TABLES[name]
     kinds = arrays.leaf_kinds if alive is None else np.where(alive, arrays.leaf_kinds, codes.UNKNOWN_LEAF)
-    used = np.zeros(len(starts) - 1, bool)
-    for field, own in (("leaf_attributes", table.first), ("leaf_others", table.other)):
-        used[getattr(arrays, field)[np.isin(kinds, own)]] = True
+    used = np.zeros(table.length(arrays), bool)
+    for column in ("leaf_attributes", "leaf_others"):
+        used[getattr(arrays, column)[refers(kinds, column, name)]] = True
     if used.all():
         return arrays
-    places = np.cumsum(used) - 1
-    changed: dict[str, Any] = {}
-    for field, own in (("leaf_attributes", table.first), ("leaf_others", table.other)):
-        numbers = getattr(arrays, field).copy()
-        refers = np.isin(kinds, own)
-        numbers[refers] = places[numbers[refers]]
-        changed[field] = frozen(numbers, np.int32)
-    members, _ = gathered(starts, np.flatnonzero(used))
-    changed |= {field: frozen(getattr(arrays, field)[members], getattr(arrays, field).dtype) for field in table.columns}
-    if table.starts:
-        changed[table.starts] = starts_of(np.diff(starts)[used], int(used.sum()))
-    return arrays._replace(**changed)
+    changed = renumbered(arrays, name, np.cumsum(used) - 1, kinds)
+    return arrays._replace(**changed, **table.chosen(arrays, np.flatnonzero(used)))
 
 
 def _without_constants(arrays: Expressions) -> Expressions:

@@ -13,25 +13,18 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen, gathered, starts_of
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
+from tocsin.columns.expressions.leaf_kinds import ATTRIBUTES, REGEXES, TABLES, Table, refers
 from tocsin.columns.expressions.pools import Pools
 from tocsin.columns.expressions.renumbering import with_strings_numbered
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
 
-_COUNTED: Final = ("leaf_kinds", "set_starts", "pattern_starts", "boxes", "term_starts", "constants", "truth_starts")
-"""The arrays that numbers point into."""
-
-_OTHERS: Final = {
-    codes.IN_SET: "set_starts",
-    codes.ARRAY_SET: "set_starts",
-    codes.LIKE: "pattern_starts",
-    codes.INTERSECTS: "boxes",
-    codes.COMPARE: "term_starts",
+_COUNTED: Final = {
+    "leaves": Table("", ("leaf_kinds",)),
+    "constants": Table("", ("constants",)),
+    **TABLES,
 }
-"""What `leaf_others` counts, by kind of leaf."""
-
-_FIRSTS: Final = {codes.COMPARE: "term_starts", codes.TERM_IS_NULL: "term_starts", codes.TRUTH: "truth_starts"}
-"""What `leaf_attributes` counts where it counts no attributes, by kind of leaf."""
+"""What numbers point into."""
 
 
 def joined(parts: Sequence[CompiledExpressions], order: NDArray[np.int64] | None = None) -> CompiledExpressions:
@@ -48,7 +41,7 @@ def joined(parts: Sequence[CompiledExpressions], order: NDArray[np.int64] | None
     tables = []
     for part in parts:
         tables.append(_renumbered(part.arrays, _numbers(part, names, strings, before)))
-        before = {field: before[field] + _length(part.arrays, field) for field in _COUNTED}
+        before = {name: before[name] + table.length(part.arrays) for name, table in _COUNTED.items()}
     result = Expressions(*map(_laid_end_to_end, Expressions._fields, zip(*tables, strict=True)))
     if order is not None:
         starts, program = reordered(result.program_starts, result.program, order)
@@ -102,7 +95,7 @@ def _numbers(part: CompiledExpressions, names: Pools, strings: pa.Array, before:
 def _renumbered(arrays: Expressions, numbers: _Numbers) -> Expressions:
     """A part's arrays with the numbers that it has among all parts."""
     before = numbers.before
-    program = with_leaves_behind(arrays.program, before["leaf_kinds"])
+    program = with_leaves_behind(arrays.program, before["leaves"])
     arguments = arrays.term_arguments.astype(np.int64)
     on_attribute = arrays.term_codes == codes.TERM_ATTRIBUTE
     arguments[on_attribute] = numbers.attributes[arguments[on_attribute]]
@@ -110,40 +103,24 @@ def _renumbered(arrays: Expressions, numbers: _Numbers) -> Expressions:
     asks = arrays.truth_codes == codes.TRUTH_LEAF
     return with_strings_numbered(arrays, numbers.strings)._replace(
         program=program,
-        leaf_attributes=_first_numbers(arrays, numbers),
-        leaf_others=_other_numbers(arrays, numbers),
+        leaf_attributes=_numbers_of(arrays, "leaf_attributes", numbers),
+        leaf_others=_numbers_of(arrays, "leaf_others", numbers),
         leaf_transforms=numbers.transforms[arrays.leaf_transforms].astype(np.uint16),
         term_arguments=arguments.astype(np.int32),
         term_transforms=numbers.transforms[arrays.term_transforms].astype(np.uint16),
-        truth_arguments=arrays.truth_arguments + np.where(asks, before["leaf_kinds"], 0).astype(np.int32),
+        truth_arguments=arrays.truth_arguments + np.where(asks, before["leaves"], 0).astype(np.int32),
     )
 
 
-def _first_numbers(arrays: Expressions, numbers: _Numbers) -> NDArray[np.int32]:
-    """The attribute, term or truth program of each leaf."""
-    kinds, firsts = arrays.leaf_kinds, arrays.leaf_attributes.astype(np.int64)
-    plain = kinds < codes.COMPARE
-    firsts[plain] = numbers.attributes[firsts[plain]]
-    for kind, field in _FIRSTS.items():
-        firsts[kinds == kind] += numbers.before[field]
-    return firsts.astype(np.int32)
-
-
-def _other_numbers(arrays: Expressions, numbers: _Numbers) -> NDArray[np.int32]:
-    """The set, pattern, box, term, attribute or regular expression of each leaf that refers to one."""
-    kinds, others = arrays.leaf_kinds, arrays.leaf_others.astype(np.int64)
-    for kind, field in _OTHERS.items():
-        others[kinds == kind] += numbers.before[field]
-    pairs = kinds == codes.ARRAY_PAIR
-    others[pairs] = numbers.attributes[others[pairs]]
-    by_regex = kinds == codes.REGEX
-    others[by_regex] = numbers.regexes[others[by_regex]]
-    return others.astype(np.int32)
-
-
-def _length(arrays: Expressions, field: str) -> int:
-    """How many things an array, or the array of offsets of many, has."""
-    return len(getattr(arrays, field)) - field.endswith("starts")
+def _numbers_of(arrays: Expressions, column: str, numbers: _Numbers) -> NDArray[np.int32]:
+    """What each leaf refers to in a column: an attribute, a regular expression, or something of a table."""
+    found: NDArray[np.int64] = getattr(arrays, column).astype(np.int64)
+    for name, renumbered in ((ATTRIBUTES, numbers.attributes), (REGEXES, numbers.regexes)):
+        chosen = refers(arrays.leaf_kinds, column, name)
+        found[chosen] = renumbered[found[chosen]]
+    for name in TABLES:
+        found[refers(arrays.leaf_kinds, column, name)] += numbers.before[name]
+    return found.astype(np.int32)
 
 
 def _laid_end_to_end(field: str, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from tocsin.columns.expressions.leaf_kinds import LEAF_KINDS
 from tocsin.columns.expressions.like_tokens import like_tokens
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.columns.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
@@ -16,17 +17,8 @@ from tocsin.model.expression import Expression
 from tocsin.model.readings import as_instant
 from tocsin.model.values import Bounds, Box, Point, Shape
 
-# Cheap leaves first: AND and OR stop early, and their order never changes an answer.
-_COSTS: Final = {
-    codes.ARRAY_PAIR: 2,
-    codes.LIKE: 2,
-    codes.REGEX: 2,
-    codes.ARRAY_SET: 2,
-    codes.COMPARE: 3,
-    codes.TERM_IS_NULL: 3,
-    codes.TRUTH: 3,
-}
 _GROUP_COST: Final = 4
+"""Cheap leaves come first, and groups last: AND and OR stop early, and their order never changes an answer."""
 
 
 class PooledLeaves:
@@ -179,4 +171,4 @@ class PooledLeaves:
     def _cost(self, part: Lowered) -> int:
         if isinstance(part, list):
             return _GROUP_COST
-        return _COSTS.get(self._pools.leaves.items[part >> 1].kind, 1)
+        return LEAF_KINDS[self._pools.leaves.items[part >> 1].kind].cost

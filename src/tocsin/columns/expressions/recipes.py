@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns import payloads
+from tocsin.columns.expressions.leaf_kinds import LEAF_KINDS
 from tocsin.columns.expressions.like_tokens import like_text, like_tokens
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.columns.expressions.programs import leaf_places, program_of
@@ -93,19 +94,8 @@ class _NoSlotError(Exception):
     """A leaf depends on its values in another way than by comparing them."""
 
 
-_WITH_RECIPE: Final = (
-    codes.RANGE,
-    codes.IN_SET,
-    codes.INTERSECTS,
-    codes.IS_NULL,
-    codes.LIKE,
-    codes.ARRAY_SET,
-    codes.COMPARE,
-)
-
-
 def _row(leaf: Leaf, pools: Pools, slots: int) -> Row:
-    if leaf.kind not in _WITH_RECIPE:
+    if not LEAF_KINDS[leaf.kind].has_recipe:
         raise _NoSlotError
     low = high = _NOTHING
     elements: tuple[tuple[int, Operand], ...] = ()

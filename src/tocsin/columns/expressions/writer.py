@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts, frozen, inverse
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
 from tocsin.columns.expressions.growing import Growing
+from tocsin.columns.expressions.leaf_kinds import TABLES
 from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.columns.expressions.programs import program_of
 from tocsin.columns.expressions.recipes import RecipeBook, filled_program
@@ -27,14 +28,6 @@ from tocsin.language import Instance
 from tocsin.model.expression import Expression
 
 _LEAVES: Final = tuple("leaf_" + name + "s" for name in Leaf._fields)
-_RUNS: Final = {
-    "sets": ("set_starts", "set_types", "set_payloads"),
-    "patterns": ("pattern_starts", "pattern_tokens"),
-    "terms": ("term_starts", "term_codes", "term_arguments", "term_transforms"),
-    "truths": ("truth_starts", "truth_codes", "truth_arguments"),
-}
-"""Pools of tuples, and the arrays that these lie in end to end."""
-
 _FEW: Final = 16
 """So many new strings are put into their places one by one."""
 
@@ -99,8 +92,9 @@ class ExpressionWriter:
         self._extend_runs("program_starts", ["program"], self._programs)
         self._programs = []
         self._extend(_LEAVES, pools.leaves.items[len(arrays["leaf_kinds"]) :])
-        for name, (starts, *columns) in _RUNS.items():
-            self._extend_runs(starts, columns, getattr(pools, name).items[len(arrays[starts]) - 1 :])
+        for name, (starts, columns) in TABLES.items():
+            if starts:
+                self._extend_runs(starts, columns, getattr(pools, name).items[len(arrays[starts]) - 1 :])
         arrays["boxes"].extend(np.array(pools.boxes.items[len(arrays["boxes"]) :], np.float64).reshape(-1, 4))
         arrays["constants"].extend(pools.constants.items[len(arrays["constants"]) :])
         self._order_strings()

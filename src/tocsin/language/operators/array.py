@@ -216,7 +216,10 @@ def _list_name(node: Expression, leaves: Leaves) -> str | None:
         leaves.reads(attributes(node))
         return as_array(attributes(node)[0], to_text(node))
     path = classify(node)
-    return path.attribute if isinstance(path, Path) and not path.transform else None
+    if not isinstance(path, Path) or path.transform:
+        return None
+    leaves.reads([path.attribute])
+    return path.attribute
 
 
 def _members(items: tuple[Any, ...]) -> set[Any]:

@@ -273,9 +273,14 @@ def describe(node: Expression) -> str:
     return operator_of(node).describe(node)
 
 
+def is_condition(node: Expression) -> bool:
+    """Whether a node may stand where a truth is needed."""
+    return operator_of(node).is_condition(node)
+
+
 def require_condition(node: Expression, rule: str) -> None:
     """Raise `Misplaced` for what is no condition; a bare attribute is one, TRUE when it is true."""
-    if not operator_of(node).is_condition(node):
+    if not is_condition(node):
         raise Misplaced(f"{rule}; {describe(node)} is none", node)
 
 

@@ -1,0 +1,109 @@
+"""What does each kind of leaf refer to? One row a kind, one row a table that leaves refer to.
+
+Who numbers leaves anew, drops what is unused, or checks what was loaded goes over these rows. What a kind computes is
+in `kernels/programs/`, and under which keys an index finds it in `index/fields/kernels/keys.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen, gathered, starts_of
+from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Expressions
+
+ATTRIBUTES: Final = "attributes"
+REGEXES: Final = "regexes"
+
+
+class Table(NamedTuple):
+    """Things that leaves refer to by number: runs of columns with their offsets, or rows of one array."""
+
+    starts: str
+    """The array of offsets; empty for rows."""
+    columns: tuple[str, ...]
+
+    def length(self, arrays: Expressions) -> int:
+        """How many things it has."""
+        return len(getattr(arrays, self.starts)) - 1 if self.starts else len(getattr(arrays, self.columns[0]))
+
+    def offsets(self, arrays: Expressions) -> NDArray[np.int64]:
+        """Where each of them begins among the columns, and the last ends."""
+        offsets: NDArray[np.int64]
+        offsets = getattr(arrays, self.starts) if self.starts else np.arange(self.length(arrays) + 1)
+        return offsets
+
+    def chosen(self, arrays: Expressions, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """The arrays of some of them, by name."""
+        starts = self.offsets(arrays)
+        members, _ = gathered(starts, numbers)
+        own = {name: getattr(arrays, name) for name in self.columns}
+        changed = {name: frozen(column[members], column.dtype) for name, column in own.items()}
+        if self.starts:
+            changed[self.starts] = starts_of(np.diff(starts)[numbers], len(numbers))
+        return changed
+
+
+TABLES: Final = {
+    "sets": Table("set_starts", ("set_types", "set_payloads")),
+    "patterns": Table("pattern_starts", ("pattern_tokens",)),
+    "boxes": Table("", ("boxes",)),
+    "terms": Table("term_starts", ("term_codes", "term_arguments", "term_transforms")),
+    "truths": Table("truth_starts", ("truth_codes", "truth_arguments")),
+}
+"""By the name of its pool; attributes and regular expressions lie beside the arrays."""
+
+
+class LeafKind(NamedTuple):
+    """A kind of leaf."""
+
+    first: str = ATTRIBUTES
+    """What `leaf_attributes` numbers: attributes, or a table; empty for nothing."""
+    other: str = ""
+    """What `leaf_others` numbers."""
+    cost: int = 1
+    """How late AND and OR ask it."""
+    has_recipe: bool = False
+    """Whether a template may have it: its leaves differ in constants and names alone."""
+
+
+LEAF_KINDS: Final = {
+    codes.RANGE: LeafKind(has_recipe=True),
+    codes.IN_SET: LeafKind(other="sets", has_recipe=True),
+    codes.INTERSECTS: LeafKind(other="boxes", has_recipe=True),
+    codes.IS_NULL: LeafKind(has_recipe=True),
+    codes.LIKE: LeafKind(other="patterns", cost=2, has_recipe=True),
+    codes.REGEX: LeafKind(other=REGEXES, cost=2),
+    codes.ARRAY_SET: LeafKind(other="sets", cost=2, has_recipe=True),
+    codes.ARRAY_PAIR: LeafKind(other=ATTRIBUTES, cost=2),
+    codes.COMPARE: LeafKind("terms", "terms", cost=3, has_recipe=True),
+    codes.TERM_IS_NULL: LeafKind("terms", cost=3),
+    codes.TRUTH: LeafKind("truths", cost=3),
+    codes.TRUE_LEAF: LeafKind(""),
+    codes.FALSE_LEAF: LeafKind(""),
+    codes.UNKNOWN_LEAF: LeafKind(""),
+}
+
+
+def refers(kinds: NDArray[np.uint8], column: str, name: str) -> NDArray[np.bool_]:
+    """(F,) which leaves name something of a table in a column, `leaf_attributes` or `leaf_others`."""
+    place = LeafKind._fields.index("first" if column == "leaf_attributes" else "other")
+    chosen = [kind for kind, row in LEAF_KINDS.items() if row[place] == name]
+    found: NDArray[np.bool_] = np.isin(kinds, chosen)
+    return found
+
+
+def renumbered(
+    arrays: Expressions, name: str, numbers: NDArray[np.int64], kinds: NDArray[np.uint8] | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns of leaves when number n of a table becomes `numbers[n]`; `kinds` stand for the leaves' own."""
+    changed = {}
+    for column in ("leaf_attributes", "leaf_others"):
+        found = getattr(arrays, column).copy()
+        refer = refers(arrays.leaf_kinds if kinds is None else kinds, column, name)
+        found[refer] = numbers[found[refer]]
+        changed[column] = frozen(found, np.int32)
+    return changed
