@@ -13,8 +13,9 @@ from benchmarks.boolean_workload import UNI, VALUES, ZIPF, Workload
 from benchmarks.calibration import median_seconds
 from benchmarks.rows import Row
 from tocsin.columns.arrays import frozen
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import build_from
 from tocsin.engine.matching import encode_chunk
 from tocsin.errors import UnsuitableIndex

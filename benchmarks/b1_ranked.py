@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from benchmarks.boolean_workload import UNI, ZIPF, Workload
 from benchmarks.calibration import median_seconds
 from benchmarks.rows import Row
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import build_from
 from tocsin.index import question_of
 from tocsin.index.boolean.scan import Scan

@@ -19,7 +19,8 @@ import tocsin
 from benchmarks.calibration import median_seconds
 from benchmarks.rectangles_workload import LARGE, MODERATE, Map, expressions, texts
 from benchmarks.rows import Row
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.matching import encode_chunk
 from tocsin.index import Matcher, matcher_builder
 from tocsin.records import read_events

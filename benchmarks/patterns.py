@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from benchmarks.calibration import median_seconds, wall_seconds
 from benchmarks.rows import Row
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import build_from
 from tocsin.planner import choose
 

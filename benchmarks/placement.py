@@ -19,7 +19,8 @@ import tocsin
 from benchmarks import boolean_workload, flights_workload
 from benchmarks.calibration import median_seconds
 from benchmarks.rows import Row
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import read_part
 from tocsin.engine.sampling import first_batches
 from tocsin.index import Part

@@ -13,8 +13,9 @@ from reproduce.zipfian import Boxes, Floats, Points, short_boxes
 
 from benchmarks.calibration import median_seconds
 from benchmarks.rows import Row
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.tables import encode_table
+from tocsin.columns.events.wanted import Wanted
 from tocsin.index import ranker_builder, registrations
 from tocsin.index.relaxed.index import build_relaxed
 from tocsin.index.relaxed.question import RANKER

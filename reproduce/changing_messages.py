@@ -16,7 +16,8 @@ import tocsin
 from reproduce.loads import Ask, Expressions
 from reproduce.located import LOADS, compile_regions, drawn_messages, drawn_subscriptions
 from reproduce.rt_tree.changing import TREES, ChangingTree
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import UnsuitableIndex
 from tocsin.index import Registration
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from reproduce.zipfian import Boxes, Floats
 from tocsin.columns.arrays import frozen
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.tables import encode_table
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.columns.payloads import keys_of

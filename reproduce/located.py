@@ -16,7 +16,7 @@ import tocsin
 from reproduce.loads import Ask, Expressions
 from reproduce.messages import GROUPS, UNIFORM, ZIPF, Drawn, Subscriptions
 from tocsin.columns.arrays import Texts, frozen, inverse
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, leaf_arrays
 from tocsin.columns.expressions.sizes import expression_sizes
 from tocsin.columns.payloads import string_payload

@@ -26,7 +26,8 @@ from reproduce.cluster.lying import lies_of
 from reproduce.cluster.measuring import JOBS, costs_of, in_a_worker
 from reproduce.cluster.model import Cluster, Costs, Lies, Load, Taken, taken
 from reproduce.messages import GROUPS, ZIPF
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import read_part
 from tocsin.engine.sampling import first_batches
 from tocsin.index import Part

@@ -15,7 +15,7 @@ from benchmarks.jobs import job
 from reproduce.cluster.jobs import TASK_BYTES
 from reproduce.cluster.model import Costs
 from reproduce.messages import ZIPF
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import read_part
 from tocsin.index.elements import with_conditions
 from tocsin.placement import Router, keys_of_partitions, planned

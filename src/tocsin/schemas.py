@@ -17,9 +17,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
-from tocsin.columns.events.batch import Dictionary, EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.readings import with_readings, without_readings
 from tocsin.columns.events.scalars import encode_scalars
+from tocsin.columns.events.store import Dictionary
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.meeting import box_numbers
 from tocsin.columns.payloads import numbers_of
 from tocsin.errors import InvalidInput, UnsupportedError

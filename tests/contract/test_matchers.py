@@ -16,8 +16,8 @@ from tests.index.asking import assert_alike, batch, compiled, pairs
 from tests.naive import match as naive
 from tocsin.columns.arrays import frozen
 from tocsin.columns.crossing import with_crossing_shapes
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Best, parse_index, registrations
 from tocsin.index.alive import everyone

@@ -196,8 +196,8 @@ def test_it_is_saved_and_a_changed_text_is_refused(tmp_path):
 
 
 def _batch_asking(text: str) -> Any:
-    from tocsin.columns.events.batch import Wanted
     from tocsin.columns.events.objects import encode_objects
+    from tocsin.columns.events.wanted import Wanted
 
     wanted = Wanted(["p", as_condition("p", text, PLACED)])
     return encode_objects([(0, {"p": [1, 2]})], wanted), wanted

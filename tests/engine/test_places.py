@@ -17,8 +17,8 @@ import tocsin
 from tests.naive import match as naive
 from tests.naive.flatten import flatten
 from tests.naive.truth import truth
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.index.places import with_places
 from tocsin.language.operators.spatial import SPATIAL_FUNCTIONS
 from tocsin.model.readings import PLACED, as_condition

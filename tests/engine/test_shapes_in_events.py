@@ -22,7 +22,7 @@ from tests.engine.test_places import GEOJSON, SHAPES, events, texts
 from tests.naive import match as naive
 from tests.naive.flatten import flatten
 from tocsin.columns.arrays import frozen
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.boolean.scan import Scan
 from tocsin.kernels import codes

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 import tocsin
 from tests.encoding import encoded
 from tests.naive import match as naive
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Found, Matcher, parse_index

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import tocsin
 import tocsin.errors
 from tests import strategies as own
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.index import Part
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.elements import with_conditions

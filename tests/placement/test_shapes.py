@@ -10,8 +10,8 @@ import pytest
 
 import tocsin
 from tests.placement.test_placements import batch_of, matches, part_of, routed
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.model.readings import reading_of
 from tocsin.placement import PLACEMENTS, Router, keys_of_partitions, planned
 from tocsin.placement.regions import divided, leaves_of_regions, leaves_under

@@ -16,7 +16,7 @@ from reproduce.workloads import load_of
 
 import tocsin
 from tests.index.asking import pairs
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.checks import check_expressions
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import parse_index

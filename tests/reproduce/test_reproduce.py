@@ -13,7 +13,7 @@ from reproduce.loads import Expressions
 from reproduce.shapes import claim_of
 from reproduce.workloads import load_of
 
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan
 

@@ -20,8 +20,9 @@ from typing import Any, Final
 import numpy as np
 
 from tests.segment.samples import EVENTS, SUBSCRIPTIONS, Damaged, build
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import SegmentError
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.access.kernels.layouts import ANY, AT_LEAST

@@ -18,8 +18,8 @@ import pytest
 
 import tocsin
 from tests.spark.test_placements import compiled
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.tables import encode_table
+from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Statistics
 from tocsin.index.elements import with_conditions

@@ -12,7 +12,7 @@ from tocsin.cli.formats import add_format, said
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
 from tocsin.cli.sampling import add_sample, sampled
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.loading import extras_of, read_part
 from tocsin.engine.notices import notices

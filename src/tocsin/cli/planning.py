@@ -9,7 +9,8 @@ from typing import Final
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import refuse_overwriting, reject_log
 from tocsin.cli.sampling import sampled
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import read_part
 from tocsin.engine.sampling import first_batches
 from tocsin.errors import InvalidInput

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.json_lines import encode_lines
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
+from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding.nanoseconds import counted_columns, counted_records
 from tocsin.encoding.points import Points, with_points
 from tocsin.model.subscription import Reject

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tocsin.columns.arrays import frozen, starts_of
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.readings import inserted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.meeting import box_numbers
 from tocsin.columns.payloads import numbers_of
 from tocsin.errors import InvalidInput

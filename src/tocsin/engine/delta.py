@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.growing import Growing
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.engine.blocks import SMALLEST, Blocks, spans_below

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates, without_places
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.coordinates import no_degrees

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.engine.delta import Delta
 from tocsin.engine.sources import SegmentSource, Source

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tocsin.columns.arrays import gathered
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import encode_chunk
 from tocsin.errors import InvalidInput
 from tocsin.kernels import codes

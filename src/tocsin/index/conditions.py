@@ -13,8 +13,9 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.readings import inserted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.forking import renewed
 from tocsin.kernels import codes
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.crossing import with_crossing_shapes
-from tocsin.columns.events.batch import EventBatch, ListElements, Wanted
+from tocsin.columns.events.batch import EventBatch, ListElements
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.arrays import with_arrays
 from tocsin.index.boolean.chains.extents import ExtentMatching

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.texts import Additions, Texts, texts_of
+from tocsin.columns.events.wanted import Wanted
 from tocsin.index.conditions import Entries, with_entries
 from tocsin.kernels import codes
 from tocsin.model.readings import reading_of

@@ -24,7 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Statistics
 from tocsin.model.texts import Text

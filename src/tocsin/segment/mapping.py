@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.segment.folder import IndexFolder, MappedPart
 from tocsin.segment.snapshots import Snapshots
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Part, Plan
 from tocsin.language.strings import FOLDING

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import inverse, starts_of
 from tocsin.columns.crossing import with_crossing_shapes
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Found, Question, question_of
 from tocsin.index.elements import with_conditions

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import Points, encode_chunk, with_coordinates
 from tocsin.errors import in_field
 from tocsin.model.ranking import Ranking

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine import Engine, match, sample
 from tocsin.index.protocols import BEST_MESSAGES, RECTANGLES, REGIONS_WITH_KEYWORDS, THE_BEST_FIRST, Registration
 from tocsin.index.published import packages

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import numbers_of
 from tocsin.kernels import codes
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests import strategies as own
 from tests.columns.events.decoding import decoded
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.json_lines import encode_lines
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import RecordError
 from tocsin.records.json_lines import parse_line
 

@@ -13,8 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.columns.events.decoding import decoded
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import _ObjectEncoder, encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.model.values import Point
 
 SCALARS = st.one_of(

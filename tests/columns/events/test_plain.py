@@ -13,9 +13,10 @@ import tocsin
 from tests import strategies as own
 from tests.naive import match as naive
 from tests.naive.flatten import flatten
-from tocsin.columns.events.batch import ValueStore, Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.plain import plain_events
+from tocsin.columns.events.store import ValueStore
+from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import RecordError
 
 NAMES = ("n", "s", "flag", "a.b", "AND", "odd name", "naïve", "place", "items.a", 'with"quote')

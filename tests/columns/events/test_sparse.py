@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.columns.events.decoding import decoded
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse
+from tocsin.columns.events.wanted import Wanted
 
 WANTED = Wanted(["a", "b", "c"])
 VALUES = st.sampled_from([None, 0.0, -1.5, 2.0, float("nan"), float("inf")])

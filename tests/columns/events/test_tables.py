@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.columns.events.decoding import EVERYTHING, decoded, problems
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.tables import encode_table
+from tocsin.columns.events.wanted import Wanted
 
 NUMBERS = st.one_of(st.none(), st.sampled_from([0.0, -0.0, 1.5, float("nan"), float("inf"), -1e300]))
 INTEGERS = st.one_of(st.none(), st.sampled_from([0, 1, -5, 2**53, 2**53 + 1, -(2**60)]))

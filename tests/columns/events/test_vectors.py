@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.columns.events.batch import ValueStore
+from tocsin.columns.events.store import ValueStore
 from tocsin.columns.events.vectors import add_lists
 from tocsin.kernels import codes
 

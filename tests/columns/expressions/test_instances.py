@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.encoding import encoded
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.instances import compile_instances
 from tocsin.columns.expressions.recipes import RecipeBook

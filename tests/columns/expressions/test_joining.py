@@ -14,7 +14,7 @@ from hypothesis.strategies import DrawFn
 import tocsin
 from tests import strategies as own
 from tests.encoding import encoded
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.stored import restored, stored

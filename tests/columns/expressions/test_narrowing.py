@@ -11,7 +11,7 @@ import tocsin
 from tests import strategies as own
 from tests.encoding import encoded
 from tests.naive import match as naive
-from tocsin.columns.events.batch import Wanted
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.narrowing import narrowed
 from tocsin.columns.expressions.writer import compile_expressions

@@ -10,7 +10,8 @@ import pytest
 
 import tocsin
 from tests.encoding import encoded
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Found

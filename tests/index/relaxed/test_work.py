@@ -23,8 +23,8 @@ import tocsin
 from tests.index.asking import compiled
 from tests.naive import relaxed as naive
 from tests.naive.flatten import flatten
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.index import Chosen, Found, Part, Plan, build_structure, question_of, registrations
 from tocsin.index.alive import bitmap
 from tocsin.index.protocols import THE_BEST_FIRST

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.events.batch import EventBatch, ListElements, Wanted
+from tocsin.columns.events.batch import EventBatch, ListElements
+from tocsin.columns.events.wanted import Wanted
 from tocsin.kernels import codes
 from tocsin.model.elements import as_record
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import ValueStore
 from tocsin.columns.events.scalars import ScalarColumn
+from tocsin.columns.events.store import ValueStore
 from tocsin.errors import UnsupportedError
 from tocsin.kernels import codes
 from tocsin.model.shapes import plain_reason, shapely

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.events.batch import EventBatch, ValueStore, Wanted, build_events
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.readings import with_readings
+from tocsin.columns.events.store import ValueStore, build_events
 from tocsin.columns.events.vectors import add_lists
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of
 from tocsin.kernels.reading.json_lines import (
     ELEMENTS,

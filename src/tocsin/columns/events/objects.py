@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, gathered, inverse, starts_of
-from tocsin.columns.events.batch import EventBatch, ListElements, ValueStore, Wanted, build_events
+from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import GatheredLists
 from tocsin.columns.events.plain import NONE, PlainEvents, plain_events
 from tocsin.columns.events.readings import with_readings
+from tocsin.columns.events.store import ValueStore, build_events
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import keys_of
 from tocsin.errors import RecordError
 from tocsin.kernels import codes

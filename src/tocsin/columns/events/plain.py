@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import ValueStore, Wanted
+from tocsin.columns.events.store import ValueStore
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import keys_of
 from tocsin.kernels import codes
 from tocsin.model.values import LARGEST_INTEGER

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import Dictionary
+from tocsin.columns.events.store import Dictionary
 from tocsin.columns.payloads import keys_of
 from tocsin.kernels import codes
 from tocsin.model.values import LARGEST_INTEGER

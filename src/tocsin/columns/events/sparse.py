@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import Dictionary, EventBatch, ValueStore, Wanted, build_events
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import encode_scalars
+from tocsin.columns.events.store import Dictionary, ValueStore, build_events
+from tocsin.columns.events.wanted import Wanted
 from tocsin.kernels.distinct import repeated
 from tocsin.model.subscription import Reject
 

@@ -15,13 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch, ListElements, ValueStore, Wanted, build_events
+from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import GatheredLists, list_elements
 from tocsin.columns.events.geometries import EXTENSIONS, encode_geometries, is_binary
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_text
+from tocsin.columns.events.store import ValueStore, build_events
 from tocsin.columns.events.vectors import encode_lists, has_scalar_lists, is_list
+from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
 from tocsin.model.elements import ELEMENT, elements_in

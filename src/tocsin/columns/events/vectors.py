@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import ValueStore
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars
+from tocsin.columns.events.store import ValueStore
 from tocsin.columns.payloads import numbers_of
 from tocsin.kernels import codes
 from tocsin.kernels.distinct import order_runs

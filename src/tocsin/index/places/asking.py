@@ -12,7 +12,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.wanted import Wanted
 from tocsin.index.conditions import blocks_of, with_truths
 from tocsin.index.places.circles import Circles
 from tocsin.index.places.pairs import Pairs, is_pair

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.index.asking import asked, batch, compiled
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.index.boolean.access import Access
 from tocsin.index.statistics import Statistics, sampled
 

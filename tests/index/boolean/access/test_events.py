@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.index.asking import Event, assert_access_is_scan, assert_alike, batch, compiled, pairs
-from tocsin.columns.events.batch import EventBatch, Wanted
+from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.columns.expressions.writer import compile_expressions

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from tests.index.asking import assert_access_is_scan, assert_alike, batch, compiled
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.encoding import encoded
-from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Found

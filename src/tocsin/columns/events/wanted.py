@@ -1,0 +1,118 @@
+"""What is read of events? The attributes that any subscription looks at, and what is asked beside their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tocsin.model.readings import PART, Reading, attribute_of, reading_of
+
+
+class Wanted:
+    """The attributes that any subscription looks at; the rest of an event is not read.
+
+    `names=None` wants every attribute.
+    """
+
+    def __init__(self, names: Iterable[str] | None = None) -> None:
+        self.names: set[str] | None = None if names is None else set()
+        self.ordered: list[str] = []  # the wanted names, readings among them, in a numbering that only grows
+        self.numbers: dict[str, int] = {}  # of attributes
+        self.readings: dict[str, int] = {}  # of attributes' readings as instants, by attribute: `model.readings`
+        self.kept: dict[str, Any] = {}  # what readers keep of them, by reader, from chunk to chunk
+        self.asked: dict[str, int] = {}  # what is asked of elements of lists, by its whole name
+        self.conditions: dict[str, list[str]] = {}  # the conditions of these, by the list's attribute
+        self.elements: dict[str, Wanted] = {}  # what is wanted of the elements, by the list's attribute
+        self.places: dict[str, list[str]] = {}  # the spatial predicates among what is asked, by the place's attribute
+        self.texts: dict[str, list[str]] = {}  # the readings of texts among what is asked, by the text's attribute
+        self.arrays: list[str] = []  # the arrays of attributes among what is asked
+        self._prefixes: set[str] = set()
+        self._lists: set[str] = set()  # the attributes of these lists, and their prefixes
+        self.add(names or ())
+
+    def add(self, names: Iterable[str]) -> None:
+        """Want some more; others may be asking meanwhile."""
+        if self.names is None:
+            return
+        for name in names:
+            if PART in name:
+                self._add_reading(name, reading_of(name))
+            elif name not in self.names:
+                self._add_attribute(name)
+
+    def _add_attribute(self, name: str) -> None:
+        assert self.names is not None
+        self._prefixes.update(_prefixes(name))
+        self.ordered.append(name)
+        self.numbers[name] = len(self.ordered) - 1
+        self.names.add(name)
+
+    def _add_reading(self, name: str, reading: Reading) -> None:
+        if reading.is_condition or reading.is_of_elements:
+            self._add_asked(name, reading)
+            return
+        if (reading.is_of_place or reading.is_of_text) and name not in self.asked:
+            self._number(name)
+            asked = self.places if reading.is_of_place else self.texts
+            asked.setdefault(reading.attribute, []).append(name)
+        if reading.is_array and name not in self.asked:
+            self._number(name)
+            self.arrays.append(name)
+        attribute = reading.attribute
+        if self.names is not None and attribute not in self.names:
+            self._add_attribute(attribute)
+        if reading.is_instant and attribute not in self.readings:
+            self.ordered.append(name)
+            self.readings[attribute] = len(self.ordered) - 1
+
+    def _add_asked(self, name: str, reading: Reading) -> None:
+        if name in self.asked:
+            return
+        attribute = reading.attribute
+        if attribute not in self.elements:
+            self._lists.update((attribute, *_prefixes(attribute)))
+            self.conditions[attribute] = []
+            self.elements[attribute] = Wanted(())
+        if reading.is_of_elements:
+            self.elements[attribute].add([reading.rest])
+        self._number(name)
+        if reading.is_condition:
+            self.conditions[attribute].append(name)
+
+    def _number(self, name: str) -> None:
+        """Number what is asked; last, for readers take what they keep to be whole up to the last number."""
+        self.asked[name] = len(self.ordered)
+        self.ordered.append(name)
+
+    def number(self, name: str) -> int:
+        """The number of a name that is wanted, of an attribute's or of a reading's."""
+        for known in (self.numbers, self.asked):
+            if name in known:
+                return known[name]
+        return self.readings[attribute_of(name)]
+
+    def __contains__(self, name: str) -> bool:
+        return self.names is None or name in self.names
+
+    def also(self, names: set[str]) -> Wanted:
+        """These, and some further names."""
+        return self if self.names is None or names <= self.names else Wanted([*self.ordered, *names])
+
+    def outer(self, count: int) -> set[str]:
+        """What one of the first `count` wanted names is nested in, unless that is wanted, too."""
+        ordered, lists = self.ordered[:count], self.elements.copy()
+        named = (*map(attribute_of, ordered), *lists)
+        return {outer for name in named for outer in _prefixes(name)}.union(lists).difference(ordered)
+
+    def inside(self, name: str) -> bool:
+        """Whether the attribute itself, one nested in it, or any element of a list in it, is wanted."""
+        return self.holds(name) or name in self._lists
+
+    def holds(self, name: str) -> bool:
+        """Whether the attribute itself, or one nested in it, is wanted."""
+        return name in self or name in self._prefixes
+
+
+def _prefixes(name: str) -> list[str]:
+    """What a dotted name is nested in."""
+    return [name[:at] for at, letter in enumerate(name) if letter == "."]
