@@ -21,7 +21,7 @@ from reproduce.messages import GROUPS, ZIPF, Group, Subscriptions
 from benchmarks.calibration import median_seconds
 from benchmarks.rows import Row
 from tocsin.columns.events.batch import EventBatch
-from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.compiled import expression_sizes
 from tocsin.encoding import encode_chunk
 from tocsin.engine.answer import Stats
 from tocsin.engine.matching import Request, answer_of

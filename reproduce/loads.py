@@ -17,7 +17,7 @@ from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.tables import encode_table
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.conjunctions import compile_conjunctions
+from tocsin.columns.expressions.writer import compile_conjunctions
 from tocsin.columns.payloads import keys_of
 from tocsin.index import Matcher, Ranker, Registration, ranker_builder
 from tocsin.index.relaxed.dimensions import Dimensions

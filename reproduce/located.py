@@ -17,8 +17,7 @@ from reproduce.loads import Ask, Expressions
 from reproduce.messages import GROUPS, UNIFORM, ZIPF, Drawn, Subscriptions
 from tocsin.columns.arrays import Texts, frozen, inverse
 from tocsin.columns.events.wanted import Wanted
-from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, leaf_arrays
-from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, expression_sizes, leaf_arrays
 from tocsin.columns.payloads import string_payload
 from tocsin.index import Chosen, Registration, index_builder, question_of
 from tocsin.index.spatial_text.alike import AlikeIndex

@@ -27,8 +27,7 @@ from reproduce.rectangles import rectangles
 from reproduce.sliding_messages import sliding_messages
 from reproduce.zipfian import attribute_sets, weighted_sets, zipfian
 from tocsin.columns.arrays import frozen
-from tocsin.columns.expressions.conjunctions import compile_conjunctions
-from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.columns.expressions.writer import compile_conjunctions, compile_expressions
 from tocsin.kernels import codes
 
 Random = np.random.Generator

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 PINNED = """
-from tocsin.memory import give_back
+from tocsin.segment.assembling import give_back
 
 def resident():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS"))

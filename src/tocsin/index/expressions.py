@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tocsin.columns.binding import Binder
-from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.compiled import CompiledExpressions, expression_sizes
 from tocsin.columns.expressions.stored import stored
 from tocsin.index.alive import everyone
 from tocsin.index.protocols import ALL_THEN_RANKED, Arrays

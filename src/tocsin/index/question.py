@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.expressions.joining import subset
 from tocsin.index.alive import Alive
 from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan

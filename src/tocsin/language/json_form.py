@@ -13,11 +13,11 @@ from typing import Final, NamedTuple, NoReturn, TypeAlias, cast
 from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import geometry_rules, rules
 from tocsin.language.functions import SHAPES, unknown_function
-from tocsin.language.limits import too_deep
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.array import array
 from tocsin.language.operators.operator import OPERATIONS, Json, Make, operator_of
 from tocsin.language.operators.temporal import interval
+from tocsin.language.rules import too_deep
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.distinct_keys import DuplicateKey, object_of
 from tocsin.model.expression import MAX_DEPTH, MAX_NODES, Constant, Expression, fold

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Final
 
 from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.language.functions import unknown_function
-from tocsin.language.limits import measure, too_deep
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.operator import FUNCTIONS, require_condition
 from tocsin.language.tokens import too_many_nodes
@@ -90,3 +90,25 @@ def instant(written: str) -> Instant:
         return Instant.parse(written)
     except InvalidInput as error:
         raise Misplaced(str(error)) from None
+
+
+_MANY: Final = 1 << 62
+
+
+def measure(root: Expression, most_nodes: int = _MANY) -> tuple[int, int]:
+    """The depth of a tree, one for a single node, and the number of its nodes.
+
+    Inner expressions count as nested in their node. Counting stops once there are more than `most_nodes`.
+    """
+    depth = nodes = 0
+    level: list[Expression] = [root]
+    while level and nodes <= most_nodes:
+        depth += 1
+        nodes += len(level)
+        level = [child for node in level for child in (*node.children(), *node.inner())]
+    return depth, nodes
+
+
+def too_deep(depth: int) -> str:
+    """The refusal of an expression that nests too deep."""
+    return f"the expression nests {depth} deep; at most {MAX_DEPTH} is allowed"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -18,7 +20,6 @@ from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.errors import UnsuitableIndex
 from tocsin.index import Matcher, Part, Plan, build_structure, matcher_builder, question_of
 from tocsin.index.alive import living
-from tocsin.memory import give_back
 from tocsin.model.subscription import Subscription
 from tocsin.segment.ids import as_ids
 from tocsin.segment.segment import Segment, Snapshot
@@ -110,3 +111,14 @@ def _optional(given: Sequence[pa.Array | None], parts: Sequence[Part], chosen: p
 
 def _concatenated(arrays: Sequence[pa.Array]) -> pa.Array:
     return pa.concat_arrays(arrays) if arrays else pa.array([], pa.large_string())
+
+
+def give_back() -> None:
+    """Have the allocators return what they hold and nobody uses, as far as they can. Cost: some milliseconds.
+
+    After much reading or building the C library of Linux holds hundreds of megabytes: of small pieces for ever, and of
+    large ones by a threshold that grows with them.
+    """
+    pa.default_memory_pool().release_unused()
+    with suppress(AttributeError, OSError):  # of other C libraries
+        ctypes.CDLL(None).malloc_trim(0)

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.expressions.conjunctions import compile_conjunctions
 from tocsin.columns.expressions.instances import compile_instances
 from tocsin.columns.expressions.recipes import RecipeBook
+from tocsin.columns.expressions.writer import compile_conjunctions
 from tocsin.errors import InvalidInput
 from tocsin.index import Part, Plan
 from tocsin.language import Templates

@@ -16,9 +16,8 @@ from tests import strategies as own
 from tests.encoding import encoded
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.joining import joined
+from tocsin.columns.expressions.joining import joined, subset
 from tocsin.columns.expressions.stored import restored, stored
-from tocsin.columns.expressions.subsets import subset
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Matcher
 from tocsin.index.boolean.access import Access

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tocsin.columns.arrays import Texts
-from tocsin.columns.expressions.like_tokens import like_text, like_tokens
 from tocsin.columns.expressions.patterns import PatternFinder
+from tocsin.columns.expressions.pools import like_text, like_tokens
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.kernels.text.automaton import build_automaton, find_literals
 from tocsin.language.strings import ends_in_escape, like_matches, regex_literal, regex_matches, regex_problem

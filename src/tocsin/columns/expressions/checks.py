@@ -13,8 +13,8 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.leaf_kinds import ATTRIBUTES, REGEXES, TABLES, refers
 from tocsin.columns.payloads import HIGHEST, LOWEST, first_and_last
 from tocsin.kernels import codes
-from tocsin.kernels.programs.checking import valid_programs
 from tocsin.kernels.programs.layouts import Expressions
+from tocsin.kernels.programs.walking import valid_programs
 from tocsin.language import regex_problem
 
 

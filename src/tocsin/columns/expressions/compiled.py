@@ -1,7 +1,7 @@
 """What are compiled expressions? Programs over shared leaves, as arrays, and the names that their numbers stand for.
 
-Three write them: `writer` one expression after the other, `instances` all instances of templates in a chunk,
-`conjunctions` those that come in columns. `joining` lays several of them end to end, `subsets` takes some out.
+Two write them: `writer` one expression after the other, and conjunctions that come in columns; `instances` all
+instances of templates in a chunk. `joining` lays several of them end to end, or takes some out.
 """
 
 from __future__ import annotations
@@ -59,3 +59,16 @@ def leaf_arrays(count: int, **columns: Any) -> dict[str, NDArray[Any]]:
         for name, array in NOTHING.arrays._asdict().items()
         if name.startswith("leaf_")
     }
+
+
+def expression_sizes(compiled: CompiledExpressions) -> dict[str, int]:
+    """Bytes of `structure` and of `dictionaries`."""
+    return {
+        "structure": sum(array.nbytes for array in compiled.arrays),
+        "dictionaries": text_bytes(compiled.vocabulary) + text_bytes(Texts.of(compiled.attributes)),
+    }
+
+
+def text_bytes(texts: Texts) -> int:
+    """Bytes of strings and their offsets."""
+    return int(texts.starts.nbytes + texts.data.nbytes)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.expressions.asking import Literals, types_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.like_tokens import like_text
+from tocsin.columns.expressions.pools import like_text
 from tocsin.columns.payloads import HIGHEST, LOWEST, numbers_of
 from tocsin.kernels import codes
 from tocsin.language.operators.operands import transformed

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen, gathered
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.leaf_kinds import TABLES, refers, renumbered
+from tocsin.columns.expressions.leaf_kinds import TABLES, refers, renumbered, with_strings_numbered
 from tocsin.columns.expressions.leaf_order import with_leaves
 from tocsin.columns.expressions.leaves import PooledLeaves
 from tocsin.columns.expressions.pools import Pools
 from tocsin.columns.expressions.programs import leaf_places
-from tocsin.columns.expressions.renumbering import with_strings_numbered
 from tocsin.columns.payloads import HIGHEST, LOWEST, string_of
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions

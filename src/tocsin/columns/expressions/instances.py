@@ -18,8 +18,7 @@ from tocsin.columns.arrays import Texts, frozen, gathered, inverse, starts_of
 from tocsin.columns.expressions import recipes
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, leaf_arrays
 from tocsin.columns.expressions.joining import joined
-from tocsin.columns.expressions.like_tokens import like_tokens
-from tocsin.columns.expressions.pools import Pool
+from tocsin.columns.expressions.pools import Pool, like_tokens
 from tocsin.columns.expressions.recipes import Operand, Recipe, RecipeBook, Row
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.columns.payloads import keys_of, string_payload

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen, gathered, starts_of
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
-from tocsin.columns.expressions.leaf_kinds import ATTRIBUTES, REGEXES, TABLES, Table, refers
+from tocsin.columns.expressions.leaf_kinds import ATTRIBUTES, REGEXES, TABLES, Table, refers, with_strings_numbered
+from tocsin.columns.expressions.leaf_order import with_leaves
 from tocsin.columns.expressions.pools import Pools
-from tocsin.columns.expressions.renumbering import with_strings_numbered
+from tocsin.columns.expressions.programs import leaf_places
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
 
@@ -129,3 +131,14 @@ def _laid_end_to_end(field: str, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         ends = accumulate((int(part[-1]) for part in parts), initial=0)
         parts = [np.zeros(1, np.int64), *(part[1:] + end for part, end in zip(parts, ends, strict=False))]
     return frozen(np.concatenate(parts), getattr(NOTHING.arrays, field).dtype)
+
+
+def subset(compiled: CompiledExpressions, chosen: NDArray[np.int32]) -> CompiledExpressions:
+    """The chosen expressions, in that order. Names, strings and what leaves refer to stay as they are."""
+    arrays = compiled.arrays
+    starts, program = reordered(arrays.program_starts, arrays.program, chosen.astype(np.int64))
+    used = np.zeros(len(arrays.leaf_kinds), bool)
+    used[program[leaf_places(program)] >> 1] = True
+    used[arrays.truth_arguments[arrays.truth_codes == codes.TRUTH_LEAF]] = True
+    kept = with_leaves(arrays._replace(program_starts=starts, program=program), used, np.cumsum(used) - 1)
+    return replace(compiled, arrays=kept).with_attributes(len(compiled.attributes))

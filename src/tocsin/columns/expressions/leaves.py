@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tocsin.columns.expressions.leaf_kinds import LEAF_KINDS
-from tocsin.columns.expressions.like_tokens import like_tokens
-from tocsin.columns.expressions.pools import Leaf, Pools
+from tocsin.columns.expressions.pools import Leaf, Pools, like_tokens
 from tocsin.columns.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
 from tocsin.kernels import codes
 from tocsin.language.operators.leaves import Lowered, TermStep, TruthStep, Value

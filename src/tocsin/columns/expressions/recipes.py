@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns import payloads
 from tocsin.columns.expressions.leaf_kinds import LEAF_KINDS
-from tocsin.columns.expressions.like_tokens import like_text, like_tokens
-from tocsin.columns.expressions.pools import Leaf, Pools
+from tocsin.columns.expressions.pools import Leaf, Pools, like_text, like_tokens
 from tocsin.columns.expressions.programs import leaf_places, program_of
 from tocsin.columns.expressions.spelling import Spelling
 from tocsin.columns.payloads import key_of, numbers_of, string_of, string_payload

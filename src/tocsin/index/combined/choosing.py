@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import numbered
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.expressions.joining import subset
 from tocsin.columns.payloads import numbers_of
 from tocsin.index.boolean.access.building import expected_costs, literal_prices
 from tocsin.index.boolean.access.schemas import TAKE, VERIFY

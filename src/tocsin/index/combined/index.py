@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.checks import require
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.joining import joined
-from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.expressions.joining import joined, subset
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.alive import Alive
 from tocsin.index.boolean.access import CURSORS_FROM, Access

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, numbered, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.joining import subset
 from tocsin.columns.expressions.narrowing import narrowed
-from tocsin.columns.expressions.subsets import subset
 from tocsin.columns.payloads import keys_of
 from tocsin.errors import UnsuitableIndex
 from tocsin.index.fields.fields import fields_and_keys

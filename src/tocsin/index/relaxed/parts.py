@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import gathered, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.expressions.joining import subset
 from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.fields.kernels.code_sets import CodeSets, merge_literals
 from tocsin.index.fields.kernels.layouts import Fields

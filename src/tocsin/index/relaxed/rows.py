@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, gathered, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.expressions.joining import subset
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.index.relaxed.dimensions import Dimensions
 from tocsin.index.relaxed.kernels import layouts

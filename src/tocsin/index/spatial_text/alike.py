@@ -25,7 +25,7 @@ from tocsin.columns.binding import Binder
 from tocsin.columns.crossing import with_crossing_boxes as events_with_crossing_boxes
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.expressions.joining import subset
 from tocsin.forking import awaited
 from tocsin.index.alive import Alive, are_alive, bitmap, everyone
 from tocsin.index.found import Found, collect

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, numbered
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.subsets import subset
+from tocsin.columns.expressions.joining import subset
 from tocsin.errors import UnsuitableIndex
 from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.fields.kernels.keys import Keys

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.blocks import find_lane
 from tocsin.kernels.programs.layouts import Events, Walk
-from tocsin.kernels.programs.sets import in_set
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -93,3 +93,16 @@ def sets_relate(operation: int, left: int, right: int, common: int) -> bool:
     if operation == codes.CONTAINED_BY:
         return common == left
     return common > 0
+
+
+@inlined
+def in_set(types: NDArray[np.uint8], payloads: NDArray[np.int64], low: int, high: int, kind: int, key: int) -> bool:
+    """Whether (kind, key) is among the elements [low, high), sorted by (type, payload)."""
+    stop = high
+    while low < high:
+        middle = (low + high) >> 1
+        if types[middle] < kind or (types[middle] == kind and payloads[middle] < key):
+            low = middle + 1
+        else:
+            high = middle
+    return low < stop and types[low] == kind and payloads[low] == key

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.programs.arrays import in_set
 from tocsin.kernels.programs.layouts import Walk
 from tocsin.kernels.programs.parts import RANGED, call_part
-from tocsin.kernels.programs.sets import in_set
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)

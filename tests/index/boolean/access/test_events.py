@@ -15,8 +15,7 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.conjunctions import compile_conjunctions
-from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.columns.expressions.writer import compile_conjunctions, compile_expressions
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.access.kernels.activation import widest_activation
 from tocsin.index.boolean.access.kernels.lists import SHORT

@@ -13,7 +13,7 @@ from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
 from tocsin.columns.events.wanted import Wanted
-from tocsin.columns.expressions.conjunctions import compile_conjunctions
+from tocsin.columns.expressions.writer import compile_conjunctions
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan
 from tocsin.kernels import codes

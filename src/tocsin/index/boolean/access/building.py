@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.joining import subset
 from tocsin.columns.expressions.leaf_order import eager_first
 from tocsin.columns.expressions.narrowing import narrowed
 from tocsin.columns.expressions.shared_operands import with_shared_operands
-from tocsin.columns.expressions.subsets import subset
 from tocsin.index.boolean.access.compounds import Compounded, Known, compounded, with_literals
 from tocsin.index.boolean.access.kernels import placing
 from tocsin.index.boolean.access.kernels.clustering import cluster

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.like_tokens import like_text
+from tocsin.columns.expressions.pools import like_text
 from tocsin.columns.payloads import numbers_of
 from tocsin.index.boolean.access.kernels.layouts import Compounds, Runs
 from tocsin.index.boolean.access.layout import AccessLayout, predicate_rows

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen
 from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
-from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.sizes import expression_sizes
+from tocsin.columns.expressions.compiled import CompiledExpressions, expression_sizes
 from tocsin.forking import renewed
 from tocsin.index.alive import Alive, everyone
 from tocsin.index.boolean.access.best_first import CURSORS_FROM, BestFirst, mean_length, told_best
