@@ -19,10 +19,8 @@ from tocsin.columns.expressions.programs import leaf_places
 from tocsin.columns.payloads import HIGHEST, LOWEST, string_of
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
-from tocsin.language.operators.spatial import PLACE
-from tocsin.language.stored import stored_expression
-from tocsin.model.expression import AnyElement, Attribute, Not, attributes
-from tocsin.model.readings import WHETHER, is_reading, reading_of
+from tocsin.language.operators.operator import asked_by_reading
+from tocsin.model.readings import is_reading, reading_of
 
 
 def without_the_unused(compiled: CompiledExpressions) -> CompiledExpressions:
@@ -141,15 +139,8 @@ def _needed(names: list[str], used: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def _needed_by(name: str) -> set[str]:
     """What is to be read beside a compiled name: of a condition about elements, a place or an array of attributes."""
-    reading = reading_of(name)
-    if reading.is_condition:
-        asked = AnyElement(Attribute(reading.attribute), stored_expression(reading.rest))
-        return PooledLeaves(Pools()).names_of(Not(asked) if reading.kind == WHETHER else asked) - {name}
-    if reading.is_of_place:
-        return set(attributes(stored_expression(reading.rest))) - {PLACE}
-    if reading.is_array:
-        return set(attributes(stored_expression(f"A_EQUALS(a, {reading.rest})"))[1:])
-    return set()
+    asked = asked_by_reading(reading_of(name))
+    return set() if asked is None else PooledLeaves(Pools()).names_of(asked)
 
 
 _FEW: Final = 16

@@ -21,10 +21,11 @@ from tocsin.language.operators.operator import (
     require_condition,
     require_count,
 )
+from tocsin.language.stored import stored_expression
 from tocsin.language.truths import Truth, disjunction_of, truth_of
 from tocsin.model.elements import Elements, Values
 from tocsin.model.expression import AnyElement, Attribute, Expression, Not, Span, walk
-from tocsin.model.readings import SOME, WHETHER, as_condition, as_elements, of_elements
+from tocsin.model.readings import SOME, WHETHER, Reading, as_condition, as_elements, of_elements
 
 MAX_LISTS: Final = 8
 """How deep lists may lie in lists."""
@@ -86,6 +87,12 @@ class SomeElement(Function):
 
     def literal(self, node: Any, leaves: Leaves) -> int:
         return self._literal(node, leaves, WHETHER)
+
+    def asked_by(self, reading: Reading) -> Expression | None:
+        if not reading.is_condition:
+            return None
+        node = AnyElement(Attribute(reading.attribute), stored_expression(reading.rest))
+        return Not(node) if reading.kind == WHETHER else node
 
     def has_recipe(self, node: Any) -> bool:
         return False

@@ -23,6 +23,7 @@ from tocsin.language.operators.operator import (
     listed_text,
 )
 from tocsin.language.operators.scalars import is_place
+from tocsin.language.stored import stored_expression
 from tocsin.language.truths import Truth
 from tocsin.model.elements import Values
 from tocsin.model.expression import (
@@ -39,7 +40,7 @@ from tocsin.model.expression import (
     disjunction,
     walk,
 )
-from tocsin.model.readings import as_array
+from tocsin.model.readings import Reading, as_array
 from tocsin.model.values import SCALARS, Value
 
 ARRAY_FUNCTIONS: Final = ("A_EQUALS", "A_CONTAINS", "A_CONTAINEDBY", "A_OVERLAPS")
@@ -169,6 +170,9 @@ class Relation(Function):
             if name == "A_CONTAINEDBY":
                 return f"{about} without {listed(_without(came, items))}"
         return f"{about} {_WORDS[name][0 if wanted else 1]} {listed(items)}"
+
+    def asked_by(self, reading: Reading) -> Expression | None:
+        return stored_expression(f"A_EQUALS(a, {reading.rest})") if reading.is_array else None
 
     def where(self, node: Call, negated: bool) -> Expression | None:
         """A_CONTAINS and A_OVERLAPS by element: an array is made of an event for each attribute, not for each pair."""

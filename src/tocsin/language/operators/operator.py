@@ -12,6 +12,7 @@ from tocsin.language.operators.leaves import Leaves, Lowered, TruthStep
 from tocsin.language.truths import Truth
 from tocsin.model.elements import Values
 from tocsin.model.expression import Call, Comparison, ComparisonOperator, Expression, Not, Span
+from tocsin.model.readings import Reading
 from tocsin.model.values import Value
 
 Json: TypeAlias = Any
@@ -134,6 +135,10 @@ class Operator:
     def truth_steps(self, node: Any, leaves: Leaves) -> list[TruthStep]:
         """The steps of a condition that is used as a value."""
         return leaves.steps_of(self.literal(node, leaves))
+
+    def asked_by(self, reading: Reading) -> Expression | None:
+        """A condition of this operator that is compiled to a reading; None of any other reading."""
+        return None
 
     def has_recipe(self, node: Any) -> bool:
         """Whether texts that differ in constants and names alone are compiled alike: to the same leaves of others."""
@@ -263,6 +268,11 @@ def truth_steps(node: Expression, leaves: Leaves) -> list[TruthStep]:
     while (meant := operator_of(node).meant(node)) is not None:
         node = meant
     return operator_of(node).truth_steps(node, leaves)
+
+
+def asked_by_reading(reading: Reading) -> Expression | None:
+    """A condition that is compiled to a reading; None where no operator asks for such."""
+    return next((tree for one in OPERATORS if (tree := one.asked_by(reading)) is not None), None)
 
 
 # ---- what may stand where

@@ -16,9 +16,10 @@ from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.leaves import Leaves
 from tocsin.language.operators.operator import Function, describe
 from tocsin.language.operators.scalars import is_place
+from tocsin.language.stored import stored_expression
 from tocsin.model.elements import Values
 from tocsin.model.expression import Attribute, Call, Constant, Expression, Not, disjunction
-from tocsin.model.readings import PLACED, PLACED_OR_NOT, as_condition
+from tocsin.model.readings import PLACED, PLACED_OR_NOT, Reading, as_condition
 from tocsin.model.shapes import geometry_of, shapely
 from tocsin.model.values import Bounds, Box, Point, Shape, Value, box_of, crosses, sides_of
 
@@ -134,6 +135,10 @@ class Relation(Function):
 
     def literal(self, node: Call, leaves: Leaves) -> int:
         return self._literal(node, leaves, PLACED_OR_NOT)
+
+    def asked_by(self, reading: Reading) -> Expression | None:
+        """Also of a circle: what both read beside the place is in the text."""
+        return stored_expression(reading.rest) if reading.is_of_place else None
 
     def has_recipe(self, node: Call) -> bool:
         return self.meant(node) is None and _asked(node) is None
