@@ -31,10 +31,10 @@ def aside(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def told(path: str | Path) -> Iterator[None]:
-    """Say of an error of the file system which file could not be written, as `InvalidInput`.
+def raising_invalid_input(path: str | Path) -> Iterator[None]:
+    """Raise `InvalidInput` with the name of the file in place of an error of the file system.
 
-    A reader that went away is no such error.
+    A pipe whose reader has gone raises `BrokenPipeError` as before.
     """
     try:
         yield

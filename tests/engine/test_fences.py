@@ -74,11 +74,11 @@ def test_what_changes_is_what_the_oracle_says(drawn, enter_after, exit_after, dw
         whole = naive.in_time([(number, event) for number, event in enumerate(drawn) if event["vehicle"] == vehicle])
         for zone, where in ZONES.items():
             truths = [tocsin.explain(where, event).truth for _, event in whole]
-            told_of = [(event, truth) for event, truth in zip(whole, truths, strict=True) if truth is not None]
-            numbers = [number for (number, _), _ in told_of]
+            warnings_of = [(event, truth) for event, truth in zip(whole, truths, strict=True) if truth is not None]
+            numbers = [number for (number, _), _ in warnings_of]
             own = naive.changes(
-                [bool(truth) for _, truth in told_of],
-                [event.get("t") for (_, event), _ in told_of],
+                [bool(truth) for _, truth in warnings_of],
+                [event.get("t") for (_, event), _ in warnings_of],
                 enter_after=enter_after,
                 exit_after=exit_after,
                 dwell=dwell,

@@ -24,7 +24,7 @@ from tocsin.cli.rejects import (
 )
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
 from tocsin.engine.loading import is_index
-from tocsin.engine.matching import EVENT_KEY, told_of
+from tocsin.engine.matching import EVENT_KEY, warnings_of
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
 from tocsin.model.notice import Notice, together
@@ -118,7 +118,9 @@ def run(given: argparse.Namespace) -> int:
             print(f"warning: {told} of no region with keywords, which --similar leaves out", file=sys.stderr)
         if seen is not None:
             of_options = stats.matches > 0 and len(subscriptions) > _FEW
-            _print_notices(together(extras.warnings(), told_of(subscriptions, request, seen, of_options=of_options)))
+            _print_notices(
+                together(extras.warnings(), warnings_of(subscriptions, request, seen, of_options=of_options))
+            )
     log.require("subscription", len(subscriptions))
     log.require("event", served)
     return log.status(strict_values=given.strict_values)
@@ -207,7 +209,7 @@ def newest_told(folder: str, opened: Callable[[Path], Opened], events: Callable[
     """The versions of an index, told as they come; `events` is how many were answered by then."""
     is_first = True
 
-    def told(path: Path) -> Opened:
+    def announced(path: Path) -> Opened:
         nonlocal is_first
         found = opened(path)
         if not is_first:
@@ -216,7 +218,7 @@ def newest_told(folder: str, opened: Callable[[Path], Opened], events: Callable[
         is_first = False
         return found
 
-    return Newest(folder, told, lambda reason: print(f"warning: {reason}", file=sys.stderr))
+    return Newest(folder, announced, lambda reason: print(f"warning: {reason}", file=sys.stderr))
 
 
 def _with_text_keys(table: pa.Table) -> pa.Table:

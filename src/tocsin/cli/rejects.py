@@ -17,7 +17,7 @@ from tocsin.model.notice import Notice
 from tocsin.model.subscription import Reject
 from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
-from tocsin.writing import aside, told
+from tocsin.writing import aside, raising_invalid_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +106,7 @@ def reject_log(path: str | None) -> Iterator[RejectLog]:
         log.finish()
         return
     with aside(path) as beside:
-        with told(path):
+        with raising_invalid_input(path):
             stream = beside.open("w", encoding="utf-8", errors="backslashreplace")
         with stream:
             yield RejectLog(stream)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tocsin.errors import InvalidInput, MissingExtra
 from tocsin.language.showing import table_html
 from tocsin.model.notice import Notice
-from tocsin.model.subscription import Reject, told
+from tocsin.model.subscription import Reject, summary_of
 from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
 from tocsin.records.chunks import SparseChunk
 from tocsin.records.sources import Events
@@ -125,7 +125,7 @@ class Answer:
     def __repr__(self) -> str:
         return (
             f"Answer({self.stats.matches} matches of {self.stats.events} events and "
-            f"{self.stats.subscriptions} subscriptions, {told(self.errors)}, complete={self.complete})"
+            f"{self.stats.subscriptions} subscriptions, {summary_of(self.errors)}, complete={self.complete})"
         )
 
 

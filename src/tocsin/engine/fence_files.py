@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tocsin.errors import InvalidInput, SegmentError
 from tocsin.model.fence import ObjectKey, Stay, Visits
-from tocsin.writing import aside, told
+from tocsin.writing import aside, raising_invalid_input
 
 _VERSION: Final = 3
 _READ: Final = (2, 3)
@@ -25,7 +25,7 @@ def write_fences(
     others: Mapping[ObjectKey, float],
 ) -> None:
     """Write all of it whole, or not at all."""
-    with told(path), aside(path) as beside, beside.open("w", encoding="utf-8") as file:
+    with raising_invalid_input(path), aside(path) as beside, beside.open("w", encoding="utf-8") as file:
         head = {"tocsin fences": _VERSION, "followed": followed, "rules": rules}
         file.write(json.dumps({**head, "objects": len(objects), "others": len(others)}) + "\n")
         for key, visits in objects.items():

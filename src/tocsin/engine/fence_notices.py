@@ -14,7 +14,7 @@ _FAR_S: Final = 3.2e10
 """The year 2984 in seconds since 1970: beyond it a number is of a finer unit. Below, milliseconds mean January 1971."""
 
 
-class Told:
+class TimeReader:
     """Counts of one call, and the reading of its times."""
 
     def __init__(self, time: str | None, unit: str) -> None:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer
 from tocsin.engine.fence_files import read_fences, write_fences
-from tocsin.engine.fence_notices import Told
+from tocsin.engine.fence_notices import TimeReader
 from tocsin.engine.matching import EVENT_KEY, PASSED
 from tocsin.engine.trails import BEFORE, Trail
 from tocsin.engine.witness import Witness
@@ -228,7 +228,7 @@ class Fences:
         followed = self._followed
         also = [] if followed.time is None else [followed.time]
         changes: list[tuple[int, FenceChange]] = []
-        told = Told(followed.time, followed.time_unit)
+        told = TimeReader(followed.time, followed.time_unit)
         with self._lock:
             trail = None if followed.path is None else Trail(followed.path, self._last_place)
             answer, witness = self._engine.followed(
@@ -264,7 +264,7 @@ class Fences:
         visits = self._objects.get(key)
         return None if visits is None else visits.at
 
-    def _moved(self, event: Moved, witness: Witness, told: Told) -> Iterator[FenceChange]:
+    def _moved(self, event: Moved, witness: Witness, told: TimeReader) -> Iterator[FenceChange]:
         """Take one event of an object. One that was lost since its line began has no last place."""
         key, now, matched = event.key, event.now, event.matched
         visits = self._objects.get(key)

@@ -14,7 +14,7 @@ from tocsin.index.alive import living
 from tocsin.language.stored import stored_payload, stored_weights
 from tocsin.segment import Snapshots
 from tocsin.segment.segment import records_table
-from tocsin.writing import aside, told
+from tocsin.writing import aside, raising_invalid_input
 
 _AT_ONCE: Final = 8192
 
@@ -50,6 +50,6 @@ def optional_parts(payload: str | None, weights: str | None) -> dict[str, Any]:
 
 def export(table: pa.Table, path: str | Path) -> None:
     """Write records as JSON lines, whole or not at all; raises `InvalidInput` where that cannot be."""
-    with told(path), aside(path) as beside, beside.open("w", encoding="utf-8") as stream:
+    with raising_invalid_input(path), aside(path) as beside, beside.open("w", encoding="utf-8") as stream:
         for record in records_of(table):
             stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")

@@ -167,10 +167,10 @@ def answer_of(
     if require_one:
         require_some(sum(part.served for part in parts), refused, "event")
     table = _whole(snapshots, request, [part.table for part in parts])
-    return Answer(table, refused, rejects, stats, noticing=partial(told_of, snapshots, request, seen))
+    return Answer(table, refused, rejects, stats, noticing=partial(warnings_of, snapshots, request, seen))
 
 
-def told_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: bool = False) -> list[Notice]:
+def warnings_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: bool = False) -> list[Notice]:
     """What options name that is not there, coordinates that are no degrees and, but for `of_options`, what is asked."""
     seen.finish()
     options = misnamed(

@@ -123,7 +123,7 @@ def _number_text(value: float) -> str:
 def constant_json(value: object) -> Any:
     """A value as it is written in CQL2 JSON.
 
-    >>> constant_json(580.0), constant_json(Point(2, 48.5))
+    >>> constant_json(580.0), constant_json(Point(2.0, 48.5))
     (580, {'type': 'Point', 'coordinates': [2, 48.5]})
     """
     if isinstance(value, float):

@@ -88,10 +88,10 @@ class Report(_Report):
         return report
 
     def __repr__(self) -> str:
-        return f"Report({self.accepted} accepted, {told(self.errors)})"
+        return f"Report({self.accepted} accepted, {summary_of(self.errors)})"
 
 
-def told(rejects: Sequence[Reject]) -> str:
+def summary_of(rejects: Sequence[Reject]) -> str:
     """How many were rejected and why the first one was, for people."""
     if not rejects:
         return "no errors"

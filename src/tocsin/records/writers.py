@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from tocsin.errors import InvalidInput
 from tocsin.records.files import STANDARD, format_of
-from tocsin.writing import aside, told
+from tocsin.writing import aside, raising_invalid_input
 
 _SLICE_ROWS: Final = 65_536
 
@@ -43,7 +43,7 @@ class Writer:
     def write(self, table: pa.Table) -> None:
         """Append a table; the first one fixes the schema. On standard output it is seen at once."""
         table = _without_dictionaries(table)
-        with told(self.path):
+        with raising_invalid_input(self.path):
             if self._sink is None:
                 self._sink = self._open(table.schema)
             self._sink.write(table)
@@ -61,7 +61,7 @@ class Writer:
 
     def close(self) -> None:
         """Write what a format ends with."""
-        with told(self.path):
+        with raising_invalid_input(self.path):
             if self._sink is not None:
                 self._sink.close()
             self._stream.flush()
@@ -92,7 +92,7 @@ def _file(path: str | Path) -> Iterator[IO[bytes]]:
     if Path(path).is_dir():
         raise InvalidInput(f"cannot write {path}: it is a folder")
     with aside(path) as beside:
-        with told(path):
+        with raising_invalid_input(path):
             stream = beside.open("wb")
         try:
             yield stream
@@ -100,7 +100,7 @@ def _file(path: str | Path) -> Iterator[IO[bytes]]:
             with suppress(OSError):
                 stream.close()
             raise
-        with told(path):
+        with raising_invalid_input(path):
             stream.close()
 
 

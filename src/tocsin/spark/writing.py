@@ -31,7 +31,7 @@ from tocsin.spark.parquet import Piece, by_file, columns_of, pieces_of, read_eve
 from tocsin.spark.schemas import WORK_FIELDS
 from tocsin.spark.versions import opened
 from tocsin.spark.workers import Batches, Task, settling
-from tocsin.writing import aside, told
+from tocsin.writing import aside, raising_invalid_input
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,16 +92,16 @@ def match_to_parquet(
     types = to_arrow_schema(events.schema, timezone="UTC")
     beside = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")
     write = settling(_writer(folder, asked, types, pieces, beside))
-    with told(place):
+    with raising_invalid_input(place):
         beside.mkdir(parents=True)
     try:
-        told_of = numbers.mapInArrow(write, from_arrow_schema(_WRITTEN)).toArrow()
-        with told(place):
-            _publish(beside, place, set(told_of[_FILE].to_pylist()))
+        warnings_of = numbers.mapInArrow(write, from_arrow_schema(_WRITTEN)).toArrow()
+        with raising_invalid_input(place):
+            _publish(beside, place, set(warnings_of[_FILE].to_pylist()))
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    sums = [int(pc.sum(told_of[name], min_count=0).as_py()) for name in WORK_FIELDS]
-    return WriteReport._make([len(told_of), *sums, folder.version])
+    sums = [int(pc.sum(warnings_of[name], min_count=0).as_py()) for name in WORK_FIELDS]
+    return WriteReport._make([len(warnings_of), *sums, folder.version])
 
 
 def _checked_place(out: Path, *, overwrite: bool) -> Path:
@@ -125,7 +125,7 @@ def _writer(folder: IndexFolder, asked: MatchOptions, types: pa.Schema, pieces: 
                 name = f"part-{number:05d}.parquet"
                 given = read_piece(pieces[number], wanted, asked)
                 answers = (counted_answer(one, asked, snapshots) for one in given)
-                with told(out / name):
+                with raising_invalid_input(out / name):
                     counts = _write(out / name, nothing, answers)
                 yield pa.RecordBatch.from_arrays([pa.array([one]) for one in (name, *counts)], schema=_WRITTEN)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tocsin.errors import MissingExtra
-from tocsin.model.subscription import Reject, told
+from tocsin.model.subscription import Reject, summary_of
 
 _AT_ONCE: Final = 8192
 
@@ -78,4 +78,4 @@ class WindowAnswer:
         return polars.from_arrow(self.table)
 
     def __repr__(self) -> str:
-        return f"WindowAnswer({len(self)} changes of {self.stats.messages} messages, {told(self.errors)})"
+        return f"WindowAnswer({len(self)} changes of {self.stats.messages} messages, {summary_of(self.errors)})"

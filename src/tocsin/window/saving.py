@@ -20,7 +20,7 @@ from tocsin.errors import InvalidInput, SegmentError, TocsinError
 from tocsin.index.window.kernels.layouts import ALPHA, TIME, X, Y
 from tocsin.index.window.stored import words_of_messages
 from tocsin.segment.storage import read_manifest, whole_number, write_manifest
-from tocsin.writing import told
+from tocsin.writing import raising_invalid_input
 
 if TYPE_CHECKING:
     from tocsin.window.window import Window
@@ -35,7 +35,7 @@ def save_window(window: Window, folder: str | Path) -> None:
     folder = Path(folder)
     part = uuid.uuid4().hex[:8]
     names = {"messages": f"messages-{part}.arrow", "subscriptions": f"subscriptions-{part}.arrow"}
-    with told(folder):
+    with raising_invalid_input(folder):
         folder.mkdir(parents=True, exist_ok=True)
         _write(folder / names["messages"], _messages_of(window))
         _write(folder / names["subscriptions"], _subscriptions_of(window))

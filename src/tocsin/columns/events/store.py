@@ -1,4 +1,4 @@
-"""Where does a batch keep what does not fit an entry? Strings, lists, boxes, ranges and shapes, as they come."""
+"""The tables of a batch for values that do not fit an entry: strings, lists, boxes, ranges and shapes."""
 
 from __future__ import annotations
 

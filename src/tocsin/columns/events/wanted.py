@@ -1,4 +1,4 @@
-"""What is read of events? The attributes that any subscription looks at, and what is asked beside their values."""
+"""The attributes that subscriptions look at, and what they ask beside an attribute's value: what is read of events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which predicates can never hold, or always do, whatever the events? Told from the compiled form alone."""
+"""Which predicates can never hold, or always do, whatever the events? TimeReader from the compiled form alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What does each kind of leaf refer to? One row a kind, one row a table that leaves refer to.
+"""The table of leaf kinds, and of the tables that leaves refer to.
 
-Who numbers leaves anew, drops what is unused, or checks what was loaded goes over these rows. What a kind computes is
-in `kernels/programs/`, and under which keys an index finds it in `index/fields/kernels/keys.py`.
+Joining, sharing, dropping and checking of leaves go over these rows. What a kind computes is in `kernels/programs/`;
+the access keys under which an index finds it are in `index/fields/kernels/keys.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What are leaves made of? Rows of shared pools: what operators are lowered to (`language/operators/leaves.py`)."""
+"""Leaves as rows of shared pools: the implementation of `language.operators.leaves.Leaves`."""
 
 from __future__ import annotations
 

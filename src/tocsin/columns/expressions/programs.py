@@ -1,6 +1,7 @@
-"""How does a tree become a program? AND and OR as marks with the places that they span, NOT pushed into the leaves.
+"""Programs: the compiled form of expressions.
 
-A program is an AND of places: literals, and groups, each a mark and how many places follow.
+A program is an AND of places: literals, and groups. A group is a mark for AND or OR, the number of places that follow,
+and these. NOT is pushed into the literals.
 """
 
 from __future__ import annotations

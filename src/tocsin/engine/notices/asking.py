@@ -127,7 +127,7 @@ class Asking:
             made[name] = np.array(numbers, np.int64), Asking(both, f"{self._prefix}{name}.")
         return made
 
-    def told(self, seen: Seen | None) -> Iterator[tuple[Reason, NDArray[np.int64]]]:
+    def findings(self, seen: Seen | None) -> Iterator[tuple[Reason, NDArray[np.int64]]]:
         """The reasons for which something is worth a warning, with the expressions that have it, ascending.
 
         Cost: linear in the questions, and in the conditions that are told of.
@@ -151,7 +151,7 @@ class Asking:
         whole, some = kinds == asking.ALL_ELEMENTS, kinds == asking.SOME_ELEMENT
         missed[whole] = second[whole] & ~items[first[whole]] != 0
         missed[some] = second[some] & items[first[some]] == 0
-        told = self._elements_told(seen)
+        told = self._element_findings(seen)
         if told:
             about = np.flatnonzero(kinds == _CONDITION)
             missed[about] = np.isin(first[about] * 2 + second[about], [2 * number + side for number, side in told])
@@ -190,14 +190,14 @@ class Asking:
             types[numbers] |= ANY if has_it else 0
         return types, items
 
-    def _elements_told(self, seen: Seen) -> dict[tuple[int, int], str]:
+    def _element_findings(self, seen: Seen) -> dict[tuple[int, int], str]:
         """By condition about elements and side, what no element that came fulfils of it."""
         told: dict[tuple[int, int], str] = {}
         for name, (numbers, inner) in self._elements.items():
             own = seen.elements.get(name)
             if own is None or not own.events:
                 continue
-            for reason, owners in inner.told(own):
+            for reason, owners in inner.findings(own):
                 for number, side in zip(numbers[owners >> 1].tolist(), (owners & 1).tolist(), strict=True):
                     told[number, side] = min(told.get((number, side), reason.text), reason.text)
         return told

@@ -65,9 +65,9 @@ class Conditions:
         """Of which values some predicate is known."""
         return self._asking.known
 
-    def told(self, seen: Seen | None, alive: Alive) -> Iterator[tuple[Reason, int, int]]:
+    def findings(self, seen: Seen | None, alive: Alive) -> Iterator[tuple[Reason, int, int]]:
         """The reasons for a warning, how many subscriptions have each, and the first of them."""
-        for reason, own in self._asking.told(seen):
+        for reason, own in self._asking.findings(seen):
             own = own[self._numbers[own] >= 0]
             if alive is not None:
                 own = own[are_alive(alive, self._numbers[own])]
@@ -119,7 +119,7 @@ def _merged(sources: Iterable[tuple[Conditions, Alive]], seen: Seen | None) -> l
         seen.finish()
     by_reason: dict[tuple[str, str], tuple[int, Conditions, Reason, int]] = {}
     for asked, alive in sources:
-        for reason, count, owner in asked.told(seen, alive):
+        for reason, count, owner in asked.findings(seen, alive):
             key = reason.attribute, reason.text
             before, *example = by_reason.get(key, (0, asked, reason, owner))
             by_reason[key] = before + count, *example  # type: ignore[assignment]
@@ -141,7 +141,7 @@ def _condition(tree: Expression, reason: Reason, seen: Seen | None) -> str:
 
 def _reasons_of(node: Expression, seen: Seen | None) -> set[Reason]:
     """The reasons for which a part by itself is worth a warning."""
-    return {reason for reason, _ in Asking(compile_expressions([node])).told(seen)}
+    return {reason for reason, _ in Asking(compile_expressions([node])).findings(seen)}
 
 
 def _parts(tree: Expression) -> list[Expression]:

@@ -1,5 +1,5 @@
-"""What does each operator of the language do? One module for each operator or family, with all that is known of it.
+"""The operators of the language: one module for each operator or family.
 
-`operator.py` says what a record has, `leaves.py` what a condition may be made of, and `table.py` names the records.
-Parser, writer, evaluator, `explain` and compiler go over them, and know no operator by name.
+`operator.py` is the record that each has, `leaves.py` what a condition is compiled to, and `table.py` lists the
+records. Parser, writers, evaluator, `explain` and compiler go over them, and name no operator.
 """

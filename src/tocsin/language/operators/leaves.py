@@ -1,7 +1,7 @@
-"""What may a condition be made of? Leaves, which kernels know, and groups of them.
+"""The leaves that conditions are compiled to, and the protocol that makes them.
 
-`Leaves` is what a record is lowered through; `columns/expressions/leaves.py` has it. A *literal* is a leaf or its NOT:
-`leaf * 2 + negated`. A negated one holds where the leaf is FALSE, never where it is UNKNOWN, so NOT costs nothing.
+Records are lowered through `Leaves`; `columns/expressions/leaves.py` implements it. A *literal* is a leaf or its NOT:
+`leaf * 2 + negated`. A negated literal holds where the leaf is FALSE, never where it is UNKNOWN, so NOT costs nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What kinds of operand does a predicate compare? An expression's operands, folded and classified.
+"""The kinds of operand that predicates compare.
 
 Const   a constant (CASEI and ACCENTI of one are applied)
 Path    an attribute, perhaps through CASEI and ACCENTI

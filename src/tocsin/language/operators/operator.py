@@ -1,4 +1,4 @@
-"""What does the language know of an operator? A record with its forms, its meaning, and what it is compiled to."""
+"""The record of an operator: its forms, its meaning, and what it is compiled to."""
 
 from __future__ import annotations
 

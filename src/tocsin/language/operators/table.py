@@ -1,4 +1,4 @@
-"""Which operators are there? All records."""
+"""The table of all operators."""
 
 from __future__ import annotations
 

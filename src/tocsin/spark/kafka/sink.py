@@ -104,7 +104,7 @@ class _Sink:
         producer, failures, count = _producer(self.broker), list[Any](), 0
         name, seen = self._name(), Counter[bytes]()
 
-        def told(error: Any, _: Any) -> None:
+        def delivered(error: Any, _: Any) -> None:
             if error is not None:
                 failures.append(error)
 
@@ -112,7 +112,7 @@ class _Sink:
             for batch in batches:
                 for key, value, identity in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     headers = [(HEADER, f"{name}/{self._row(seen, key, value, identity)}")]
-                    _produce(producer, self.broker, value, key, headers, told)
+                    _produce(producer, self.broker, value, key, headers, delivered)
                     count += 1
                     if count % _POLL_EVERY == 0:
                         producer.poll(0)
@@ -169,11 +169,13 @@ def _config(broker: Broker) -> dict[str, Any]:
     return plain | broker.config() | {"enable.idempotence": True}
 
 
-def _produce(producer: Producer, broker: Broker, value: str, key: str | None, headers: list[Any], told: Any) -> None:
+def _produce(
+    producer: Producer, broker: Broker, value: str, key: str | None, headers: list[Any], delivered: Any
+) -> None:
     """Hand a message over, waiting while the queue is full."""
     while True:
         try:
-            producer.produce(broker.topic, value, key, headers=headers, on_delivery=told)
+            producer.produce(broker.topic, value, key, headers=headers, on_delivery=delivered)
         except BufferError:
             producer.poll(0.1)
         except library().KafkaException as error:

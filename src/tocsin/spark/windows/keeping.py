@@ -75,7 +75,7 @@ class Kept:
         count = 0
         while self._chunks.get(_subscriptions(count)) is not None:
             count += 1
-        self.about = About(settings.told(), uuid.uuid4().hex, subscriptions=count)
+        self.about = About(settings.as_dict(), uuid.uuid4().hex, subscriptions=count)
 
     def give(self, place: int, data: bytes) -> None:
         """A chunk of subscriptions."""

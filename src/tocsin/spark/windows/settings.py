@@ -50,7 +50,7 @@ class Settings:
         """The type of what messages are called: keys, or numbers."""
         return self.key_type or "int64"
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """What a checkpoint keeps of it: all that no later run may change."""
         return {
             "size": self.size,
@@ -67,7 +67,7 @@ class Settings:
 
     def check(self, before: Mapping[str, Any]) -> None:
         """Raise `InvalidInput` where a checkpoint was made with other settings."""
-        for name, value in self.told().items():
+        for name, value in self.as_dict().items():
             if before.get(name) == value:
                 continue
             if name in ("weights", "subscriptions"):
