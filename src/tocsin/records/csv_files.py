@@ -205,8 +205,11 @@ def _split(
     path: str | Path, block: _Block, good: NDArray[np.int64], names: list[str], chosen: list[str] | None = None
 ) -> pa.Table:
     """The fields of a block's good records as columns of bytes: all of them, or the chosen ones."""
-    text, places = block.text, block.places[good]
-    records = b"".join(text[start:stop] + b"\n" for start, stop in places[:, :2].tolist())
+    places = block.places[good]
+    firsts = np.flatnonzero(np.diff(good, prepend=-2) != 1)  # of runs of good records, between which are bad ones
+    lasts = np.append(firsts[1:], len(good)) - 1
+    runs = zip(places[firsts, 0].tolist(), places[lasts, 1].tolist(), strict=True) if len(good) else ()
+    records = b"".join(block.text[start:stop] + b"\n" for start, stop in runs)
     if not records:
         return pa.table({name: pa.array([], pa.binary()) for name in chosen or names})
     options = arrow_csv.ReadOptions(use_threads=False, block_size=len(records) + 1, column_names=names)
