@@ -200,3 +200,11 @@ def test_importing_tocsin_needs_no_extra() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_what_a_task_does_needs_no_pyspark() -> None:
+    """Workers' code is imported where PySpark is not installed, too."""
+    modules = ("answering", "visits", "workers", "windows.answering", "windows.keeping")
+    lines = ["import sys", "sys.modules['pyspark'] = None", *(f"import tocsin.spark.{name}" for name in modules)]
+
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True, timeout=120)

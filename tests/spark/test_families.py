@@ -25,7 +25,7 @@ from tocsin.segment.compacting import compact
 from tocsin.spark import answering
 from tocsin.spark.answering import MatchOptions, answer
 from tocsin.spark.compiling import compile_partition
-from tocsin.spark.schemas import PARTITION
+from tocsin.spark.names import PARTITION
 
 INDEXES = [registration.name for registration in registrations()]
 RANKINGS = [None, tocsin.Top(3), tocsin.Relaxed(3), tocsin.Similar(0.5, 0.5), tocsin.Similar(0.4, 0.6)]

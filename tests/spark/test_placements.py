@@ -31,8 +31,8 @@ from tocsin.segment.placed import KEYS_FILE, Placed
 from tocsin.spark.answering import MatchOptions
 from tocsin.spark.compiling import compile_partition
 from tocsin.spark.counting import counted
+from tocsin.spark.names import PARTITION
 from tocsin.spark.placing import deal, least_hashed, part_of
-from tocsin.spark.schemas import PARTITION
 
 SUBSCRIPTIONS = [
     {"id": f"s{number}", "where": text, "score": number % 5.0}

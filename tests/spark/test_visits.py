@@ -32,8 +32,8 @@ from tocsin.segment.placed import Signs, read_signs, write_signs
 from tocsin.segment.refolding import folded_otherwise
 from tocsin.segment.storage import MANIFEST, open_segment, write_manifest
 from tocsin.spark.answering import MatchOptions, answer
+from tocsin.spark.names import EVENT, PART, TO, matches_type
 from tocsin.spark.placing import part_of
-from tocsin.spark.schemas import EVENT, PART, TO, matches_type
 from tocsin.spark.visits import answered, merged, sent, whole_events
 
 KEYED = EVENTS.append_column("key", pa.array(range(50))).combine_chunks().to_batches()[0]

@@ -31,9 +31,9 @@ from tocsin.spark import Metrics, UpdateReport, follow, local_session, warm
 from tocsin.spark.asking import asked_of
 from tocsin.spark.listening import Progress
 from tocsin.spark.matching import answers
+from tocsin.spark.names import ERROR, MATCHES
 from tocsin.spark.observing import observed
 from tocsin.spark.parquet import answers_of_pieces, by_file
-from tocsin.spark.schemas import ERROR, MATCHES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -10,8 +10,8 @@ from tocsin.pipeline.description import End, holds_json
 from tocsin.records.changes import CORRUPT
 from tocsin.spark.csv_pieces import CsvReader, csv_rows
 from tocsin.spark.file_types import spark_schema
+from tocsin.spark.names import CHANGE_SCHEMA
 from tocsin.spark.parquet import PieceReader, files_in, files_of
-from tocsin.spark.schemas import CHANGE_SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -3,40 +3,28 @@
 from tocsin import spark
 spark.compile(subscriptions_df, "index/", partitions=8)
 matched_df = spark.match(events_df, "index/")
+
+The public names are imported when one of them is first asked for: what a task does needs no PySpark.
 """
 
-from tocsin.placement import PlacementReport
-from tocsin.spark.changing import UpdateReport, follow, merge, update
-from tocsin.spark.compiling import CompileReport, compile
-from tocsin.spark.counting import statistics
-from tocsin.spark.kafka import read_kafka, write_kafka
-from tocsin.spark.listening import Metrics
-from tocsin.spark.matching import match
-from tocsin.spark.parquet import match_parquet
-from tocsin.spark.placing import plan
-from tocsin.spark.session import local_session
-from tocsin.spark.warming import warm
-from tocsin.spark.windows.asking import window
-from tocsin.spark.writing import WriteReport, match_to_parquet
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "CompileReport",
-    "Metrics",
-    "PlacementReport",
-    "UpdateReport",
-    "WriteReport",
-    "compile",
-    "follow",
-    "local_session",
-    "match",
-    "match_parquet",
-    "match_to_parquet",
-    "merge",
-    "plan",
-    "read_kafka",
-    "statistics",
-    "update",
-    "warm",
-    "window",
-    "write_kafka",
-]
+if TYPE_CHECKING:
+    from tocsin.spark.public import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, or a module: imported when it is first asked for."""
+    if not name.startswith("__") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
+        return importlib.import_module(f"{__name__}.{name}")
+    public = importlib.import_module("tocsin.spark.public")
+    if name != "__all__" and name not in public.__all__:
+        raise AttributeError(f"module 'tocsin.spark' has no attribute {name!r}")
+    value = globals()[name] = getattr(public, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__("__all__")})

@@ -20,8 +20,7 @@ from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import LinesChunk, TableChunk
 from tocsin.segment import Snapshots
-from tocsin.spark.observing import Counts, work_column
-from tocsin.spark.schemas import ERROR, MATCHES, WORK
+from tocsin.spark.names import ERROR, MATCHES, WORK, Counts, work_column
 
 AT_ONCE: Final = 200_000
 """Matches of a batch that goes to Spark: enough that the cost of a batch vanishes, few enough for a heap of 1 GB."""

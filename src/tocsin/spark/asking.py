@@ -15,8 +15,9 @@ from tocsin.model.ranking import Ranking
 from tocsin.model.texts import PLAIN, texts_in
 from tocsin.records.csv_files import ColumnType, checked_types
 from tocsin.spark.answering import MatchOptions
+from tocsin.spark.names import ERROR, MATCHES
 from tocsin.spark.observing import with_work
-from tocsin.spark.schemas import ERROR, MATCHES, exploded_schema, matched_schema
+from tocsin.spark.schemas import exploded_schema, matched_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

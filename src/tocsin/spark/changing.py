@@ -27,7 +27,8 @@ from tocsin.segment.compacting import compact, is_due
 from tocsin.segment.folder import saved_statistics
 from tocsin.segment.storage import MANIFEST
 from tocsin.spark.compiling import REJECTS, write_rejects
-from tocsin.spark.schemas import AMENDED, CHANGE_FIELDS
+from tocsin.spark.names import CHANGE_FIELDS
+from tocsin.spark.schemas import AMENDED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

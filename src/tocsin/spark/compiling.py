@@ -28,6 +28,7 @@ from tocsin.segment import Publication, assemble
 from tocsin.segment.folder import part_name, saved_statistics, version_folder
 from tocsin.segment.placed import Hashes, Placed, Signs
 from tocsin.segment.publishing import write_part
+from tocsin.spark.names import COPY, FIELD, KEYS, PARTITION, PLACED_NAMES, REASON, SUBSCRIPTION_FIELDS
 from tocsin.spark.placing import (
     SUBSCRIPTIONS,
     built,
@@ -39,7 +40,7 @@ from tocsin.spark.placing import (
     read,
     some_of,
 )
-from tocsin.spark.schemas import COMPILED, COPY, FIELD, KEYS, PARTITION, PLACED_NAMES, REASON, SUBSCRIPTION_FIELDS
+from tocsin.spark.schemas import COMPILED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

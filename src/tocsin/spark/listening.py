@@ -20,7 +20,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from tocsin.spark.schemas import WORK_FIELDS
+from tocsin.spark.names import WORK_FIELDS
 from tocsin.writing import aside
 
 OBSERVATION: Final = "tocsin"

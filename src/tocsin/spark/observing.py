@@ -7,21 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from tocsin.spark.schemas import WORK, WORK_FIELDS
+from tocsin.spark.names import WORK, WORK_FIELDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
     from pyspark.sql.types import StructType
-
-Counts = tuple[int, int, int, int, int, int]
-"""The counts of `WORK_FIELDS`."""
-
-Work = tuple[int, int, int, int, int, int, str]
-"""These, and the version of the index."""
-
-_TYPE = pa.struct([*((name, pa.int64()) for name in WORK_FIELDS), ("index_version", pa.string())])
 
 
 def with_work(schema: StructType) -> StructType:
@@ -31,12 +21,6 @@ def with_work(schema: StructType) -> StructType:
     counts = [StructField(name, LongType()) for name in WORK_FIELDS]
     work = StructType([*counts, StructField("index_version", StringType())])
     return StructType([*schema.fields, StructField(WORK, work)])
-
-
-def work_column(work: Work, rows: int) -> pa.Array:
-    """The column of a batch: the counts in its first row, if it has one, and null in all others."""
-    first = [dict(zip((*WORK_FIELDS, "index_version"), work, strict=True))] if rows else []
-    return pa.concat_arrays([pa.array(first, _TYPE), pa.nulls(max(rows - 1, 0), _TYPE)])
 
 
 def observed(matched: DataFrame, name: str | Observation, *, explode: bool) -> DataFrame:

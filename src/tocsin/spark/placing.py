@@ -26,7 +26,8 @@ from tocsin.segment import SegmentBuilder
 from tocsin.segment.outlines import bytes_each
 from tocsin.spark.answering import MatchOptions, encoded_events
 from tocsin.spark.asking import asked_of, plain
-from tocsin.spark.schemas import COPY, FIELD, KEYS, PARTITION, PLACED_FIELDS, REASON, SUBSCRIPTION_FIELDS
+from tocsin.spark.names import COPY, FIELD, KEYS, PARTITION, REASON, SUBSCRIPTION_FIELDS
+from tocsin.spark.schemas import PLACED_FIELDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

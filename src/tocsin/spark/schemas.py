@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import pyarrow as pa
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -17,31 +16,22 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from tocsin.records.changes import CORRUPT
-
-SUBSCRIPTION_FIELDS: Final = ("id", "where", "predicates", "score", "weights")
-PARTITION: Final = "tocsin_partition"
-KEYS: Final = "tocsin_keys"
-COPY: Final = "tocsin_copy"
-FIELD: Final = "tocsin_field"
-REASON: Final = "tocsin_reason"
-PLACED_NAMES: Final = [PARTITION, KEYS, COPY, FIELD, REASON]
-MATCHES: Final = "matches"
-ERROR: Final = "error"
-
-WORK: Final = "tocsin_work"
-
-EVENT: Final = "tocsin_event"
-PART: Final = "tocsin_part"
-TO: Final = "tocsin_to"
-ROWS: Final = "tocsin_rows"
-SERVED: Final = "tocsin_served"
-CANDIDATES: Final = "tocsin_candidates"
-VERIFIED: Final = "tocsin_verified"
-"""Of events on their way to the parts of an index, and back: `spark.visits`."""
-
-WORK_FIELDS: Final = ("events", "matches", "rejected", "reported", "candidates", "verified")
-"""`rejected` are events that were refused whole, `reported` those with an error, whole or of a field."""
+from tocsin.spark.names import (
+    CANDIDATES,
+    COPY,
+    ERROR,
+    EVENT,
+    FIELD,
+    KEYS,
+    MATCHES,
+    PART,
+    PARTITION,
+    REASON,
+    ROWS,
+    SERVED,
+    TO,
+    VERIFIED,
+)
 
 COMPILED: Final = StructType(
     [
@@ -63,13 +53,6 @@ PLACED_FIELDS: Final = (
 )
 """Where a copy of a subscription lies, by which keys events come there, whether it is not the first one; or why not."""
 
-
-CHANGE_FIELDS: Final = ("id", "change", "version", *SUBSCRIPTION_FIELDS[1:], CORRUPT)
-
-CHANGE_SCHEMA: Final = (
-    "id string, change string, version bigint, where string, score double, weights map<string, double>"
-)
-"""What changes are read as where nothing else is said."""
 
 AMENDED: Final = StructType(
     [
@@ -93,12 +76,6 @@ def matched_schema(events: StructType, ids: str) -> StructType:
     """Every input column, the matches, and what was wrong with the event."""
     match = StructType([StructField("subscription", id_type(ids)), StructField("score", DoubleType())])
     return StructType([*events.fields, StructField(MATCHES, ArrayType(match)), StructField(ERROR, StringType())])
-
-
-def matches_type(ids: str) -> pa.DataType:
-    """The type of an event's matches, as tasks write it."""
-    kind = pa.string() if ids == "string" else pa.int64()
-    return pa.list_(pa.struct([("subscription", kind), ("score", pa.float64())]))
 
 
 def shuffled_schemas(columns: list[StructField], ids: str) -> tuple[StructType, StructType]:

@@ -17,7 +17,8 @@ from tocsin.segment.mapping import opened_part
 from tocsin.segment.outlines import outline_of
 from tocsin.spark.answering import MatchOptions, in_slices
 from tocsin.spark.asking import plain
-from tocsin.spark.schemas import EVENT, TO, matches_type, shuffled_schemas
+from tocsin.spark.names import EVENT, TO, matches_type
+from tocsin.spark.schemas import shuffled_schemas
 from tocsin.spark.versions import of_this_batch
 from tocsin.spark.visits import answered, merged, sent, whole_events
 from tocsin.spark.workers import Batches, Task, settling

@@ -27,8 +27,7 @@ from tocsin.index.elements import with_conditions
 from tocsin.segment import Snapshots
 from tocsin.segment.outlines import Outline
 from tocsin.spark.answering import MatchOptions, errors_of, events_of, find, ids_and_scores, lists_of, with_row
-from tocsin.spark.observing import work_column
-from tocsin.spark.schemas import CANDIDATES, ERROR, EVENT, MATCHES, PART, ROWS, SERVED, TO, VERIFIED, WORK
+from tocsin.spark.names import CANDIDATES, ERROR, EVENT, MATCHES, PART, ROWS, SERVED, TO, VERIFIED, WORK, work_column
 
 _NO_PART: Final = -1
 _TASK_BITS: Final = 40

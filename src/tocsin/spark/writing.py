@@ -26,9 +26,8 @@ from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Given, MatchOptions, counted_answer
 from tocsin.spark.asking import asked_of
-from tocsin.spark.observing import Counts
+from tocsin.spark.names import WORK_FIELDS, Counts
 from tocsin.spark.parquet import Piece, by_file, columns_of, pieces_of, read_events, read_piece
-from tocsin.spark.schemas import WORK_FIELDS
 from tocsin.spark.versions import opened
 from tocsin.spark.workers import Batches, Task, settling
 from tocsin.writing import aside, raising_invalid_input

@@ -15,7 +15,7 @@ import pyarrow as pa
 from tocsin.model.texts import Text
 from tocsin.model.window import Bounds
 from tocsin.records import TableChunk
-from tocsin.spark.windows.packets import PACKETS, SEATS, Packet
+from tocsin.spark.windows.packets import BYTES, SEATS, Packet
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.seats import seats
 from tocsin.spark.windows.settings import Settings
@@ -34,7 +34,7 @@ _ROW: Final = pa.schema(
     [
         (SEATS, pa.list_(pa.int32())),
         *((name, pa.int64()) for name in ("place", "count")),
-        *((name, pa.binary()) for name in PACKETS.names[3:]),
+        *((name, pa.binary()) for name in BYTES),
     ]
 )
 

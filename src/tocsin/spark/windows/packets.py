@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, StructField, StructType
 
 from tocsin.window.parts import Sent
 
@@ -20,23 +19,12 @@ SEAT: Final = "tocsin_seat"
 SEATS: Final = "tocsin_seats"
 """Those of partitions that are sent the same."""
 
-PACKETS: Final = StructType(
-    [
-        StructField(SEATS, ArrayType(IntegerType())),
-        StructField("place", LongType()),
-        StructField("count", LongType()),
-        StructField("positions", BinaryType()),
-        StructField("messages", BinaryType()),
-        StructField("times", BinaryType()),
-        StructField("refused", BinaryType()),
-    ]
-)
+BYTES: Final = ("positions", "messages", "times", "refused")
+PACKETS: Final = f"{SEATS} array<int>, place bigint, count bigint, " + ", ".join(f"{name} binary" for name in BYTES)
 """`place` is the packet's among those of its micro-batch; `times` is null where the window is none of time, and
 `refused` where nothing was, and in all partitions but one."""
 
-SUBSCRIPTIONS: Final = StructType(
-    [StructField(SEAT, IntegerType()), StructField("place", LongType()), StructField("data", BinaryType())]
-)
+SUBSCRIPTIONS: Final = f"{SEAT} int, place bigint, data binary"
 """Subscriptions of a partition, in an order that is ever the same."""
 
 

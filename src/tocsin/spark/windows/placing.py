@@ -17,8 +17,8 @@ from tocsin.model.texts import Text
 from tocsin.placement import HASH
 from tocsin.placement.hashing import Hashes, hashes_of
 from tocsin.records import TableChunk
-from tocsin.spark.schemas import PARTITION
-from tocsin.spark.windows.packets import SUBSCRIPTIONS, bytes_of
+from tocsin.spark.names import PARTITION
+from tocsin.spark.windows.packets import SEAT, SUBSCRIPTIONS, bytes_of
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.seats import seats
 from tocsin.spark.workers import Batches, Task
@@ -94,7 +94,7 @@ def _chunker(partitions: int) -> Task:
             seat = seats(partitions)[table[PARTITION][0].as_py()]
             data = bytes_of(table.drop_columns(PARTITION))
             columns = [pa.array([seat], pa.int32()), pa.array([place]), pa.array([data])]
-            yield pa.RecordBatch.from_arrays(columns, names=SUBSCRIPTIONS.names)
+            yield pa.RecordBatch.from_arrays(columns, names=[SEAT, "place", "data"])
 
     return run
 

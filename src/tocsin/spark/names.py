@@ -1,0 +1,60 @@
+"""The columns of Spark jobs by their names, and what tasks write into them: for workers, without PySpark."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from tocsin.records.changes import CORRUPT
+
+SUBSCRIPTION_FIELDS: Final = ("id", "where", "predicates", "score", "weights")
+PARTITION: Final = "tocsin_partition"
+KEYS: Final = "tocsin_keys"
+COPY: Final = "tocsin_copy"
+FIELD: Final = "tocsin_field"
+REASON: Final = "tocsin_reason"
+PLACED_NAMES: Final = [PARTITION, KEYS, COPY, FIELD, REASON]
+MATCHES: Final = "matches"
+ERROR: Final = "error"
+
+WORK: Final = "tocsin_work"
+
+EVENT: Final = "tocsin_event"
+PART: Final = "tocsin_part"
+TO: Final = "tocsin_to"
+ROWS: Final = "tocsin_rows"
+SERVED: Final = "tocsin_served"
+CANDIDATES: Final = "tocsin_candidates"
+VERIFIED: Final = "tocsin_verified"
+"""Of events on their way to the parts of an index, and back: `spark.visits`."""
+
+WORK_FIELDS: Final = ("events", "matches", "rejected", "reported", "candidates", "verified")
+"""`rejected` are events that were refused whole, `reported` those with an error, whole or of a field."""
+
+CHANGE_FIELDS: Final = ("id", "change", "version", *SUBSCRIPTION_FIELDS[1:], CORRUPT)
+
+CHANGE_SCHEMA: Final = (
+    "id string, change string, version bigint, where string, score double, weights map<string, double>"
+)
+"""What changes are read as where nothing else is said."""
+
+Counts = tuple[int, int, int, int, int, int]
+"""The counts of `WORK_FIELDS`."""
+
+Work = tuple[int, int, int, int, int, int, str]
+"""These, and the version of the index."""
+
+_TYPE = pa.struct([*((name, pa.int64()) for name in WORK_FIELDS), ("index_version", pa.string())])
+
+
+def work_column(work: Work, rows: int) -> pa.Array:
+    """The column of a batch: the counts in its first row, if it has one, and null in all others."""
+    first = [dict(zip((*WORK_FIELDS, "index_version"), work, strict=True))] if rows else []
+    return pa.concat_arrays([pa.array(first, _TYPE), pa.nulls(max(rows - 1, 0), _TYPE)])
+
+
+def matches_type(ids: str) -> pa.DataType:
+    """The type of an event's matches, as tasks write it."""
+    kind = pa.string() if ids == "string" else pa.int64()
+    return pa.list_(pa.struct([("subscription", kind), ("score", pa.float64())]))
