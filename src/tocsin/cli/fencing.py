@@ -22,7 +22,8 @@ from tocsin.errors import InvalidInput
 from tocsin.model.notice import Notice
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import open_writer
-from tocsin.records.files import STANDARD, format_of
+from tocsin.records.files import STANDARD
+from tocsin.records.formats import UNSAID, format_of
 from tocsin.records.writers import Writer
 from tocsin.segment import Newest
 
@@ -156,7 +157,7 @@ def _sources(events: str) -> Iterator[Any]:
 
 
 def _comes_by_line(events: str) -> bool:
-    return events == STANDARD and format_of(events) == "json lines"
+    return events == STANDARD and format_of(events) is UNSAID
 
 
 def _write(writer: Writer, answer: Answer, first: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tocsin.records.files import FORMATS, Formatted
+from tocsin.records.formats import FORMATS, Formatted
 
 
 def add_format(parser: argparse.ArgumentParser, *, writes: bool = False) -> None:
