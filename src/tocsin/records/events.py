@@ -15,7 +15,7 @@ from tocsin.records.chunks import Chunk, ObjectChunk, read_objects
 from tocsin.records.csv_files import ColumnType, checked_types
 from tocsin.records.files import Opened
 from tocsin.records.folders import read_dataset, read_folder
-from tocsin.records.formats import Format, Reading, input_format
+from tocsin.records.formats import Format, ReadOptions, input_format
 from tocsin.records.json_documents import read_json
 from tocsin.records.several import files_of, read_several
 from tocsin.records.tables import read_table
@@ -38,9 +38,9 @@ def read_events(
     first = next(iter(source), None) if isinstance(source, list | tuple) else source
     files = files_of(source) if isinstance(first, str | Path) else None
     if files is not None:
-        return _read_files(source, files, Reading(choose, schema or {}, delimiter))
+        return _read_files(source, files, ReadOptions(choose, schema or {}, delimiter))
     if isinstance(source, str | Path):
-        return _read_path(source, Reading(choose, schema or {}, delimiter))
+        return _read_path(source, ReadOptions(choose, schema or {}, delimiter))
     if schema is not None:
         checked_types(schema)
     _refuse_delimiter("", delimiter)
@@ -84,20 +84,20 @@ def _refuse_delimiter(path: str, delimiter: str | None) -> None:
         raise InvalidInput(f"{path}a delimiter is for CSV files; other sources say themselves where a value ends")
 
 
-def _read_path(path: str | Path, how: Reading) -> Iterator[Chunk]:
+def _read_path(path: str | Path, how: ReadOptions) -> Iterator[Chunk]:
     form = input_format(path)
     _check(form, how, path)
     yield from form.read(path, how)
 
 
-def _check(form: Format, how: Reading, path: str | Path) -> None:
+def _check(form: Format, how: ReadOptions, path: str | Path) -> None:
     """Refuse what is said of a file that its format does not take; columns of texts are checked as they are read."""
     if form.columns != "texts":
         checked_types(how.schema)
         _refuse_delimiter(f"{path}: ", how.delimiter)
 
 
-def _read_files(source: Any, files: list[str | Path], how: Reading) -> Iterator[Chunk]:
+def _read_files(source: Any, files: list[str | Path], how: ReadOptions) -> Iterator[Chunk]:
     is_folder = not isinstance(source, list | tuple) and os.path.isdir(source)  # noqa: PTH112
     forms = {input_format(file) for file in files} if is_folder else set()
     form = forms.pop() if len(forms) == 1 else None

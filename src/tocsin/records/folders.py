@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import CHUNK_ROWS, Chunk
-from tocsin.records.formats import Format, Reading
+from tocsin.records.formats import Format, ReadOptions
 from tocsin.records.several import read_several, refuse_table_formats
 from tocsin.records.tables import Chooser, chunks_of_batches, needed, rows_without_columns
 
@@ -20,7 +20,7 @@ _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _LONGEST_INTEGER: Final = 15
 
 
-def read_folder(form: Format, folder: Path, files: Sequence[Path], how: Reading) -> Iterator[Chunk]:
+def read_folder(form: Format, folder: Path, files: Sequence[Path], how: ReadOptions) -> Iterator[Chunk]:
     """The files of a folder, all of one format, one after another; folders called `name=value` in it give a column."""
     parts = dict(zip(map(str, files), _partitions(folder, files), strict=True))
     return read_several(list(files), lambda file: form.read(file, replace(how, parts=parts[str(file)])))

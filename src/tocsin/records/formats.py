@@ -28,7 +28,7 @@ Columns: TypeAlias = Literal["none", "texts", "typed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadOptions:
     """How a file is to be read. A format takes of it what concerns it."""
 
     choose: Chooser = lambda _: True  # which top-level columns are needed
@@ -55,7 +55,7 @@ class Format:
     name: str  # what messages say
     endings: tuple[str, ...]
     columns: Columns
-    read: Callable[[str | Path, Reading], Iterator[Chunk]]
+    read: Callable[[str | Path, ReadOptions], Iterator[Chunk]]
     sink: Callable[[IO[bytes], pa.Schema], Sink] | None = None  # None where it is only read
     columns_of: Callable[[str | Path], list[str]] | None = None  # the names of a file's columns, before it is read
     is_packed_outside: bool = False  # whether a file may have an ending of `PACKED` behind its own
@@ -68,7 +68,7 @@ class Format:
         return self.spark is not None or self.columns == "texts"
 
 
-def _csv(path: str | Path, how: Reading) -> Iterator[Chunk]:
+def _csv(path: str | Path, how: ReadOptions) -> Iterator[Chunk]:
     return read_csv(path, how.schema, delimiter=how.delimiter, as_text=how.as_text, names=how.names)
 
 
@@ -110,6 +110,9 @@ FORMATS: Final[dict[str, Format]] = {row.word: row for row in _ROWS}
 
 UNSAID: Final = FORMATS["json"]
 """The format of standard input and output where none is said."""
+
+PARQUET: Final = FORMATS["parquet"]
+"""The one whose files Spark's workers read in parts."""
 
 
 def words_of(wanted: Callable[[Format], bool]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from tocsin.records.conjunctions import is_plain, read_conjunctions
 from tocsin.records.events import read_events
 from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
-from tocsin.records.formats import Reading, input_format
+from tocsin.records.formats import ReadOptions, input_format
 from tocsin.records.json_lines import as_records
 from tocsin.records.several import files_of, read_several
 from tocsin.records.subscription_chunk import SubscriptionChunk
@@ -101,7 +101,7 @@ def chunks_of(source: Any, choose: Chooser, needed: Sequence[str], what: str) ->
         form = input_format(source)
         if form.columns_of is not None and str(source) != STANDARD:  # which is read once
             _require_columns(form.columns_of(source), needed, what)
-        yield from form.read(source, Reading(choose, as_text=True))
+        yield from form.read(source, ReadOptions(choose, as_text=True))
         return
     yield from read_events(source, choose=choose, what=what)
 
