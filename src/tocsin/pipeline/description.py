@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from tocsin.encoding import Points, checked_points
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
-from tocsin.pipeline.places import Places, places_of
+from tocsin.pipeline.faults import Faults, places_of
 from tocsin.planner import choose
 from tocsin.records.csv_types import checked_delimiter
 from tocsin.records.formats import FORMATS, PARQUET, Format, either, words_of
@@ -152,25 +152,6 @@ def read_pipeline(path: str | Path) -> Pipeline:
     pipeline = _pipeline(says, path.parent, faults)
     faults.stop()
     return pipeline
-
-
-class Faults:
-    """What is wrong with a file, line by line."""
-
-    def __init__(self, path: Path, places: Places) -> None:
-        self._path = path
-        self._places = places
-        self._found: list[tuple[int, str]] = []
-
-    def add(self, table: str, key: str, what: str) -> None:
-        """Note what is wrong with a key, or with a table where the key is empty."""
-        line = self._places.get((table, key)) or self._places.get((table, "")) or 1
-        self._found.append((line, what))
-
-    def stop(self) -> None:
-        """Raise `InvalidInput` where anything is wrong."""
-        if self._found:
-            raise InvalidInput("\n".join(f"{self._path}:{line}: {what}" for line, what in sorted(self._found)))
 
 
 def _check_tables(says: Mapping[str, Any], faults: Faults) -> None:
