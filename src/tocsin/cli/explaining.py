@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.check import UNPLACED
-from tocsin.cli.formats import add_format, said
+from tocsin.cli.options import add_format, said
 from tocsin.cli.rankings import similar
 from tocsin.engine import explain
 from tocsin.engine.loading import read_part

@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tocsin.cli.formats import add_format, said
-from tocsin.cli.matching import points_of, schema_of
+from tocsin.cli.options import add_format, points_of, said, schema_of
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
 from tocsin.engine import Answer, Engine, Fences

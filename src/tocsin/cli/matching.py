@@ -10,17 +10,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from tocsin.cli.formats import add_format, said
+from tocsin.cli.options import add_format, add_payload_columns, extras_said, points_of, said, schema_of
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rankings import similar
-from tocsin.cli.rejects import (
-    RejectLog,
-    add_payload_columns,
-    counted,
-    extras_said,
-    refuse_overwriting,
-    reject_log,
-)
+from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
 from tocsin.engine.loading import is_index
 from tocsin.engine.matching import EVENT_KEY, told_of
@@ -28,7 +21,7 @@ from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
 from tocsin.model.notice import Notice, together
 from tocsin.model.ranking import Ranking, Relaxed, Top
-from tocsin.model.texts import text_type, texts_in
+from tocsin.model.texts import texts_in
 from tocsin.planner import choose
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
@@ -215,26 +208,3 @@ def _ranking(given: argparse.Namespace) -> Ranking | None:
     if given.similar is not None:
         return similar(given.similar)
     return None if given.top is None else Top(given.top)
-
-
-def schema_of(text: str) -> dict[str, str]:
-    """`price:number,name:string` as a mapping."""
-    schema: dict[str, str] = {}
-    for item in filter(None, text.split(",")):
-        name, colon, kind = item.rpartition(":")
-        if not colon or (kind not in COLUMN_TYPES and text_type(kind) is None):
-            raise InvalidInput(f"--schema: {item!r} is no COLUMN:TYPE; the types are {', '.join(COLUMN_TYPES)}")
-        schema[name] = kind
-    return schema
-
-
-def points_of(text: str) -> dict[str, tuple[str, str]]:
-    """`location=lon:lat` as a mapping."""
-    points: dict[str, tuple[str, str]] = {}
-    for item in filter(None, text.split(",")):
-        name, equals, pair = item.partition("=")
-        x, colon, y = pair.partition(":")
-        if not (name and equals and x and colon and y):
-            raise InvalidInput(f"--points: {item!r} is no NAME=X:Y; write location=lon:lat")
-        points[name] = x, y
-    return points
