@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any, TypeVar
 
 from tocsin.engine import sample
 from tocsin.engine.loading import extras_of
 from tocsin.errors import InvalidInput
 from tocsin.index import Statistics
+from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.model.texts import text_type
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.extras import Extras
 from tocsin.records.formats import FORMATS, Formatted, words_of
+
+AnyRanking = TypeVar("AnyRanking", bound=Ranking)
 
 
 def add_format(parser: argparse.ArgumentParser, *, writes: bool = False) -> None:
@@ -42,6 +46,31 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
 def sampled(given: argparse.Namespace) -> Statistics | None:
     """The statistics of that file, None where none was named."""
     return None if given.sample is None else sample(said(given.sample, given.format))
+
+
+def add_rankings(parser: argparse.ArgumentParser) -> None:
+    """Let the user say one ranking: `--top 20`."""
+    group = parser.add_mutually_exclusive_group()
+    for word, kind in RANKINGS.items():
+        read = kind.numbers[0][1] if len(kind.numbers) == 1 else str
+        group.add_argument(f"--{word}", type=read, metavar=kind.spelling()[0], help=kind.help)
+
+
+def ranked(given: argparse.Namespace) -> Ranking | None:
+    """The ranking that was said, None where none was; raises `InvalidInput`."""
+    found = [(kind, getattr(given, word)) for word, kind in RANKINGS.items()]
+    return next((ranking_said(kind, what) for kind, what in found if what is not None), None)
+
+
+def ranking_said(kind: type[AnyRanking], what: Any) -> AnyRanking:
+    """A ranking by its number, or a text of several; raises `InvalidInput`."""
+    try:
+        return kind.parse(what.split(":") if isinstance(what, str) else [what])
+    except InvalidInput:
+        raise
+    except ValueError:
+        short, long = kind.spelling()
+        raise InvalidInput(f"--{kind.word()}: {what!r} is no {short}; write {long}") from None
 
 
 def add_payload_columns(parser: argparse.ArgumentParser) -> None:

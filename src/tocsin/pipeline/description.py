@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.encoding import Points, checked_points
 from tocsin.errors import InvalidInput, TocsinError
-from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
+from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.pipeline.faults import Faults, places_of
 from tocsin.planner import choose
 from tocsin.records.csv_types import checked_delimiter
@@ -348,14 +348,14 @@ def _ranking(text: str | None, faults: Faults) -> Ranking | None:
     """`top:20`, `relaxed:20` or `similar:0.5:0.6` as a ranking."""
     if text is None:
         return None
-    name, *numbers = text.split(":")
+    word, *parts = text.split(":")
+    kind = RANKINGS.get(word)
+    if kind is None or len(parts) != len(kind.numbers):
+        known = either(tuple(f"{word}:{one.example}" for word, one in RANKINGS.items()))
+        faults.add("match", "ranking", f"ranking is {text!r}; write {known}")
+        return None
     try:
-        if name in ("top", "relaxed") and len(numbers) == 1:
-            return (Top if name == "top" else Relaxed)(int(numbers[0]))
-        if name == "similar" and len(numbers) == 2:
-            return Similar(float(numbers[0]), float(numbers[1]))
+        return kind.parse(parts)
     except ValueError as error:
         faults.add("match", "ranking", f"ranking is {text!r}: {error}")
-        return None
-    faults.add("match", "ranking", f"ranking is {text!r}; write top:20, relaxed:20 or similar:0.5:0.6")
     return None
