@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -19,6 +20,33 @@ from tocsin.records.formats import Format, ReadOptions, input_format
 from tocsin.records.json_documents import read_json
 from tocsin.records.several import files_of, read_several
 from tocsin.records.tables import read_table
+
+
+class ArrowStream(Protocol):
+    """Tables: of Arrow, pandas, Polars, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
+class LazyFrame(Protocol):
+    """A data frame of Polars that is not computed yet."""
+
+    def collect(self) -> Any: ...
+
+
+class Dataset(Protocol):
+    """A dataset of Arrow."""
+
+    def count_rows(self) -> int: ...
+
+
+AnyPath: TypeAlias = str | PathLike[str]
+Anything: TypeAlias = (
+    bytes | bytearray | memoryview | AnyPath | Sequence[AnyPath] | ArrowStream | LazyFrame | Dataset | Mapping[str, Any]
+)
+"""JSON, files, tables, or one record."""
+Events: TypeAlias = Iterable[Mapping[str, Any]] | Anything | SparseEvents
+"""What events may be given as; `records.subscriptions` has the same for subscriptions."""
 
 
 def read_events(

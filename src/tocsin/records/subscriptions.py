@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tocsin.model.subscription import Reject, Subscription
 from tocsin.records.bulk import Conjunctions
 from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk, pieces
 from tocsin.records.conjunctions import is_plain, read_conjunctions
-from tocsin.records.events import read_events
+from tocsin.records.events import Anything, read_events
 from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
 from tocsin.records.formats import ReadOptions, input_format
@@ -24,6 +24,9 @@ from tocsin.records.several import files_of, read_several
 from tocsin.records.subscription_chunk import SubscriptionChunk
 from tocsin.records.subscription_record import FIELDS, Parsed, parsed_record
 from tocsin.records.tables import Chooser
+
+Subscriptions: TypeAlias = Iterable[Mapping[str, Any] | Subscription] | Anything | Conjunctions
+"""What subscriptions may be given as."""
 
 NEEDED: Final = ("id", "where")
 """Columns that a table of subscriptions has."""
