@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from tocsin.columns.events.batch import Wanted
 from tocsin.columns.events.objects import encode_objects
@@ -36,7 +34,8 @@ from tocsin.language import Templates
 from tocsin.model.ranking import RANKINGS, Ranking, Relaxed, Top
 from tocsin.model.values import Range
 from tocsin.placement import PLACEMENTS, planned
-from tocsin.records import Conjunctions, SparseEvents, chunk_of
+from tocsin.records import Conjunctions, SparseEvents, chunk_of, open_writer
+from tocsin.records.formats import FORMATS
 from tocsin.segment import SegmentBuilder
 from tocsin.window import Window
 
@@ -320,8 +319,8 @@ def _event_sources(folder: Path) -> Iterator[Any]:
         "color2", pa.array(["red"] * len(flat)).dictionary_encode()
     )
     yield pa.Table.from_pylist([{"tags": ["a", "b"], "place": [1.0, 2.0], "seller": {"since": "x"}}])
-    pyarrow.csv.write_csv(table, folder / "events.csv")
-    yield folder / "events.csv"
-    pyarrow.parquet.write_table(table, folder / "events.parquet")
-    yield folder / "events.parquet"
+    for path in (folder / f"events{row.endings[0]}" for row in FORMATS.values() if row.sink is not None):
+        with open_writer(path) as writer:
+            writer.write(table)
+        yield path
     yield SparseEvents(pa.table({"names": [["price", "stock"], ["price"]], "values": [[5.0, 3.0], [7.0]]}))
