@@ -35,7 +35,7 @@ def tsv(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(path: str | Path, how: ReadOptions) -> Iterator[Chunk]:
         return read_csv(path, how.schema, delimiter="\t", as_text=how.as_text, names=how.names)
 
-    row = Format("tsv", "TSV", (".tsv", ".tab"), "texts", read, is_packed_outside=True)
+    row = Format("tsv", "TSV", (".tsv", ".tab"), read, is_untyped=True, is_packed_outside=True)
     monkeypatch.setitem(FORMATS, "tsv", row)
 
 
@@ -59,7 +59,7 @@ def pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def close(self) -> None: ...
 
-    monkeypatch.setitem(FORMATS, "pairs", Format("pairs", "pairs", (".pairs",), "none", read, Sink))
+    monkeypatch.setitem(FORMATS, "pairs", Format("pairs", "pairs", (".pairs",), read, Sink))
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def test_documents_list_the_formats() -> None:
     assert set(re.findall(r"`(?:--format )?(\w+)`", line)) == set(FORMATS)
 
     streamed = [word for word, row in FORMATS.items() if row.is_streamed]
-    assert streamed == [word for word, row in FORMATS.items() if row.spark is not None]
+    assert streamed == [word for word, row in FORMATS.items() if row.in_spark]
     pipelines = (ROOT / "docs/pipeline.md").read_text("utf-8")
     assert f"`format` ({', '.join(f'`{word}`' for word in streamed)})" in pipelines
     example = files("tocsin.pipeline").joinpath("example.toml").read_text("utf-8")

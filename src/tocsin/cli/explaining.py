@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.check import UNPLACED
-from tocsin.cli.options import add_format, ranking_said, said
+from tocsin.cli.options import add_format, ranked, said
 from tocsin.engine import explain
 from tocsin.engine.loading import read_part
 from tocsin.errors import InvalidInput
@@ -45,7 +45,8 @@ def run(given: argparse.Namespace) -> int:
     given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     part, rejects = read_part(given.subscriptions)
     number = _number(part.ids, rejects, given.subscriptions, given.id)
-    ranking = None if given.similar is None else ranking_said(Similar, given.similar)
+    ranking = ranked(given)
+    assert ranking is None or isinstance(ranking, Similar)  # the only one that can be said
     explained = explain(part.sources[number].as_py(), _event(given.events, given.row), ranking=ranking)
     print(f"subscription {part.ids[number]}, event {given.row}:")
     print(explained)

@@ -22,7 +22,7 @@ from tocsin.model.notice import Notice
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import open_writer
 from tocsin.records.files import STANDARD
-from tocsin.records.formats import UNSAID, format_of
+from tocsin.records.formats import JSON, format_of
 from tocsin.records.writers import Writer
 from tocsin.segment import Newest
 
@@ -156,7 +156,7 @@ def _sources(events: str) -> Iterator[Any]:
 
 
 def _comes_by_line(events: str) -> bool:
-    return events == STANDARD and format_of(events) is UNSAID
+    return events == STANDARD and format_of(events) is JSON
 
 
 def _write(writer: Writer, answer: Answer, first: int) -> None:

@@ -14,7 +14,7 @@ import tocsin
 from tocsin.__main__ import INTERRUPTED
 from tocsin.cli import check, compiling, demo, explaining, fencing, indexes, matching, pipeline, updating, warming
 from tocsin.errors import TocsinError
-from tocsin.records.formats import FORMATS, UNSAID, either
+from tocsin.records.formats import FORMATS, JSON, either
 
 CLEAN, REJECTS, FAILED = 0, 1, 2
 
@@ -49,7 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
         prog="tocsin",
         description="Match streams of events against standing subscriptions, exactly.",
         epilog=f"Files are {either(tuple(row.name for row in FORMATS.values()))} by their ending, or by --format; "
-        f"- is standard input or output, {UNSAID.name} unless a format is said. "
+        f"- is standard input or output, {JSON.name} unless a format is said. "
         "Exit status: 0 every record was served, 1 some record was not, 2 could not run.",
     )
     parser.add_argument("--version", action="version", version=f"tocsin {tocsin.__version__}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, TypeVar
 
 from tocsin.engine import sample
 from tocsin.engine.loading import extras_of
@@ -14,8 +13,6 @@ from tocsin.model.texts import text_type
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.extras import Extras
 from tocsin.records.formats import FORMATS, Formatted, words_of
-
-AnyRanking = TypeVar("AnyRanking", bound=Ranking)
 
 
 def add_format(parser: argparse.ArgumentParser, *, writes: bool = False) -> None:
@@ -58,19 +55,16 @@ def add_rankings(parser: argparse.ArgumentParser) -> None:
 
 def ranked(given: argparse.Namespace) -> Ranking | None:
     """The ranking that was said, None where none was; raises `InvalidInput`."""
-    found = [(kind, getattr(given, word)) for word, kind in RANKINGS.items()]
-    return next((ranking_said(kind, what) for kind, what in found if what is not None), None)
-
-
-def ranking_said(kind: type[AnyRanking], what: Any) -> AnyRanking:
-    """A ranking by its number, or a text of several; raises `InvalidInput`."""
-    try:
-        return kind.parse(what.split(":") if isinstance(what, str) else [what])
-    except InvalidInput:
-        raise
-    except ValueError:
-        short, long = kind.spelling()
-        raise InvalidInput(f"--{kind.word()}: {what!r} is no {short}; write {long}") from None
+    for word, kind in RANKINGS.items():
+        if (what := getattr(given, word, None)) is not None:
+            try:
+                return kind.parse(what.split(":") if isinstance(what, str) else [what])
+            except InvalidInput:
+                raise
+            except ValueError:
+                short, long = kind.spelling()
+                raise InvalidInput(f"--{word}: {what!r} is no {short}; write {long}") from None
+    return None
 
 
 def add_payload_columns(parser: argparse.ArgumentParser) -> None:

@@ -56,7 +56,7 @@ def is_index(source: object) -> bool:
         forms = [by_ending(file) for file in files_of(source) or ()]
     except InvalidInput:  # there is nothing in it that could be read
         return True
-    return not all(form is not None and form.has_folders for form in forms)
+    return not all(form is not None and form.is_partitioned for form in forms)
 
 
 def build_from(

@@ -19,7 +19,7 @@ from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.pipeline.faults import Faults, places_of
 from tocsin.planner import choose
 from tocsin.records.csv_types import checked_delimiter
-from tocsin.records.formats import FORMATS, PARQUET, Format, either, words_of
+from tocsin.records.formats import FORMATS, JSON, PARQUET, Format, either, words_of
 
 
 class Key(NamedTuple):
@@ -31,23 +31,13 @@ class Key(NamedTuple):
     least: float | None = None
 
 
-def _formats_read() -> tuple[str, ...]:
-    """The formats of files that pipelines read."""
-    return words_of(lambda row: row.is_streamed)
-
-
-def _formats_written() -> tuple[str, ...]:
-    """The formats of files that they write."""
-    return words_of(lambda row: row.spark is not None)
-
-
 _TEXT, _PATH = Key(str), Key(str, is_required=True)
 _COUNT: Final = Key(int, least=1)
 
 _SOURCES: Final[dict[str, dict[str, Key]]] = {
     "files": {
         "path": _PATH,
-        "format": Key(str, is_required=True, choices=_formats_read),
+        "format": Key(str, is_required=True, choices=lambda: words_of(lambda row: row.is_streamed)),
         "schema": _TEXT,
         "files_per_batch": _COUNT,
         "header": Key(bool),
@@ -63,7 +53,10 @@ _SOURCES: Final[dict[str, dict[str, Key]]] = {
     },
 }
 _SINKS: Final[dict[str, dict[str, Key]]] = {
-    "files": {"path": _PATH, "format": Key(str, is_required=True, choices=_formats_written)},
+    "files": {
+        "path": _PATH,
+        "format": Key(str, is_required=True, choices=lambda: words_of(lambda row: row.in_spark)),
+    },
     "kafka": {"servers": _PATH, "topic": _PATH, "key": _TEXT, "options": Key(dict)},
     "console": {"rows": _COUNT},
 }
@@ -263,8 +256,8 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
     if pipeline.attributes is not None and holds_json(pipeline.events):
         faults.add("match", "attributes", "events are JSON here, and all that they have are attributes; leave it out")
     form = format_at(pipeline.sink)
-    if form is not None and form.columns == "texts" and not pipeline.explode:
-        others = either(words_of(lambda row: row.spark is not None and row.columns != "texts"))
+    if form is not None and form.is_untyped and not pipeline.explode:
+        others = either(words_of(lambda row: row.in_spark and not row.is_untyped))
         what = f"{form.word} holds no lists of matches; set explode = true, or write {others}"
         faults.add("sink", "format", what)
     if not _MASTER.fullmatch(pipeline.master):
@@ -281,12 +274,12 @@ def _check_files(name: str, end: End, faults: Faults) -> None:
     form = format_at(end)
     if form is None:
         return
-    if form.columns != "none" and form is not PARQUET and "schema" not in end.says:
+    if form not in (JSON, PARQUET) and "schema" not in end.says:
         what = "needs a schema: columns with Spark's types, as in 'id bigint, price double'"
         faults.add(name, "format", f"{form.word} {what}")
     for key in ("header", "delimiter"):
-        if key in end.says and form.columns != "texts":
-            faults.add(name, key, f"{key} is for {either(words_of(lambda row: row.columns == 'texts'))}")
+        if key in end.says and not form.is_untyped:
+            faults.add(name, key, f"{key} is for {either(words_of(lambda row: row.is_untyped))}")
     try:
         checked_delimiter(end.get("delimiter"))
     except InvalidInput as error:
@@ -320,8 +313,7 @@ def format_at(end: End) -> Format | None:
 
 def holds_json(end: End) -> bool:
     """Whether what comes from a source is a column of JSON objects."""
-    form = format_at(end)
-    return end.kind == "kafka" or (form is not None and form.columns == "none" and "schema" not in end.says)
+    return end.kind == "kafka" or (format_at(end) is JSON and "schema" not in end.says)
 
 
 def _end(table: Mapping[str, Any], folder: Path) -> End:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tocsin.pipeline.description import End, format_at
+from tocsin.pipeline.description import End
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,9 +22,8 @@ _ROWS: Final = 20
 
 def writer_of(sink: End) -> Write:
     """What writes a micro-batch to a sink."""
-    form = format_at(sink)
-    if form is not None and form.spark is not None:
-        return files(Path(sink["path"]), form.spark)
+    if sink.kind == "files":
+        return files(Path(sink["path"]), sink["format"])
     if sink.kind == "kafka":
         return _kafka(sink)
     return _console(sink.get("rows", _ROWS))

@@ -85,16 +85,14 @@ def _schema_of(folder: str) -> StructType:
 
 def _typed(session: SparkSession, source: End, schema: str) -> DataFrame:
     """Files in columns, read by Spark; the text of what cannot be read is in a column of its own."""
-    form = format_at(source)
-    assert form is not None and form.spark is not None  # or workers read it
     reader = _reader(session, source).schema(f"{schema}, {CORRUPT} string")
-    return reader.option("columnNameOfCorruptRecord", CORRUPT).format(form.spark).load(_folder(source))
+    return reader.option("columnNameOfCorruptRecord", CORRUPT).format(source["format"]).load(_folder(source))
 
 
 def _reader_of_texts(source: End) -> TextsReader | None:
     """What reads files whose columns are texts, as CSV; None for other files."""
     form = format_at(source)
-    if form is None or form.columns != "texts":
+    if form is None or not form.is_untyped:
         return None
     return TextsReader(form.read, source.get("delimiter"), has_header=source.get("header", True))
 

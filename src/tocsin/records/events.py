@@ -120,7 +120,7 @@ def _read_path(path: str | Path, how: ReadOptions) -> Iterator[Chunk]:
 
 def _check(form: Format, how: ReadOptions, path: str | Path) -> None:
     """Refuse what is said of a file that its format does not take; columns of texts are checked as they are read."""
-    if form.columns != "texts":
+    if not form.is_untyped:
         checked_types(how.schema)
         _refuse_delimiter(f"{path}: ", how.delimiter)
 
@@ -129,7 +129,7 @@ def _read_files(source: Any, files: list[str | Path], how: ReadOptions) -> Itera
     is_folder = not isinstance(source, list | tuple) and os.path.isdir(source)  # noqa: PTH112
     forms = {input_format(file) for file in files} if is_folder else set()
     form = forms.pop() if len(forms) == 1 else None
-    if form is not None and form.has_folders:
+    if form is not None and form.is_partitioned:
         _check(form, how, source)
         return read_folder(form, Path(source), [Path(file) for file in files], how)
     return read_several(files, lambda file: _read_path(file, how))

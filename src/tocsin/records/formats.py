@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final, Literal, Protocol, TypeAlias
+from typing import IO, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
@@ -22,9 +22,6 @@ from tocsin.records.files import PACKED, STANDARD, readable
 from tocsin.records.json_documents import read_json_file
 from tocsin.records.json_lines import JsonLinesSink
 from tocsin.records.tables import Chooser, parquet_columns, read_arrow_file, read_parquet
-
-Columns: TypeAlias = Literal["none", "texts", "typed"]
-"""What a file says of its columns: it has none, as JSON, whose values have a type each; their names alone; or all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +51,18 @@ class Format:
     word: str  # what users say: --format csv
     name: str  # what messages say
     endings: tuple[str, ...]
-    columns: Columns
     read: Callable[[str | Path, ReadOptions], Iterator[Chunk]]
     sink: Callable[[IO[bytes], pa.Schema], Sink] | None = None  # None where it is only read
+    is_untyped: bool = False  # whether it has columns of texts, of whose types a file says nothing
     columns_of: Callable[[str | Path], list[str]] | None = None  # the names of a file's columns, before it is read
     is_packed_outside: bool = False  # whether a file may have an ending of `PACKED` behind its own
-    has_folders: bool = False  # whether a folder of such files is one table, with columns by names of folders (day=2/)
-    spark: str | None = None  # what Spark calls it, which then reads and writes it in pipelines
+    is_partitioned: bool = False  # whether a folder of such files is one table, which folders in it part (day=2/)
+    in_spark: bool = False  # whether Spark has it under this word, and so reads and writes it in pipelines
 
     @property
     def is_streamed(self) -> bool:
         """Whether pipelines read it: workers read columns of texts themselves."""
-        return self.spark is not None or self.columns == "texts"
+        return self.in_spark or self.is_untyped
 
 
 def _csv(path: str | Path, how: ReadOptions) -> Iterator[Chunk]:
@@ -77,29 +74,26 @@ _ROWS: Final = (
         "json",
         "JSON lines",
         (".jsonl", ".ndjson", ".json", ".geojson", ".geojsonl", ".geojsons", ".geojsonseq"),
-        "none",
         lambda path, _: read_json_file(path),
         JsonLinesSink,
         is_packed_outside=True,
-        spark="json",
+        in_spark=True,
     ),
-    Format("csv", "CSV", (".csv",), "texts", _csv, arrow_csv.CSVWriter, is_packed_outside=True, spark="csv"),
+    Format("csv", "CSV", (".csv",), _csv, arrow_csv.CSVWriter, is_untyped=True, is_packed_outside=True, in_spark=True),
     Format(
         "parquet",
         "Parquet",
         (".parquet", ".pq"),
-        "typed",
         lambda path, how: read_parquet(path, how.choose, how.parts),
         lambda stream, schema: pq.ParquetWriter(stream, schema, compression="zstd"),
         columns_of=parquet_columns,
-        has_folders=True,
-        spark="parquet",
+        is_partitioned=True,
+        in_spark=True,
     ),
     Format(
         "arrow",
         "Arrow",
         (".arrow", ".arrows", ".feather", ".ipc"),
-        "typed",
         lambda path, _: read_arrow_file(path),
         pa.ipc.new_file,
     ),
@@ -108,11 +102,11 @@ _ROWS: Final = (
 FORMATS: Final[dict[str, Format]] = {row.word: row for row in _ROWS}
 """Formats by the words that users say."""
 
-UNSAID: Final = FORMATS["json"]
-"""The format of standard input and output where none is said."""
+JSON: Final = FORMATS["json"]
+"""What standard input and output are where nothing is said. Its lines are records by themselves."""
 
 PARQUET: Final = FORMATS["parquet"]
-"""The one whose files Spark's workers read in parts."""
+"""Its files say what columns they have, and Spark's workers read parts of them."""
 
 
 def words_of(wanted: Callable[[Format], bool]) -> tuple[str, ...]:
@@ -167,13 +161,13 @@ def format_of(path: str | Path) -> Format:
     if isinstance(path, Formatted) and named is None:
         return path.format_said
     if str(path) == STANDARD:
-        return UNSAID
+        return JSON
     if str(path).lstrip().startswith(("{", "[")):
         readable(path)
     if named is None:
         raise InvalidInput(
             f"{str(path) or repr('')}: the ending {Path(path).suffix.lower()!r} names no format; use one of "
-            f"{', '.join(endings())}, or - for {UNSAID.name}; "
+            f"{', '.join(endings())}, or - for {JSON.name}; "
             f"the command line says others by --format {'|'.join(FORMATS)}"
         )
     return named

@@ -45,8 +45,8 @@ class Writer:
             others = either(tuple(row.name for row in FORMATS.values() if row.sink is not None))
             raise InvalidInput(f"{self._format.name} is only read; write {others}")
         nested = [field.name for field in schema if pa.types.is_nested(field.type)]
-        if nested and self._format.columns == "texts":
-            others = either(tuple(row.name for row in FORMATS.values() if row.sink and row.columns != "texts"))
+        if nested and self._format.is_untyped:
+            others = either(tuple(row.name for row in FORMATS.values() if row.sink and not row.is_untyped))
             raise InvalidInput(f"{self._format.name} cannot hold the lists of {nested[0]!r}; write {others}")
         return self._format.sink(self._stream, schema)
 
