@@ -15,7 +15,7 @@ import pytest
 import tocsin
 from tocsin.cli.main import main
 from tocsin.errors import InvalidInput
-from tocsin.records.files import FORMATS, Formatted, format_of, input_format
+from tocsin.records.formats import FORMATS, Formatted, format_of, input_format
 
 TABLE = pa.table({"id": ["a", "b"], "where": ["n > 1", "n > 2"]})
 EVENTS = pa.table({"n": [1, 2, 3]})
@@ -104,6 +104,6 @@ def test_an_unknown_ending_is_refused_and_says_what_helps(folder: Path, capfd: A
 
 def test_packed_files_say_their_format_too() -> None:
     """A packed file without a second ending has the format that is said."""
-    assert input_format(Formatted("events.gz", "csv")) == "csv"
-    assert input_format(Formatted("events.jsonl.gz", "csv")) == "json lines"
-    assert format_of(Formatted("-", "arrow")) == "arrow"
+    assert input_format(Formatted("events.gz", "csv")).word == "csv"
+    assert input_format(Formatted("events.jsonl.gz", "csv")).word == "json"
+    assert format_of(Formatted("-", "arrow")).word == "arrow"

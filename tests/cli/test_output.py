@@ -103,12 +103,12 @@ def test_a_run_that_fails_leaves_the_file_before(ending: str, folder: Path) -> N
 
 def test_a_run_that_is_interrupted_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Ctrl-C in the middle ends with 130 and one line, without an output file."""
-    import tocsin.records.writers as writers
+    from tocsin.records.json_lines import JsonLinesSink
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(writers._JsonLinesSink, "write", interrupted)
+    monkeypatch.setattr(JsonLinesSink, "write", interrupted)
     before = listing(folder)
 
     assert main(["match", "s.jsonl", "e.jsonl", "--out", "out.jsonl"]) == 130

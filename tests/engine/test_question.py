@@ -18,11 +18,14 @@ from tocsin.index.alive import Alive
 from tocsin.index.boolean.scan import Scan
 from tocsin.index.protocols import Arrays
 from tocsin.index.question import Subscriptions, top
+from tocsin.model.ranking import Ranking
 
 
 @dataclass(frozen=True)
-class Latest:
+class Latest(Ranking):
     """The k matches that were subscribed last; when that was is in the payload."""
+
+    question = "the latest"
 
     k: int
 
@@ -43,7 +46,6 @@ class LatestMatches:
     """Answers `Latest`, by no index that could be chosen."""
 
     name: ClassVar[str] = "the latest"
-    rankings: ClassVar[tuple[type, ...]] = (Latest,)
     purpose: ClassVar[str] = "what came last"
     key: ClassVar[str] = "latest"
     default: ClassVar[Chosen | None] = None
@@ -69,7 +71,7 @@ class LatestMatches:
 def question(monkeypatch: pytest.MonkeyPatch) -> LatestMatches:
     """Registered for one test."""
     question = LatestMatches()
-    monkeypatch.setitem(registry.QUESTIONS, Latest, question)
+    monkeypatch.setitem(registry.QUESTIONS, question.name, question)
     return question
 
 
@@ -129,4 +131,4 @@ def test_what_no_question_answers_is_refused() -> None:
     with pytest.raises(
         tocsin.InvalidInput, match=r"give tocsin.Top\(k\), tocsin.Relaxed\(k\), .*, or nothing for every match"
     ):
-        tocsin.match([], [], ranking=Latest(1))  # type: ignore[arg-type]
+        tocsin.match([], [], ranking=Latest(1))

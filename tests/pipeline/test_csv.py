@@ -15,7 +15,8 @@ import pytest
 import tocsin
 from tocsin.pipeline import read_pipeline
 from tocsin.pipeline.running import run
-from tocsin.spark.csv_pieces import CsvReader, converted
+from tocsin.records.formats import FORMATS
+from tocsin.spark.csv_pieces import TextsReader, converted
 from tocsin.spark.parquet import DamagedFileError
 
 FILES = {
@@ -128,7 +129,7 @@ def test_changes_go_by_the_names_of_columns(spark: Any, tmp_path: Path) -> None:
 
 
 def read(path: Path, schema: pa.Schema, **options: Any) -> Any:
-    (given,) = CsvReader(**options)({"path": str(path), "first": None, "stop": None}, schema)
+    (given,) = TextsReader(FORMATS["csv"].read, **options)({"path": str(path), "first": None, "stop": None}, schema)
     return given
 
 

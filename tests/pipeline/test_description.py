@@ -13,8 +13,8 @@ from tocsin.cli.main import main
 from tocsin.errors import InvalidInput
 from tocsin.pipeline import read_pipeline
 from tocsin.pipeline.example import write_example
+from tocsin.pipeline.faults import places_of
 from tocsin.pipeline.layout import claim
-from tocsin.pipeline.places import places_of
 
 GOOD = """
 [events]

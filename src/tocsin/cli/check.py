@@ -8,10 +8,9 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from tocsin.cli.formats import add_format, said
+from tocsin.cli.options import add_format, add_sample, said, sampled
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
-from tocsin.cli.sampling import add_sample, sampled
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.loading import extras_of, read_part

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from tocsin.cli.formats import add_format, said
+from tocsin.cli.options import add_format, add_payload_columns, add_sample, extras_said, said, sampled
 from tocsin.cli.planning import add_plan, print_plan, require_plan
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import (
-    add_payload_columns,
-    counted,
-    extras_said,
-    refuse_file,
-    refuse_overwriting,
-    reject_log,
-    warn,
-)
-from tocsin.cli.sampling import add_sample, sampled
+from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log, warn
 from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
 from tocsin.planner import choose

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.check import UNPLACED
-from tocsin.cli.formats import add_format, said
-from tocsin.cli.rankings import similar
+from tocsin.cli.options import add_format, ranked, said
 from tocsin.engine import explain
 from tocsin.engine.loading import read_part
 from tocsin.errors import InvalidInput
 from tocsin.kernels.compiling.stores import has_all
+from tocsin.model.ranking import Similar
 from tocsin.model.subscription import Reject
 from tocsin.model.values import UNTYPED
 from tocsin.planner import choose
@@ -32,7 +32,9 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--id", help="the subscription (default: the only one)")
     parser.add_argument("--row", type=int, default=0, help="the event's row, from 0 (default: 0)")
     parser.add_argument(
-        "--similar", metavar="ALPHA:THRESHOLD", help="explain what region and keywords have in common with the event"
+        "--similar",
+        metavar=Similar.spelling()[0],
+        help="explain what region and keywords have in common with the event",
     )
     parser.set_defaults(run=run)
 
@@ -43,7 +45,8 @@ def run(given: argparse.Namespace) -> int:
     given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     part, rejects = read_part(given.subscriptions)
     number = _number(part.ids, rejects, given.subscriptions, given.id)
-    ranking = None if given.similar is None else similar(given.similar)
+    ranking = ranked(given)
+    assert ranking is None or isinstance(ranking, Similar)  # the only one that can be said
     explained = explain(part.sources[number].as_py(), _event(given.events, given.row), ranking=ranking)
     print(f"subscription {part.ids[number]}, event {given.row}:")
     print(explained)

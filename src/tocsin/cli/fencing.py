@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tocsin.cli.formats import add_format, said
-from tocsin.cli.matching import newest_told, points_of, schema_of
+from tocsin.cli.matching import newest_told
+from tocsin.cli.options import add_format, points_of, said, schema_of
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
 from tocsin.engine import Answer, Engine, Fences
@@ -22,7 +22,8 @@ from tocsin.errors import InvalidInput
 from tocsin.model.notice import Notice
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import open_writer
-from tocsin.records.files import STANDARD, format_of
+from tocsin.records.files import STANDARD
+from tocsin.records.formats import JSON, format_of
 from tocsin.records.writers import Writer
 
 
@@ -158,7 +159,7 @@ def _sources(events: str) -> Iterator[Any]:
 
 
 def _comes_by_line(events: str) -> bool:
-    return events == STANDARD and format_of(events) == "json lines"
+    return events == STANDARD and format_of(events) is JSON
 
 
 def _write(writer: Writer, answer: Answer, first: int) -> None:

@@ -14,6 +14,7 @@ import tocsin
 from tocsin.__main__ import INTERRUPTED
 from tocsin.cli import check, compiling, demo, explaining, fencing, indexes, matching, pipeline, updating, warming
 from tocsin.errors import TocsinError
+from tocsin.records.formats import FORMATS, JSON, either
 
 CLEAN, REJECTS, FAILED = 0, 1, 2
 
@@ -47,9 +48,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tocsin",
         description="Match streams of events against standing subscriptions, exactly.",
-        epilog="Files are JSON lines, CSV, Parquet or Arrow by their ending, or by --format; - is standard input or "
-        "output, JSON lines unless a format is said. Exit status: 0 every record was served, "
-        "1 some record was not, 2 could not run.",
+        epilog=f"Files are {either(tuple(row.name for row in FORMATS.values()))} by their ending, or by --format; "
+        f"- is standard input or output, {JSON.name} unless a format is said. "
+        "Exit status: 0 every record was served, 1 some record was not, 2 could not run.",
     )
     parser.add_argument("--version", action="version", version=f"tocsin {tocsin.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

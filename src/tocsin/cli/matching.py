@@ -11,25 +11,25 @@ from typing import Final, TypeVar
 
 import pyarrow as pa
 
-from tocsin.cli.formats import add_format, said
-from tocsin.cli.progress import ShareBar
-from tocsin.cli.rankings import similar
-from tocsin.cli.rejects import (
-    RejectLog,
+from tocsin.cli.options import (
+    add_format,
     add_payload_columns,
-    counted,
+    add_rankings,
     extras_said,
-    refuse_overwriting,
-    reject_log,
+    points_of,
+    ranked,
+    said,
+    schema_of,
 )
+from tocsin.cli.progress import ShareBar
+from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
 from tocsin.engine.loading import is_index
 from tocsin.engine.matching import EVENT_KEY, warnings_of
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
 from tocsin.model.notice import Notice, together
-from tocsin.model.ranking import Ranking, Relaxed, Top
-from tocsin.model.texts import text_type, texts_in
+from tocsin.model.texts import texts_in
 from tocsin.planner import choose
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
@@ -52,16 +52,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--out", default="-", metavar="FILE", help="where matches go (default: - for standard output)")
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index to use (default: auto)")
     add_format(parser, writes=True)
-    ranking = parser.add_mutually_exclusive_group()
-    ranking.add_argument("--top", type=int, metavar="K", help="only the K matches of highest score for each event")
-    ranking.add_argument(
-        "--relaxed", type=int, metavar="K", help="the K subscriptions of which most holds, by weight, for each event"
-    )
-    ranking.add_argument(
-        "--similar",
-        metavar="ALPHA:THRESHOLD",
-        help="the subscriptions of a region and keywords that an event resembles enough",
-    )
+    add_rankings(parser)
     parser.add_argument("--lists", action="store_true", help="one record an event, with lists")
     parser.add_argument("--threads", type=int, metavar="N", help="share the events among so many (default: one a core)")
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
@@ -113,9 +104,9 @@ def run(given: argparse.Namespace) -> int:
             f"{counted(stats.subscriptions, 'subscription')}, {told}; {rate:,.0f} events/s",
             file=sys.stderr,
         )
-        if stats.unanswered:
-            told = counted(stats.unanswered, "subscription")
-            print(f"warning: {told} of no region with keywords, which --similar leaves out", file=sys.stderr)
+        if stats.unanswered and request.ranking is not None:
+            told = f"{counted(stats.unanswered, 'subscription')} {request.ranking.unanswered}"
+            print(f"warning: {told}, which --{request.ranking.word()} leaves out", file=sys.stderr)
         if seen is not None:
             of_options = stats.matches > 0 and len(subscriptions) > _FEW
             _print_notices(
@@ -152,7 +143,7 @@ def _print_notices(found: list[Notice]) -> None:
 
 def _request(given: argparse.Namespace) -> Request:
     return Request(
-        _ranking(given),
+        ranked(given),
         given.lists,
         given.strict,
         schema_of(given.schema),
@@ -226,34 +217,3 @@ def _with_text_keys(table: pa.Table) -> pa.Table:
     if EVENT_KEY not in table.column_names:
         return table
     return table.set_column(1, EVENT_KEY, as_texts(table[EVENT_KEY].combine_chunks()))
-
-
-def _ranking(given: argparse.Namespace) -> Ranking | None:
-    if given.relaxed is not None:
-        return Relaxed(given.relaxed)
-    if given.similar is not None:
-        return similar(given.similar)
-    return None if given.top is None else Top(given.top)
-
-
-def schema_of(text: str) -> dict[str, str]:
-    """`price:number,name:string` as a mapping."""
-    schema: dict[str, str] = {}
-    for item in filter(None, text.split(",")):
-        name, colon, kind = item.rpartition(":")
-        if not colon or (kind not in COLUMN_TYPES and text_type(kind) is None):
-            raise InvalidInput(f"--schema: {item!r} is no COLUMN:TYPE; the types are {', '.join(COLUMN_TYPES)}")
-        schema[name] = kind
-    return schema
-
-
-def points_of(text: str) -> dict[str, tuple[str, str]]:
-    """`location=lon:lat` as a mapping."""
-    points: dict[str, tuple[str, str]] = {}
-    for item in filter(None, text.split(",")):
-        name, equals, pair = item.partition("=")
-        x, colon, y = pair.partition(":")
-        if not (name and equals and x and colon and y):
-            raise InvalidInput(f"--points: {item!r} is no NAME=X:Y; write location=lon:lat")
-        points[name] = x, y
-    return points

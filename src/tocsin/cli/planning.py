@@ -6,9 +6,9 @@ import argparse
 import math
 from typing import Final
 
+from tocsin.cli.options import sampled
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import refuse_overwriting, reject_log
-from tocsin.cli.sampling import sampled
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import read_part

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -11,11 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-from tocsin.engine.loading import extras_of, require_some
+from tocsin.engine.loading import require_some
 from tocsin.errors import InvalidInput
 from tocsin.model.notice import Notice
 from tocsin.model.subscription import Reject
-from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
 from tocsin.writing import aside, raising_invalid_input
 
@@ -77,18 +75,6 @@ def describe(what: str, reject: Reject) -> str:
     name = f" ({reject.id})" if reject.id is not None else ""
     field = f" {reject.field}:" if reject.field else ""
     return f"{what} {reject.row}{name}:{field} {reject.reason}"
-
-
-def add_payload_columns(parser: argparse.ArgumentParser) -> None:
-    """Let the user name fields of subscriptions that their payloads keep."""
-    parser.add_argument(
-        "--payload-columns", default="", metavar="NAME,...", help="further fields of subscriptions, kept in payloads"
-    )
-
-
-def extras_said(given: argparse.Namespace) -> Extras:
-    """What notes the other fields of subscriptions, and keeps those that the user names."""
-    return extras_of(filter(None, given.payload_columns.split(",")))
 
 
 def warn(notices: Iterable[Notice]) -> None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tocsin.cli.formats import add_format, said
+from tocsin.cli.options import add_format, said
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log, warn
 from tocsin.errors import InvalidInput

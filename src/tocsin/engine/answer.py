@@ -16,7 +16,7 @@ from tocsin.model.notice import Notice
 from tocsin.model.subscription import Reject, summary_of
 from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
 from tocsin.records.chunks import SparseChunk
-from tocsin.records.sources import Events
+from tocsin.records.events import Events
 
 _AT_ONCE: Final = 8192
 

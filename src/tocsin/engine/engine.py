@@ -40,7 +40,8 @@ from tocsin.model.subscription import Report, SubscriptionId, checked_score, sho
 from tocsin.model.texts import Text
 from tocsin.planner import choose
 from tocsin.records import parsed_record, subscription_of
-from tocsin.records.sources import Events, Subscriptions
+from tocsin.records.events import Events
+from tocsin.records.subscriptions import Subscriptions
 from tocsin.schemas import checked_texts, with_schema
 from tocsin.segment import Snapshots, require_suitable
 from tocsin.segment.folder import saved_statistics

@@ -38,8 +38,8 @@ from tocsin.model.fence import (
 )
 from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Reject, SubscriptionId, shown
+from tocsin.records.events import Events
 from tocsin.records.keys import MIXED, as_texts, key_values
-from tocsin.records.sources import Events
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ from tocsin.model.texts import Text
 from tocsin.planner import choose
 from tocsin.records import files_of, read_subscriptions
 from tocsin.records.extras import Extras
+from tocsin.records.formats import by_ending
 from tocsin.records.subscription_record import FIELDS
 from tocsin.segment import Segment, SegmentBuilder, Snapshots, assemble, open_index
 
@@ -48,13 +49,14 @@ def load_segments(
 
 
 def is_index(source: object) -> bool:
-    """Whether a source is a folder to be opened as an index, whole or damaged: one of other files than Parquet's."""
+    """Whether a source is a folder to be opened as an index, whole or damaged: any but a table (of Parquet)."""
     if not isinstance(source, str | Path) or not os.path.isdir(source):  # noqa: PTH112
         return False
     try:
-        return {Path(file).suffix.lower() for file in files_of(source) or ()} - {".parquet", ".pq"} != set()
+        forms = [by_ending(file) for file in files_of(source) or ()]
     except InvalidInput:  # there is nothing in it that could be read
         return True
+    return not all(form is not None and form.is_partitioned for form in forms)
 
 
 def build_from(

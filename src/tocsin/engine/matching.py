@@ -31,8 +31,9 @@ from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text, texts_in
 from tocsin.records import Chunk, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
+from tocsin.records.events import Events
 from tocsin.records.keys import joined_keys, key_values, keys_at
-from tocsin.records.sources import Events, Subscriptions
+from tocsin.records.subscriptions import Subscriptions
 from tocsin.schemas import require_asked
 from tocsin.segment import Snapshots
 from tocsin.threads import in_order, workers

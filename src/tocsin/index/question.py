@@ -1,13 +1,12 @@
 """What can be asked of subscriptions? A `Question`: which of them match, or another. Each is one object.
 
-It says which rankings it answers, makes a structure of subscriptions in columns, and makes one answer of what the
+A ranking names the one that answers it. It makes a structure of subscriptions in columns, and one answer of what the
 structures of several sources find. Sources, segments, files and engines know no more of it than this protocol.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import NoneType
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -81,8 +80,7 @@ class Subscriptions(Protocol):
 class Question(Protocol):
     """One object for all subscriptions; it holds none of them."""
 
-    name: ClassVar[str]  # what the indexes that answer it are registered under
-    rankings: ClassVar[tuple[type, ...]]  # the classes of those that it answers
+    name: ClassVar[str]  # what rankings call it, and the indexes that answer it are registered under
     purpose: ClassVar[str]  # what an index is asked for by name for, in words for the user
     key: ClassVar[str]  # what a manifest calls the index that is chosen for it
     default: ClassVar[Chosen | None]  # the index where a plan names none; None where there is nothing to choose
@@ -113,7 +111,6 @@ class AllMatches:
     """Answers no ranking and `Top`. Its structure is a `Matcher`, which a segment is saved with."""
 
     name: ClassVar[str] = ALL_MATCHES
-    rankings: ClassVar[tuple[type, ...]] = (NoneType, Top)
     purpose: ClassVar[str] = "all matches"
     key: ClassVar[str] = "index"
     default: ClassVar[Chosen | None] = None  # a plan always names one

@@ -6,7 +6,6 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import NoneType
 from typing import Any, Final, cast
 
 from tocsin.errors import InvalidInput, UnknownIndex
@@ -38,7 +37,7 @@ from tocsin.index.spatial_text.question import Resembling
 from tocsin.index.spatial_text.token_grid import TokenGridBuilder
 from tocsin.index.spatial_text.token_grid.building import build_shared
 from tocsin.index.window.registry import DISSEMINATORS, WindowIndex
-from tocsin.model.ranking import Similar
+from tocsin.model.ranking import RANKINGS, Ranking
 
 _BUILT_IN: Final = (
     Registration(
@@ -79,12 +78,8 @@ _BUILT_IN: Final = (
     ),
 )
 
-QUESTIONS: Final[dict[type, Question]] = {
-    ranking: question for question in (AllMatches(), MostHolds(), Resembling()) for ranking in question.rankings
-}
-"""Who answers which class of rankings."""
-
-_ARGUMENTS: Final[dict[type, str]] = {Similar: "alpha, threshold"}
+QUESTIONS: Final[dict[str, Question]] = {one.name: one for one in (AllMatches(), MostHolds(), Resembling())}
+"""Every question by its name, which is what a ranking calls it."""
 
 
 def built_in() -> tuple[Registration, ...]:
@@ -167,16 +162,17 @@ def _find(name: str, question: str) -> Callable[..., Any]:
 
 
 def questions() -> tuple[Question, ...]:
-    """Every question, each once."""
-    return tuple(dict.fromkeys(QUESTIONS.values()))
+    """Every question."""
+    return tuple(QUESTIONS.values())
 
 
 def question_of(ranking: object) -> Question:
     """The question that a ranking asks, or None: that for every match; raises `InvalidInput` for what is no ranking."""
-    for kind, question in QUESTIONS.items():
-        if isinstance(ranking, kind):
-            return question
-    known = [f"tocsin.{kind.__name__}({_ARGUMENTS.get(kind, 'k')})" for kind in QUESTIONS if kind is not NoneType]
+    if ranking is None:
+        return QUESTIONS[ALL_MATCHES]
+    if isinstance(ranking, Ranking) and ranking.question in QUESTIONS:
+        return QUESTIONS[ranking.question]
+    known = [f"tocsin.{kind.__name__}({', '.join(name for name, _ in kind.numbers)})" for kind in RANKINGS.values()]
     raise InvalidInput(f"ranking is {ranking!r:.40}; give {', '.join(known)}, or nothing for every match")
 
 

@@ -1,21 +1,55 @@
-"""What is a ranking? Which of an event's matches to report, and with what score."""
+"""Rankings: which of an event's matches to report, and with what score. One class each, listed in `RANKINGS`.
+
+A class says how commands and the files of pipelines spell it, and by its name which question answers it.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, Self
 
 from tocsin.errors import InvalidInput
 
 COMBINATIONS: Final = ("sum", "max", "min")
 _MOST: Final = 2**53
+_COUNTED: Final = ("no number", "a number", "two numbers", "three numbers")
+
+
+class Ranking:
+    """What every ranking has."""
+
+    __slots__ = ()
+
+    question: ClassVar[str]  # the name of the question that answers it
+    numbers: ClassVar[tuple[tuple[str, Callable[[str], Any]], ...]]  # what a text gives, and what reads each
+    example: ClassVar[str]  # such a text
+    help: ClassVar[str]  # which matches it leaves, in words for the user
+    unanswered: ClassVar[str] = "of another shape"  # which subscriptions it leaves out, likewise
+
+    @classmethod
+    def word(cls) -> str:
+        """What it is called in texts."""
+        return cls.__name__.lower()
+
+    @classmethod
+    def parse(cls, parts: Sequence[str]) -> Self:
+        """Make one of the parts of a text, `["0.5", "0.6"]`.
+
+        Raises `InvalidInput` for numbers that it does not take, and another `ValueError` for what is not its numbers.
+        """
+        return cls(*(read(part) for (_, read), part in zip(cls.numbers, parts, strict=True)))
+
+    @classmethod
+    def spelling(cls) -> tuple[str, str]:
+        """How its text is spelled, in short and in words: `ALPHA:THRESHOLD`, `two numbers, such as 0.5:0.6`."""
+        return ":".join(name for name, _ in cls.numbers).upper(), f"{_COUNTED[len(cls.numbers)]}, such as {cls.example}"
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
+class Top(Ranking):
     """The `k` matches of highest score for each event; ties go to the lower id.
 
     >>> Top(0)
@@ -24,6 +58,11 @@ class Top:
     tocsin.errors.InvalidInput: k is 0; it must be at least 1. To get every match give no ranking.
     """
 
+    question = "all matches"
+    numbers = (("k", int),)
+    example = "20"
+    help = "only the K matches of highest score for each event"
+
     k: int
 
     def __post_init__(self) -> None:
@@ -31,7 +70,7 @@ class Top:
 
 
 @dataclass(frozen=True, slots=True)
-class Relaxed:
+class Relaxed(Ranking):
     """The `k` subscriptions of which most holds, for each event: not all of their conditions need to.
 
     The conjuncts of a subscription's AND are its dimensions, those on one attribute together; its score is the sum of
@@ -44,6 +83,11 @@ class Relaxed:
     ...
     tocsin.errors.InvalidInput: drop is 'age'; give a collection of attribute names, such as ['age'].
     """
+
+    question = "the best first"
+    numbers = (("k", int),)
+    example = "20"
+    help = "the K subscriptions of which most holds, by weight, for each event"
 
     k: int
     combine: str | Callable[[list[float]], float] = "sum"
@@ -79,7 +123,7 @@ def _checked_k(k: Any, advice: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Similar:
+class Similar(Ranking):
     """The subscriptions of a region and keywords that an event resembles enough, the most alike first.
 
     `alpha * spatial + (1 - alpha) * textual` must reach `threshold`: the share of the region that the event's place
@@ -92,6 +136,12 @@ class Similar:
     ...
     tocsin.errors.InvalidInput: threshold is 0; it must be a number above 0, of at most 1.
     """
+
+    question = "similar enough"
+    numbers = (("alpha", float), ("threshold", float))
+    example = "0.5:0.6"
+    help = "the subscriptions of a region and keywords that an event resembles enough"
+    unanswered = "of no region with keywords"
 
     alpha: float
     threshold: float
@@ -119,4 +169,5 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-Ranking: TypeAlias = Top | Relaxed | Similar
+RANKINGS: Final[dict[str, type[Ranking]]] = {one.word(): one for one in (Top, Relaxed, Similar)}
+"""All rankings by the words that texts have for them."""

@@ -8,19 +8,18 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tocsin.encoding import Points, checked_points
 from tocsin.errors import InvalidInput, TocsinError
-from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
-from tocsin.pipeline.places import Places, places_of
+from tocsin.model.ranking import RANKINGS, Ranking
+from tocsin.pipeline.faults import Faults, places_of
 from tocsin.planner import choose
 from tocsin.records.csv_types import checked_delimiter
-
-FORMATS: Final = ("json", "csv", "parquet")
+from tocsin.records.formats import FORMATS, JSON, PARQUET, Format, either, words_of
 
 
 class Key(NamedTuple):
@@ -28,7 +27,7 @@ class Key(NamedTuple):
 
     kind: type | tuple[type, ...]
     is_required: bool = False
-    choices: tuple[str, ...] = ()
+    choices: Callable[[], Collection[str]] | None = None
     least: float | None = None
 
 
@@ -38,7 +37,7 @@ _COUNT: Final = Key(int, least=1)
 _SOURCES: Final[dict[str, dict[str, Key]]] = {
     "files": {
         "path": _PATH,
-        "format": Key(str, is_required=True, choices=FORMATS),
+        "format": Key(str, is_required=True, choices=lambda: words_of(lambda row: row.is_streamed)),
         "schema": _TEXT,
         "files_per_batch": _COUNT,
         "header": Key(bool),
@@ -48,13 +47,16 @@ _SOURCES: Final[dict[str, dict[str, Key]]] = {
     "kafka": {
         "servers": _PATH,
         "topic": _PATH,
-        "starting": Key(str, choices=("earliest", "latest")),
+        "starting": Key(str, choices=lambda: ("earliest", "latest")),
         "events_per_batch": _COUNT,
         "options": Key(dict),
     },
 }
 _SINKS: Final[dict[str, dict[str, Key]]] = {
-    "files": {"path": _PATH, "format": Key(str, is_required=True, choices=FORMATS)},
+    "files": {
+        "path": _PATH,
+        "format": Key(str, is_required=True, choices=lambda: words_of(lambda row: row.in_spark)),
+    },
     "kafka": {"servers": _PATH, "topic": _PATH, "key": _TEXT, "options": Key(dict)},
     "console": {"rows": _COUNT},
 }
@@ -145,25 +147,6 @@ def read_pipeline(path: str | Path) -> Pipeline:
     return pipeline
 
 
-class Faults:
-    """What is wrong with a file, line by line."""
-
-    def __init__(self, path: Path, places: Places) -> None:
-        self._path = path
-        self._places = places
-        self._found: list[tuple[int, str]] = []
-
-    def add(self, table: str, key: str, what: str) -> None:
-        """Note what is wrong with a key, or with a table where the key is empty."""
-        line = self._places.get((table, key)) or self._places.get((table, "")) or 1
-        self._found.append((line, what))
-
-    def stop(self) -> None:
-        """Raise `InvalidInput` where anything is wrong."""
-        if self._found:
-            raise InvalidInput("\n".join(f"{self._path}:{line}: {what}" for line, what in sorted(self._found)))
-
-
 def _check_tables(says: Mapping[str, Any], faults: Faults) -> None:
     known = [*(name for name in (*_KINDS, *_TABLES) if "." not in name)]
     for name, table in says.items():
@@ -214,8 +197,8 @@ def _check_value(name: str, key: str, one: Key, value: Any, faults: Faults) -> N
     if not is_of_kind:
         words = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
         faults.add(name, key, f"{key} is {value!r}; it must be {words[kinds[0]]}")
-    elif one.choices and value not in one.choices:
-        faults.add(name, key, f"{key} is {value!r}; it is one of {', '.join(one.choices)}{_like(value, one.choices)}")
+    elif one.choices is not None and value not in (known := one.choices()):
+        faults.add(name, key, f"{key} is {value!r}; it is one of {', '.join(known)}{_like(value, known)}")
     elif one.least is not None and value < one.least:
         faults.add(name, key, f"{key} is {value}; it must be at least {one.least:g}")
 
@@ -272,8 +255,11 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
         faults.add("match", "event_id", "event_id is for explode = true; otherwise every column is kept")
     if pipeline.attributes is not None and holds_json(pipeline.events):
         faults.add("match", "attributes", "events are JSON here, and all that they have are attributes; leave it out")
-    if pipeline.sink.kind == "files" and pipeline.sink["format"] == "csv" and not pipeline.explode:
-        faults.add("sink", "format", "csv holds no lists of matches; set explode = true, or write json or parquet")
+    form = format_at(pipeline.sink)
+    if form is not None and form.is_untyped and not pipeline.explode:
+        others = either(words_of(lambda row: row.in_spark and not row.is_untyped))
+        what = f"{form.word} holds no lists of matches; set explode = true, or write {others}"
+        faults.add("sink", "format", what)
     if not _MASTER.fullmatch(pipeline.master):
         faults.add("spark", "master", f"master is {pipeline.master!r}; it is {_MASTERS}")
     if not _INTERVAL.fullmatch(pipeline.every):
@@ -285,12 +271,15 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
 
 def _check_files(name: str, end: End, faults: Faults) -> None:
     """Whether the keys of a source fit the format of its files."""
-    is_csv = end.get("format") == "csv"
-    if is_csv and "schema" not in end.says:
-        faults.add(name, "format", "csv needs a schema: columns with Spark's types, as in 'id bigint, price double'")
+    form = format_at(end)
+    if form is None:
+        return
+    if form not in (JSON, PARQUET) and "schema" not in end.says:
+        what = "needs a schema: columns with Spark's types, as in 'id bigint, price double'"
+        faults.add(name, "format", f"{form.word} {what}")
     for key in ("header", "delimiter"):
-        if key in end.says and not is_csv:
-            faults.add(name, key, f"{key} is for csv")
+        if key in end.says and not form.is_untyped:
+            faults.add(name, key, f"{key} is for {either(words_of(lambda row: row.is_untyped))}")
     try:
         checked_delimiter(end.get("delimiter"))
     except InvalidInput as error:
@@ -317,9 +306,14 @@ def _check_folders(pipeline: Pipeline, faults: Faults) -> None:
         taken.setdefault(place, f"{key} of [{table}]")
 
 
+def format_at(end: End) -> Format | None:
+    """The format of the files of a source or sink; None where it is of another kind."""
+    return FORMATS[end["format"]] if end.kind == "files" else None
+
+
 def holds_json(end: End) -> bool:
     """Whether what comes from a source is a column of JSON objects."""
-    return end.kind == "kafka" or (end.kind == "files" and end["format"] == "json" and "schema" not in end.says)
+    return end.kind == "kafka" or (format_at(end) is JSON and "schema" not in end.says)
 
 
 def _end(table: Mapping[str, Any], folder: Path) -> End:
@@ -346,14 +340,14 @@ def _ranking(text: str | None, faults: Faults) -> Ranking | None:
     """`top:20`, `relaxed:20` or `similar:0.5:0.6` as a ranking."""
     if text is None:
         return None
-    name, *numbers = text.split(":")
+    word, *parts = text.split(":")
+    kind = RANKINGS.get(word)
+    if kind is None or len(parts) != len(kind.numbers):
+        known = either(tuple(f"{word}:{one.example}" for word, one in RANKINGS.items()))
+        faults.add("match", "ranking", f"ranking is {text!r}; write {known}")
+        return None
     try:
-        if name in ("top", "relaxed") and len(numbers) == 1:
-            return (Top if name == "top" else Relaxed)(int(numbers[0]))
-        if name == "similar" and len(numbers) == 2:
-            return Similar(float(numbers[0]), float(numbers[1]))
+        return kind.parse(parts)
     except ValueError as error:
         faults.add("match", "ranking", f"ranking is {text!r}: {error}")
-        return None
-    faults.add("match", "ranking", f"ranking is {text!r}; write top:20, relaxed:20 or similar:0.5:0.6")
     return None

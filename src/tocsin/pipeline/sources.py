@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tocsin.errors import InvalidInput
-from tocsin.pipeline.description import End, holds_json
+from tocsin.pipeline.description import End, format_at, holds_json
 from tocsin.records.changes import CORRUPT
-from tocsin.spark.csv_pieces import CsvReader, csv_rows
+from tocsin.records.formats import PARQUET
+from tocsin.spark.csv_pieces import TextsReader, rows_of_texts
 from tocsin.spark.file_types import spark_schema
 from tocsin.spark.names import CHANGE_SCHEMA
 from tocsin.spark.parquet import PieceReader, files_in, files_of
@@ -45,12 +46,12 @@ def events_of(session: SparkSession, source: End) -> Stream:
     if holds_json(source):
         lines = _reader(session, source).format("text").load(path)
         return Stream(lines.where(f"trim({VALUE}) <> ''"), VALUE)
-    if source["format"] == "parquet":
+    if format_at(source) is PARQUET:
         rows = session.createDataFrame([], source.get("schema") or _schema_of(path))
         return Stream(rows, files=files_of(_reader(session, source), path), by_file="schema" not in source.says)
-    if source["format"] == "csv":
+    if (read := _reader_of_texts(source)) is not None:
         rows = session.createDataFrame([], source["schema"])
-        return Stream(rows, files=files_of(_reader(session, source), path), read=_csv_reader(source))
+        return Stream(rows, files=files_of(_reader(session, source), path), read=read)
     return Stream(_typed(session, source, source["schema"]), corrupt=CORRUPT)
 
 
@@ -63,11 +64,11 @@ def changes_of(session: SparkSession, source: End) -> DataFrame:
         parsed = functions.from_json(VALUE, schema, how).alias("change")
         found = _kafka(session, source).select(parsed, BAD).select("change.*", BAD)
         return found.withColumn(CORRUPT, functions.coalesce(CORRUPT, BAD)).drop(BAD)
-    if source["format"] == "parquet":
+    if format_at(source) is PARQUET:
         return _reader(session, source).schema(source.get("schema") or CHANGE_SCHEMA).parquet(_folder(source))
-    if source["format"] == "csv":
+    if (read := _reader_of_texts(source)) is not None:
         files = files_of(_reader(session, source), _folder(source))
-        return csv_rows(files, session.createDataFrame([], source["schema"]).schema, _csv_reader(source), CORRUPT)
+        return rows_of_texts(files, session.createDataFrame([], source["schema"]).schema, read, CORRUPT)
     return _typed(session, source, source.get("schema") or CHANGE_SCHEMA)
 
 
@@ -83,13 +84,17 @@ def _schema_of(folder: str) -> StructType:
 
 
 def _typed(session: SparkSession, source: End, schema: str) -> DataFrame:
-    """JSON files in columns, read by Spark; the text of what cannot be read is in a column of its own."""
+    """Files in columns, read by Spark; the text of what cannot be read is in a column of its own."""
     reader = _reader(session, source).schema(f"{schema}, {CORRUPT} string")
-    return reader.option("columnNameOfCorruptRecord", CORRUPT).format("json").load(_folder(source))
+    return reader.option("columnNameOfCorruptRecord", CORRUPT).format(source["format"]).load(_folder(source))
 
 
-def _csv_reader(source: End) -> CsvReader:
-    return CsvReader(source.get("delimiter"), has_header=source.get("header", True))
+def _reader_of_texts(source: End) -> TextsReader | None:
+    """What reads files whose columns are texts, as CSV; None for other files."""
+    form = format_at(source)
+    if form is None or not form.is_untyped:
+        return None
+    return TextsReader(form.read, source.get("delimiter"), has_header=source.get("header", True))
 
 
 def _reader(session: SparkSession, source: End) -> DataStreamReader:

@@ -6,15 +6,17 @@ Every kind has a length, and parts by place: `part(first, stop)`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.model.subscription import Reject
+from tocsin.model.distinct_keys import DuplicateKey
+from tocsin.model.subscription import Reject, shown
 
 CHUNK_ROWS: Final = 16_384
 """Records in a chunk: large enough to share work among its events, small enough to bound memory."""
@@ -118,6 +120,22 @@ def _rejects_between(
 
 
 Chunk: TypeAlias = ObjectChunk | TableChunk | LinesChunk | SparseChunk
+
+
+def read_objects(source: Iterable[Any], what: str) -> Iterator[ObjectChunk]:
+    """Dicts, in chunks; anything else among them is a reject."""
+    total = len(source) if isinstance(source, Sized) else None
+    rows = enumerate(source)
+    while part := list(islice(rows, CHUNK_ROWS)):
+        records = [(row, record) for row, record in part if isinstance(record, Mapping)]
+        rejects = [_refused(row, record, what) for row, record in part if not isinstance(record, Mapping)]
+        yield ObjectChunk(records, rejects, (part[-1][0] + 1) / total if total else None)
+
+
+def _refused(row: int, record: object, what: str) -> Reject:
+    if isinstance(record, DuplicateKey):
+        return Reject(row, None, record.key, str(record))
+    return Reject(row, None, "", f"{what} are objects; this is {shown(record)}")
 
 
 def behind(chunk: Chunk, rows: int, name: str) -> Chunk:

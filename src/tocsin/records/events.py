@@ -3,25 +3,50 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from tocsin.errors import InvalidInput
-from tocsin.model.distinct_keys import DuplicateKey
-from tocsin.model.subscription import Reject, shown
 from tocsin.records.bulk import SparseEvents
-from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk
-from tocsin.records.csv_files import ColumnType, checked_types, read_csv
-from tocsin.records.files import STANDARD, Opened, input_format
-from tocsin.records.folders import read_dataset, read_parquet_folder
-from tocsin.records.json_documents import HEAD, document_records, is_spread_sequence, may_be_document, one_line_each
-from tocsin.records.json_lines import read_json_lines
+from tocsin.records.chunks import Chunk, ObjectChunk, read_objects
+from tocsin.records.csv_files import ColumnType, checked_types
+from tocsin.records.files import Opened
+from tocsin.records.folders import read_dataset, read_folder
+from tocsin.records.formats import Format, ReadOptions, input_format
+from tocsin.records.json_documents import read_json
 from tocsin.records.several import files_of, read_several
-from tocsin.records.tables import read_arrow_file, read_parquet, read_table
+from tocsin.records.tables import read_table
+
+
+class ArrowStream(Protocol):
+    """Tables: of Arrow, pandas, Polars, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
+class LazyFrame(Protocol):
+    """A data frame of Polars that is not computed yet."""
+
+    def collect(self) -> Any: ...
+
+
+class Dataset(Protocol):
+    """A dataset of Arrow."""
+
+    def count_rows(self) -> int: ...
+
+
+AnyPath: TypeAlias = str | PathLike[str]
+Anything: TypeAlias = (
+    bytes | bytearray | memoryview | AnyPath | Sequence[AnyPath] | ArrowStream | LazyFrame | Dataset | Mapping[str, Any]
+)
+"""JSON, files, tables, or one record."""
+Events: TypeAlias = Iterable[Mapping[str, Any]] | Anything | SparseEvents
+"""What events may be given as; `records.subscriptions` has the same for subscriptions."""
 
 
 def read_events(
@@ -41,16 +66,16 @@ def read_events(
     first = next(iter(source), None) if isinstance(source, list | tuple) else source
     files = files_of(source) if isinstance(first, str | Path) else None
     if files is not None:
-        return _read_files(source, files, choose, schema or {}, delimiter)
+        return _read_files(source, files, ReadOptions(choose, schema or {}, delimiter))
     if isinstance(source, str | Path):
-        return _read_path(source, choose, schema or {}, delimiter)
+        return _read_path(source, ReadOptions(choose, schema or {}, delimiter))
     if schema is not None:
         checked_types(schema)
     _refuse_delimiter("", delimiter)
     if isinstance(source, SparseEvents):
         return source.chunks()
     if isinstance(source, bytes | bytearray | memoryview):
-        return _read_json(Opened(source), "the JSON")
+        return read_json(Opened(source), "the JSON")
     if isinstance(source, Mapping):
         return iter([ObjectChunk([(0, source)], done=1.0)])
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
@@ -66,7 +91,7 @@ def read_events(
     if hasattr(source, "__arrow_c_stream__"):
         return read_table(source)
     if isinstance(source, Iterable):
-        return _read_objects(source, what)
+        return read_objects(source, what)
     raise InvalidInput(
         f"{what} cannot be read from a {type(source).__name__}; give dicts, JSON as bytes, paths, a folder, "
         "an Arrow table or dataset, a DuckDB relation, or a pandas or Polars data frame"
@@ -87,46 +112,27 @@ def _refuse_delimiter(path: str, delimiter: str | None) -> None:
         raise InvalidInput(f"{path}a delimiter is for CSV files; other sources say themselves where a value ends")
 
 
-def _read_path(
-    path: str | Path, choose: Callable[[str], bool], schema: Mapping[str, ColumnType], delimiter: str | None
-) -> Iterator[Chunk]:
-    kind = input_format(path)
-    if kind == "csv":
-        yield from read_csv(path, schema, delimiter=delimiter)
-        return
-    checked_types(schema)
-    _refuse_delimiter(f"{path}: ", delimiter)
-    if kind == "parquet":
-        yield from read_parquet(path, choose)
-    elif kind == "arrow":
-        yield from read_arrow_file(path)
-    else:
-        with Opened(path) as opened:
-            yield from read_json_lines(opened) if str(path) == STANDARD else _read_json(opened, str(path))
+def _read_path(path: str | Path, how: ReadOptions) -> Iterator[Chunk]:
+    form = input_format(path)
+    _check(form, how, path)
+    yield from form.read(path, how)
 
 
-def _read_json(opened: Opened, name: str) -> Iterator[Chunk]:
-    """JSON lines, or a document that is an array, a feature collection or one object."""
-    head = opened.peek(HEAD)
-    if is_spread_sequence(head):
-        return read_json_lines(Opened(one_line_each(opened.rest())))
-    records = document_records(opened.rest(), name) if may_be_document(head) else None
-    return read_json_lines(opened) if records is None else _read_objects(records, "records")
+def _check(form: Format, how: ReadOptions, path: str | Path) -> None:
+    """Refuse what is said of a file that its format does not take; columns of texts are checked as they are read."""
+    if not form.is_untyped:
+        checked_types(how.schema)
+        _refuse_delimiter(f"{path}: ", how.delimiter)
 
 
-def _read_files(
-    source: Any,
-    files: list[str | Path],
-    choose: Callable[[str], bool],
-    schema: Mapping[str, ColumnType],
-    delimiter: str | None,
-) -> Iterator[Chunk]:
+def _read_files(source: Any, files: list[str | Path], how: ReadOptions) -> Iterator[Chunk]:
     is_folder = not isinstance(source, list | tuple) and os.path.isdir(source)  # noqa: PTH112
-    if is_folder and {input_format(file) for file in files} == {"parquet"}:
-        checked_types(schema)
-        _refuse_delimiter(f"{source}: ", delimiter)
-        return read_parquet_folder(Path(source), [Path(file) for file in files], choose)
-    return read_several(files, lambda file: _read_path(file, choose, schema, delimiter))
+    forms = {input_format(file) for file in files} if is_folder else set()
+    form = forms.pop() if len(forms) == 1 else None
+    if form is not None and form.is_partitioned:
+        _check(form, how, source)
+        return read_folder(form, Path(source), [Path(file) for file in files], how)
+    return read_several(files, lambda file: _read_path(file, how))
 
 
 def _read_pandas(frame: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk]:
@@ -140,21 +146,5 @@ def _read_pandas(frame: Any, choose: Callable[[str], bool], what: str) -> Iterat
         table = pa.Table.from_pandas(chosen, preserve_index=False)
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         plain = chosen.astype(object)
-        return _read_objects(plain.where(plain.notna(), None).to_dict("records"), what)
+        return read_objects(plain.where(plain.notna(), None).to_dict("records"), what)
     return read_table(table)
-
-
-def _refused(row: int, record: object, what: str) -> Reject:
-    if isinstance(record, DuplicateKey):
-        return Reject(row, None, record.key, str(record))
-    return Reject(row, None, "", f"{what} are objects; this is {shown(record)}")
-
-
-def _read_objects(source: Iterable[Any], what: str) -> Iterator[Chunk]:
-    """Dicts, in chunks; anything else among them is a reject."""
-    total = len(source) if isinstance(source, Sized) else None
-    rows = enumerate(source)
-    while part := list(islice(rows, CHUNK_ROWS)):
-        records = [(row, record) for row, record in part if isinstance(record, Mapping)]
-        rejects = [_refused(row, record, what) for row, record in part if not isinstance(record, Mapping)]
-        yield ObjectChunk(records, rejects, (part[-1][0] + 1) / total if total else None)

@@ -1,4 +1,4 @@
-"""Which file is it, and can it be read? Formats by file ending, and clear refusals."""
+"""Which file is it, and can it be read? Opened and unpacked, or clearly refused."""
 
 from __future__ import annotations
 
@@ -7,85 +7,17 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import IO, Any, Final, Literal, TypeAlias
+from typing import IO, Any, Final
 
 import pyarrow as pa
 
 from tocsin.errors import InvalidInput
 
-Format: TypeAlias = Literal["json lines", "csv", "parquet", "arrow"]
-
-ENDINGS: Final[dict[str, Format]] = {
-    ".jsonl": "json lines",
-    ".ndjson": "json lines",
-    ".json": "json lines",
-    **dict.fromkeys((".geojson", ".geojsonl", ".geojsons", ".geojsonseq"), "json lines"),
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
 PACKED: Final = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 """How a file is packed whose name has one of these behind its ending."""
 STANDARD: Final = "-"
 _BLOCK_BYTES: Final = 1 << 24
 _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
-
-
-FORMATS: Final[dict[str, Format]] = {"json": "json lines", "csv": "csv", "parquet": "parquet", "arrow": "arrow"}
-"""Formats by the words that users say."""
-
-
-class Formatted(str):
-    """A path of which a format is said, which counts where its ending names none, and for `-`."""
-
-    __slots__ = ("kind",)
-
-    kind: Format
-
-    def __new__(cls, path: str, word: str) -> Formatted:
-        """Raises `InvalidInput` for a word that stands for no format."""
-        if word not in FORMATS:
-            raise InvalidInput(f"the format is {word!r:.40}; it is one of {', '.join(FORMATS)}")
-        whole = super().__new__(cls, path)
-        whole.kind = FORMATS[word]
-        return whole
-
-    def alike(self, path: str) -> Formatted:
-        """Another path of the same format."""
-        return Formatted(path, next(word for word, kind in FORMATS.items() if kind == self.kind))
-
-
-def format_of(path: str | Path) -> Format:
-    """The format that a file ending stands for, else the one that is said; `-` is JSON lines where nothing is."""
-    ending = Path(path).suffix.lower()
-    if isinstance(path, Formatted) and ending not in ENDINGS:
-        return path.kind
-    if str(path) == STANDARD:
-        return "json lines"
-    if str(path).lstrip().startswith(("{", "[")):
-        readable(path)
-    if ending not in ENDINGS:
-        raise InvalidInput(
-            f"{str(path) or repr('')}: the ending {ending!r} names no format; use one of {', '.join(ENDINGS)}, "
-            f"or - for JSON lines; the command line says others by --format {'|'.join(FORMATS)}"
-        )
-    return ENDINGS[ending]
-
-
-def input_format(path: str | Path) -> Format:
-    """The same for a file that is read; JSON lines and CSV may be packed."""
-    whole = Path(path)
-    if whole.suffix.lower() not in PACKED:
-        return format_of(path)
-    inner = str(whole.with_suffix(""))
-    kind = format_of(path.alike(inner) if isinstance(path, Formatted) else inner)
-    if kind in ("json lines", "csv"):
-        return kind
-    raise InvalidInput(f"{path}: JSON lines and CSV may be packed; {kind} files pack themselves: unpack it")
 
 
 class Opened:

@@ -1,8 +1,9 @@
-"""Folders of Parquet files, and Arrow datasets: each file is read by its own schema."""
+"""Folders that are tables, as those of Parquet files, and Arrow datasets: each file is read by its own schema."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -11,17 +12,18 @@ import pyarrow as pa
 
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import CHUNK_ROWS, Chunk
+from tocsin.records.formats import Format, ReadOptions
 from tocsin.records.several import read_several, refuse_table_formats
-from tocsin.records.tables import Chooser, chunks_of_batches, needed, read_parquet, rows_without_columns
+from tocsin.records.tables import Chooser, chunks_of_batches, needed, rows_without_columns
 
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _LONGEST_INTEGER: Final = 15
 
 
-def read_parquet_folder(folder: Path, files: Sequence[Path], choose: Chooser) -> Iterator[Chunk]:
-    """The Parquet files of a folder, one after another; folders called `name=value` in it give a column."""
+def read_folder(form: Format, folder: Path, files: Sequence[Path], how: ReadOptions) -> Iterator[Chunk]:
+    """The files of a folder, all of one format, one after another; folders called `name=value` in it give a column."""
     parts = dict(zip(map(str, files), _partitions(folder, files), strict=True))
-    return read_several(list(files), lambda file: read_parquet(file, choose, parts[str(file)]))
+    return read_several(list(files), lambda file: form.read(file, replace(how, parts=parts[str(file)])))
 
 
 def _partitions(folder: Path, files: Sequence[Path]) -> list[dict[str, pa.Scalar]]:

@@ -1,4 +1,4 @@
-"""What if a JSON source is no lines but one document: an array of records, a GeoJSON feature collection, an object?
+"""JSON sources: lines, or one document, which is an array of records, a GeoJSON feature collection, or an object.
 
 A first line that is an object by itself, and no feature collection, is that of JSON lines, and nothing else is tried.
 """
@@ -6,19 +6,38 @@ A first line that is an object by itself, and no feature collection, is that of 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from tocsin.errors import InvalidInput
+from tocsin.records.chunks import Chunk, read_objects
+from tocsin.records.files import STANDARD, Opened
 from tocsin.records.geojson import SEPARATOR, as_record, is_collection
-from tocsin.records.json_lines import decode_records
+from tocsin.records.json_lines import decode_records, read_json_lines
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _SEPARATOR: Final = bytes([SEPARATOR])
-HEAD: Final = 1 << 16
+_HEAD: Final = 1 << 16
 """How much of a source tells whether it is a document."""
 
 
-def may_be_document(head: bytes) -> bool:
+def read_json_file(path: str | Path) -> Iterator[Chunk]:
+    """The records of a JSON file; of standard input, lines alone, each as it comes."""
+    with Opened(path) as opened:
+        yield from read_json_lines(opened) if str(path) == STANDARD else read_json(opened, str(path))
+
+
+def read_json(opened: Opened, name: str) -> Iterator[Chunk]:
+    """JSON lines, or a document that is an array, a feature collection or one object."""
+    head = opened.peek(_HEAD)
+    if _is_spread_sequence(head):
+        return read_json_lines(Opened(_one_line_each(opened.rest())))
+    records = _document_records(opened.rest(), name) if _may_be_document(head) else None
+    return read_json_lines(opened) if records is None else read_objects(records, "records")
+
+
+def _may_be_document(head: bytes) -> bool:
     """Whether a source that begins so is to be read as a whole: its first line is no record by itself."""
     text = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
     if not text.startswith((b"[", b"{")):
@@ -27,12 +46,12 @@ def may_be_document(head: bytes) -> bool:
     try:
         first = json.loads(line)
     except (ValueError, RecursionError):
-        is_cut = len(head) >= HEAD and not rest  # one line, longer than what is looked at
+        is_cut = len(head) >= _HEAD and not rest  # one line, longer than what is looked at
         return text.startswith(b"[") or is_cut or line.rstrip().endswith((b"{", b"[", b",", b":"))
     return (isinstance(first, list) and not rest.strip()) or is_collection(first)
 
 
-def is_spread_sequence(head: bytes) -> bool:
+def _is_spread_sequence(head: bytes) -> bool:
     """Whether a source that begins so is a sequence (RFC 8142) of which a record takes several lines."""
     text = head.removeprefix(_BYTE_ORDER_MARK).lstrip(b" \t\r\n")
     if not text.startswith(_SEPARATOR):
@@ -45,12 +64,12 @@ def is_spread_sequence(head: bytes) -> bool:
     return False
 
 
-def one_line_each(text: bytes) -> bytes:
+def _one_line_each(text: bytes) -> bytes:
     """A sequence as JSON lines: a line break is white space in JSON, and never within a string."""
     return text.removeprefix(_BYTE_ORDER_MARK).replace(b"\n", b" ").replace(_SEPARATOR, b"\n")
 
 
-def document_records(text: bytes, name: str) -> list[Any] | None:
+def _document_records(text: bytes, name: str) -> list[Any] | None:
     """The records of a document; None where it is none after all, so that its lines can be looked at.
 
     Raises `InvalidInput` for what begins like an array and is damaged.

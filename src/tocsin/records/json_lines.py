@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import select
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.model.distinct_keys import DuplicateKey, first_twice, object_of
@@ -17,6 +18,7 @@ from tocsin.records.files import Opened
 from tocsin.records.geojson import SEPARATOR, as_record
 
 _BLOCK_BYTES: Final = 1 << 22
+_SLICE_ROWS: Final = 65_536
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -195,3 +197,18 @@ def _marked_in(value: Any) -> str:
 
 
 _MARKING_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer, object_pairs_hook=_mark)
+
+
+class JsonLinesSink:
+    """Writes tables as JSON lines."""
+
+    def __init__(self, stream: IO[bytes], _: pa.Schema) -> None:
+        self._stream = stream
+
+    def write(self, table: pa.Table) -> None:
+        encode = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": ")).encode
+        for batch in table.to_batches(_SLICE_ROWS):
+            self._stream.write("".join(encode(record) + "\n" for record in batch.to_pylist()).encode())
+
+    def close(self) -> None:
+        """Nothing is held back."""

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import Chunk, behind, rows_to
-from tocsin.records.files import ENDINGS, PACKED, Formatted, is_url
+from tocsin.records.files import is_url
+from tocsin.records.formats import Formatted, by_endings, endings
 
 Reader = Callable[[str | Path], Iterator[Chunk]]
 
@@ -33,7 +34,7 @@ def files_of(source: Any) -> list[str | Path] | None:
         else:
             files = [*_files_in(Path(source))]
         if not files:
-            raise InvalidInput(f"{source} is a folder without a file of {', '.join(ENDINGS)}; give a file")
+            raise InvalidInput(f"{source} is a folder without a file of {', '.join(endings())}; give a file")
         refuse_table_formats([Path(file) for file in files])
         return files
     if isinstance(source, str) and _is_pattern(source):
@@ -76,19 +77,12 @@ def refuse_table_formats(files: Sequence[Path]) -> None:
 def _names_a_file(one: object) -> bool:
     if not isinstance(one, str):
         return False
-    path = Path(one)
-    inner = path.with_suffix("") if path.suffix.lower() in PACKED and path.name else path
-    return is_url(one) or inner.suffix.lower() in ENDINGS or os.path.exists(one)  # noqa: PTH110
+    return is_url(one) or by_endings(Path(one)) is not None or os.path.exists(one)  # noqa: PTH110
 
 
 def _files_in(folder: Path) -> list[Path]:
     """The files below a folder whose ending names a format."""
-    found = []
-    for path in _shown_in(folder):
-        inner = path.with_suffix("") if path.suffix.lower() in PACKED else path
-        if inner.suffix.lower() in ENDINGS:
-            found.append(path)
-    return found
+    return [path for path in _shown_in(folder) if by_endings(path) is not None]
 
 
 def _shown_in(folder: Path) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -15,15 +15,18 @@ from tocsin.model.subscription import Reject, Subscription
 from tocsin.records.bulk import Conjunctions
 from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk, pieces
 from tocsin.records.conjunctions import is_plain, read_conjunctions
-from tocsin.records.csv_files import read_csv
-from tocsin.records.events import read_events
+from tocsin.records.events import Anything, read_events
 from tocsin.records.extras import Extras
-from tocsin.records.files import STANDARD, input_format
+from tocsin.records.files import STANDARD
+from tocsin.records.formats import ReadOptions, input_format
 from tocsin.records.json_lines import as_records
 from tocsin.records.several import files_of, read_several
 from tocsin.records.subscription_chunk import SubscriptionChunk
 from tocsin.records.subscription_record import FIELDS, Parsed, parsed_record
-from tocsin.records.tables import Chooser, parquet_columns
+from tocsin.records.tables import Chooser
+
+Subscriptions: TypeAlias = Iterable[Mapping[str, Any] | Subscription] | Anything | Conjunctions
+"""What subscriptions may be given as."""
 
 NEEDED: Final = ("id", "where")
 """Columns that a table of subscriptions has."""
@@ -98,12 +101,11 @@ def chunks_of(source: Any, choose: Chooser, needed: Sequence[str], what: str) ->
         yield from read_several(files, lambda file: chunks_of(file, choose, needed, what))
         return
     if isinstance(source, str | Path):
-        kind = input_format(source)
-        if kind == "csv":
-            yield from read_csv(source, as_text=True)
-            return
-        if kind == "parquet" and str(source) != STANDARD:  # which is read once
-            _require_columns(parquet_columns(source), needed, what)
+        form = input_format(source)
+        if form.columns_of is not None and str(source) != STANDARD:  # which is read once
+            _require_columns(form.columns_of(source), needed, what)
+        yield from form.read(source, ReadOptions(choose, as_text=True))
+        return
     yield from read_events(source, choose=choose, what=what)
 
 

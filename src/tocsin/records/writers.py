@@ -6,28 +6,18 @@ A file is written aside and renamed when it is whole, so that an interrupted run
 from __future__ import annotations
 
 import io
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Final, Protocol
+from typing import IO
 
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
-import pyarrow.parquet as pq
 
 from tocsin.errors import InvalidInput
-from tocsin.records.files import STANDARD, format_of
+from tocsin.records.files import STANDARD
+from tocsin.records.formats import FORMATS, Sink, either, format_of
 from tocsin.writing import aside, raising_invalid_input
-
-_SLICE_ROWS: Final = 65_536
-
-
-class _Sink(Protocol):
-    def write(self, table: pa.Table) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Writer:
@@ -36,7 +26,7 @@ class Writer:
     def __init__(self, path: str | Path, stream: IO[bytes]) -> None:
         self.path = path
         self._format = format_of(path)
-        self._sink: _Sink | None = None
+        self._sink: Sink | None = None
         self._stream = stream
         self._is_seen_at_once = str(path) == STANDARD
 
@@ -50,14 +40,15 @@ class Writer:
             if self._is_seen_at_once:
                 self._stream.flush()
 
-    def _open(self, schema: pa.Schema) -> _Sink:
-        if self._format == "csv":
-            return _CsvSink(self._stream, schema)
-        if self._format == "parquet":
-            return _ParquetSink(self._stream, schema)
-        if self._format == "arrow":
-            return _ArrowSink(self._stream, schema)
-        return _JsonLinesSink(self._stream)
+    def _open(self, schema: pa.Schema) -> Sink:
+        if self._format.sink is None:
+            others = either(tuple(row.name for row in FORMATS.values() if row.sink is not None))
+            raise InvalidInput(f"{self._format.name} is only read; write {others}")
+        nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+        if nested and self._format.is_untyped:
+            others = either(tuple(row.name for row in FORMATS.values() if row.sink and not row.is_untyped))
+            raise InvalidInput(f"{self._format.name} cannot hold the lists of {nested[0]!r}; write {others}")
+        return self._format.sink(self._stream, schema)
 
     def close(self) -> None:
         """Write what a format ends with."""
@@ -129,52 +120,3 @@ def _plain(kind: pa.DataType) -> pa.DataType:
         return pa.list_(_plain(kind.value_type))
     plain: pa.DataType = kind.value_type if pa.types.is_dictionary(kind) else kind
     return plain
-
-
-class _JsonLinesSink:
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    def write(self, table: pa.Table) -> None:
-        encode = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": ")).encode
-        for batch in table.to_batches(_SLICE_ROWS):
-            self._stream.write("".join(encode(record) + "\n" for record in batch.to_pylist()).encode())
-
-    def close(self) -> None:
-        """Nothing is held back."""
-
-
-class _ParquetSink:
-    def __init__(self, stream: IO[bytes], schema: pa.Schema) -> None:
-        self._writer = pq.ParquetWriter(stream, schema, compression="zstd")
-
-    def write(self, table: pa.Table) -> None:
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class _ArrowSink:
-    def __init__(self, stream: IO[bytes], schema: pa.Schema) -> None:
-        self._writer = pa.ipc.new_file(stream, schema)
-
-    def write(self, table: pa.Table) -> None:
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class _CsvSink:
-    def __init__(self, stream: Any, schema: pa.Schema) -> None:
-        nested = [field.name for field in schema if pa.types.is_nested(field.type)]
-        if nested:
-            raise InvalidInput(f"CSV cannot hold the lists of {nested[0]!r}; write JSON lines, Parquet or Arrow")
-        self._writer = arrow_csv.CSVWriter(stream, schema)
-
-    def write(self, table: pa.Table) -> None:
-        self._writer.write(table)
-
-    def close(self) -> None:
-        self._writer.close()

@@ -1,10 +1,11 @@
-"""CSV files that workers read themselves, as `tocsin match` reads them, in the columns and types of a Spark schema."""
+"""Files of texts, as CSV, that workers read as `tocsin match` does, in the columns and types of a Spark schema."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,9 +14,9 @@ import pyarrow.compute as pc
 
 from tocsin.errors import InvalidInput, in_field
 from tocsin.model.subscription import Reject
-from tocsin.records.chunks import TableChunk
-from tocsin.records.csv_files import read_csv
+from tocsin.records.chunks import Chunk, TableChunk
 from tocsin.records.csv_values import convert_column, without_null_words
+from tocsin.records.formats import ReadOptions
 from tocsin.spark.answering import Given, MatchOptions
 from tocsin.spark.parquet import DamagedFileError, Piece, path_of
 from tocsin.spark.workers import Batches
@@ -28,21 +29,23 @@ _BROKEN: Final = "not valid UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
-class CsvReader:
-    """Reads the events of CSV files. The columns that are wanted are found by the header's names.
+class TextsReader:
+    """Reads the events of files whose columns are texts. Those that are wanted are found by the header's names.
 
     Where there is no header, the columns are those of the schema, in its order.
     """
 
+    read: Callable[[str | Path, ReadOptions], Iterator[Chunk]]  # of a format
     delimiter: str | None = None
     has_header: bool = True
 
     def __call__(self, piece: Piece, wanted: pa.Schema, asked: MatchOptions | None = None) -> Iterator[Given]:
-        """The events of a file; raises `DamagedFileError` where it is not a CSV of these columns."""
+        """The events of a file; raises `DamagedFileError` where it is not of the format, or not of these columns."""
         path = path_of(piece)
         names = None if self.has_header else list(wanted.names)
         try:
-            for chunk in read_csv(path, delimiter=self.delimiter, as_text=True, names=names):
+            for chunk in self.read(path, ReadOptions(delimiter=self.delimiter, as_text=True, names=names)):
+                assert isinstance(chunk, TableChunk)  # of columns
                 self._check(path, chunk.table.column_names, wanted)
                 yield _given(chunk, wanted, path)
         except InvalidInput as error:
@@ -144,8 +147,8 @@ def _each(
     return array, array, problems
 
 
-def csv_rows(files: DataFrame, schema: StructType, reader: CsvReader, corrupt: str) -> DataFrame:
-    """The rows of CSV files as a DataFrame. A column `corrupt` more says what is wrong with a row, null for nothing."""
+def rows_of_texts(files: DataFrame, schema: StructType, reader: TextsReader, corrupt: str) -> DataFrame:
+    """The rows of such files. A column `corrupt` more says what is wrong with a row, null for nothing."""
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StringType, StructField, StructType
 

@@ -15,21 +15,27 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine import Engine, match, sample
-from tocsin.index.protocols import BEST_MESSAGES, RECTANGLES, REGIONS_WITH_KEYWORDS, THE_BEST_FIRST, Registration
+from tocsin.index.protocols import (
+    ALL_MATCHES,
+    BEST_MESSAGES,
+    RECTANGLES,
+    REGIONS_WITH_KEYWORDS,
+    THE_BEST_FIRST,
+    Registration,
+)
 from tocsin.index.published import packages
-from tocsin.index.registry import built_in
+from tocsin.index.registry import QUESTIONS, built_in
 from tocsin.index.window.registry import DISSEMINATORS
 from tocsin.language import Templates
-from tocsin.model.ranking import Ranking, Relaxed, Similar, Top
+from tocsin.model.ranking import RANKINGS, Ranking, Relaxed, Top
 from tocsin.model.values import Range
 from tocsin.placement import PLACEMENTS, planned
-from tocsin.records import Conjunctions, SparseEvents, chunk_of
+from tocsin.records import Conjunctions, SparseEvents, chunk_of, open_writer
+from tocsin.records.formats import FORMATS
 from tocsin.segment import SegmentBuilder
 from tocsin.window import Window
 
@@ -84,7 +90,6 @@ _EVENTS: Final[tuple[dict[str, Any], ...]] = (
     {"model": "a", "stock": 5, "name": 'quo"te \u00e9', "other": None, "list": [{"a": 1}], "price": -1e-3},
 )
 _SEEN: Final = datetime.datetime(2024, 6, 1, 12, tzinfo=datetime.UTC)
-_RANKINGS: Final[tuple[Ranking | None, ...]] = (None, Top(2))
 _MANY_MESSAGES: Final = 600
 _MANY: Final = 5000
 """Enough that lists are long, and the best are found by walking them in order of score."""
@@ -118,6 +123,11 @@ def uses_of(indexes: Iterable[Registration]) -> dict[str, Callable[[], None]]:
     return {f"index {one.name}": partial(by_question.get(one.question, _matcher), one) for one in indexes}
 
 
+def _examples(questions: Iterable[str]) -> list[Ranking]:
+    """A ranking of each class that some questions answer."""
+    return [one.parse(one.example.split(":")) for one in RANKINGS.values() if one.question in questions]
+
+
 def _subscriptions(texts: Iterable[str], weights: bool = False) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [{"id": f"s{n}", "where": text, "score": n / 2} for n, text in enumerate(texts)]
     return [{**one, "weights": {"price": 2.5}} if weights else one for one in found]
@@ -139,8 +149,8 @@ def _matcher(registration: Registration) -> None:
     shapes = {RECTANGLES: _RECTANGLES, REGIONS_WITH_KEYWORDS: _REGIONS}
     texts = _RICH if registration.takes_all else shapes.get(registration.shapes, _ORDINARY)
     _all_of(registration.name, texts, [*_EVENTS, {"price": Range(5, 20), "color": "red"}])
-    if registration.also:
-        match(_subscriptions(_REGIONS), _EVENTS, index=registration.name, ranking=Similar(0.5, 0.5))
+    for ranking in _examples(registration.also):
+        match(_subscriptions(_REGIONS), _EVENTS, index=registration.name, ranking=ranking)
 
 
 def _all_of(index: str, texts: tuple[str, ...], events: list[dict[str, Any]]) -> None:
@@ -149,7 +159,7 @@ def _all_of(index: str, texts: tuple[str, ...], events: list[dict[str, Any]]) ->
     with tempfile.TemporaryDirectory() as folder:
         engine.save(folder)
         for one in (engine, Engine.load(folder)):
-            for ranking in _RANKINGS:
+            for ranking in (None, *_examples([ALL_MATCHES])):
                 one.match_batch(events, ranking=ranking)
                 for event in events:
                     one.match(event, ranking=ranking)
@@ -271,7 +281,7 @@ def _changes() -> None:
         engine.subscribe(one["id"], one["where"], score=one["score"])
     events = [*_EVENTS, {"seen": _SEEN}, {"price": Range(5, 20)}]
     for gone in ("s1", "s2"):
-        for ranking in (*_RANKINGS, Relaxed(2)):
+        for ranking in (None, *_examples(QUESTIONS)):
             engine.match_batch(events, ranking=ranking)
             engine.match(events[0], ranking=ranking)
         engine.rescore("s3", 4.5)
@@ -309,8 +319,8 @@ def _event_sources(folder: Path) -> Iterator[Any]:
         "color2", pa.array(["red"] * len(flat)).dictionary_encode()
     )
     yield pa.Table.from_pylist([{"tags": ["a", "b"], "place": [1.0, 2.0], "seller": {"since": "x"}}])
-    pyarrow.csv.write_csv(table, folder / "events.csv")
-    yield folder / "events.csv"
-    pyarrow.parquet.write_table(table, folder / "events.parquet")
-    yield folder / "events.parquet"
+    for path in (folder / f"events{row.endings[0]}" for row in FORMATS.values() if row.sink is not None):
+        with open_writer(path) as writer:
+            writer.write(table)
+        yield path
     yield SparseEvents(pa.table({"names": [["price", "stock"], ["price"]], "values": [[5.0, 3.0], [7.0]]}))

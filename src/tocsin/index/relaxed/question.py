@@ -30,7 +30,6 @@ class MostHolds:
     """Answers `Relaxed` by a `RelaxedIndex` of each source."""
 
     name: ClassVar[str] = THE_BEST_FIRST
-    rankings: ClassVar[tuple[type, ...]] = (Relaxed,)
     purpose: ClassVar[str] = "relaxed rankings"
     key: ClassVar[str] = "ranker"
     default: ClassVar[Chosen | None] = Chosen(RANKER)

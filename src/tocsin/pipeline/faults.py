@@ -1,9 +1,12 @@
-"""On which line of a TOML text does a table or a key stand? Python's reader does not tell, and errors should."""
+"""What is wrong with a pipeline's file, each fault with its line, which Python's reader of TOML does not tell."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final, TypeAlias
+
+from tocsin.errors import InvalidInput
 
 Places: TypeAlias = dict[tuple[str, str], int]
 """The line, from 1, of each (table, key); of a table itself under an empty key. Tables within tables have dots."""
@@ -11,6 +14,25 @@ Places: TypeAlias = dict[tuple[str, str], int]
 _TABLE: Final = re.compile(r"\s*\[\s*([^\[\]#]+?)\s*\]\s*(#.*)?$")
 _KEY: Final = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_.-]+)\s*=""")
 _LONG: Final = ('"""', "'''")
+
+
+class Faults:
+    """What is wrong with a file, line by line."""
+
+    def __init__(self, path: Path, places: Places) -> None:
+        self._path = path
+        self._places = places
+        self._found: list[tuple[int, str]] = []
+
+    def add(self, table: str, key: str, what: str) -> None:
+        """Note what is wrong with a key, or with a table where the key is empty."""
+        line = self._places.get((table, key)) or self._places.get((table, "")) or 1
+        self._found.append((line, what))
+
+    def stop(self) -> None:
+        """Raise `InvalidInput` where anything is wrong."""
+        if self._found:
+            raise InvalidInput("\n".join(f"{self._path}:{line}: {what}" for line, what in sorted(self._found)))
 
 
 def places_of(text: str) -> Places:

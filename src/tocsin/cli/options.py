@@ -1,0 +1,102 @@
+"""Options that several commands have, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+
+from tocsin.engine import sample
+from tocsin.engine.loading import extras_of
+from tocsin.errors import InvalidInput
+from tocsin.index import Statistics
+from tocsin.model.ranking import RANKINGS, Ranking
+from tocsin.model.texts import text_type
+from tocsin.records.csv_files import COLUMN_TYPES
+from tocsin.records.extras import Extras
+from tocsin.records.formats import FORMATS, Formatted, words_of
+
+
+def add_format(parser: argparse.ArgumentParser, *, writes: bool = False) -> None:
+    """Let the user say a format."""
+    parser.add_argument(
+        "--format",
+        choices=list(FORMATS),
+        help="the format of what is read from - and from files whose ending names none (default: json for -)",
+    )
+    if writes:
+        parser.add_argument(
+            "--out-format",
+            choices=words_of(lambda row: row.sink is not None),
+            help="the format of --out where its ending names none, and of standard output (default: json)",
+        )
+
+
+def said(path: str, word: str | None) -> str:
+    """A path, with the format that was said."""
+    return path if word is None else Formatted(path, word)
+
+
+def add_sample(parser: argparse.ArgumentParser) -> None:
+    """Let the user name a file of events."""
+    parser.add_argument("--sample", metavar="EVENTS", help="count attributes and values on the first 10,000 of these")
+
+
+def sampled(given: argparse.Namespace) -> Statistics | None:
+    """The statistics of that file, None where none was named."""
+    return None if given.sample is None else sample(said(given.sample, given.format))
+
+
+def add_rankings(parser: argparse.ArgumentParser) -> None:
+    """Let the user say one ranking: `--top 20`."""
+    group = parser.add_mutually_exclusive_group()
+    for word, kind in RANKINGS.items():
+        read = kind.numbers[0][1] if len(kind.numbers) == 1 else str
+        group.add_argument(f"--{word}", type=read, metavar=kind.spelling()[0], help=kind.help)
+
+
+def ranked(given: argparse.Namespace) -> Ranking | None:
+    """The ranking that was said, None where none was; raises `InvalidInput`."""
+    for word, kind in RANKINGS.items():
+        if (what := getattr(given, word, None)) is not None:
+            try:
+                return kind.parse(what.split(":") if isinstance(what, str) else [what])
+            except InvalidInput:
+                raise
+            except ValueError:
+                short, long = kind.spelling()
+                raise InvalidInput(f"--{word}: {what!r} is no {short}; write {long}") from None
+    return None
+
+
+def add_payload_columns(parser: argparse.ArgumentParser) -> None:
+    """Let the user name fields of subscriptions that their payloads keep."""
+    parser.add_argument(
+        "--payload-columns", default="", metavar="NAME,...", help="further fields of subscriptions, kept in payloads"
+    )
+
+
+def extras_said(given: argparse.Namespace) -> Extras:
+    """What notes the other fields of subscriptions, and keeps those that the user names."""
+    return extras_of(filter(None, given.payload_columns.split(",")))
+
+
+def schema_of(text: str) -> dict[str, str]:
+    """`price:number,name:string` as a mapping."""
+    schema: dict[str, str] = {}
+    for item in filter(None, text.split(",")):
+        name, colon, kind = item.rpartition(":")
+        if not colon or (kind not in COLUMN_TYPES and text_type(kind) is None):
+            raise InvalidInput(f"--schema: {item!r} is no COLUMN:TYPE; the types are {', '.join(COLUMN_TYPES)}")
+        schema[name] = kind
+    return schema
+
+
+def points_of(text: str) -> dict[str, tuple[str, str]]:
+    """`location=lon:lat` as a mapping."""
+    points: dict[str, tuple[str, str]] = {}
+    for item in filter(None, text.split(",")):
+        name, equals, pair = item.partition("=")
+        x, colon, y = pair.partition(":")
+        if not (name and equals and x and colon and y):
+            raise InvalidInput(f"--points: {item!r} is no NAME=X:Y; write location=lon:lat")
+        points[name] = x, y
+    return points
