@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, Seen
 from tocsin.index.rectangles.kernels.matching import find_by_scan, meets, register
 from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.numbers import scattered
 
 ARRAY: Final = 0
 """Instead of a prime: the lists of a map's VCRs are all there, and found by their number."""
 
-_SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
 _UNUSED: Final = np.int64(-1)
 
 
@@ -165,8 +165,7 @@ def write_pieces(
 @inlined
 def _hashed(number: int, prime: int) -> int:
     """Where to look for a VCR first: its number is scattered, then divided (section 2.2.3)."""
-    scattered = np.uint64(number) * _SCATTER
-    return np.int64((scattered >> np.uint64(20)) % np.uint64(prime))
+    return np.int64((scattered(number) >> np.uint64(20)) % np.uint64(prime))
 
 
 @kernel

@@ -18,6 +18,7 @@ from tocsin.index.spatial_text.kernels.matching import has_all_tokens, meets_reg
 from tocsin.index.spatial_text.kernels.reading import has_token
 from tocsin.kernels.compacting import write_flagged
 from tocsin.kernels.jit import inlined, inner, kernel, prefetch
+from tocsin.kernels.numbers import scattered_32
 from tocsin.kernels.packing import viewed
 
 BLOCK: Final = 64
@@ -77,7 +78,7 @@ def _packed(left: int, lower: int, right: int, upper: int) -> int:
 @inlined
 def bit_of(token: int) -> int:
     """The bit of a signature that stands for a token."""
-    mixed = (np.uint64(token) * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)
+    mixed = scattered_32(token) & np.uint64(0xFFFFFFFF)
     return np.uint64(1) << (ABOVE + (mixed >> np.uint64(27)))
 
 
