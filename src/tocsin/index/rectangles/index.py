@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from tocsin.index.found import Found, collect
 from tocsin.index.narrowing import Narrowing
 from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.rectangles.kernels.layouts import ABSENT, Seen
+from tocsin.index.rectangles.kernels.layouts import Seen
 from tocsin.index.rectangles.kernels.matching import match_rectangles
 from tocsin.index.rectangles.rectangles import Held, attributes_of
+from tocsin.index.tables import bytes_of_table, new_table
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.compacting import AT_ONCE
 from tocsin.language.canonical import name_text
@@ -26,7 +27,7 @@ class OverRectangles(Narrowing):
     """
 
     def __init__(self, held: Held, structure: Any, *, has_stamps: bool) -> None:
-        own = sum(array.nbytes for array in structure if isinstance(array, np.ndarray))
+        own = bytes_of_table(structure)
         super().__init__(held.expressions, held.asks_more, own + held.nbytes(), held.dictionary_bytes())
         self._held = held
         self._structure = structure
@@ -85,21 +86,9 @@ class OverRectangles(Narrowing):
         return Found(starts, found, int(counts[0]), 0)
 
     def new_memory(self) -> Seen:
-        axes, count = len(self._held.sizes), len(self)
-        words = count // 64 + 1
-        lows, highs = np.full(axes, ABSENT, np.int32), np.zeros(axes, np.int32)
-        lows[-1] = 0
-        return Seen(
-            lows,
-            highs,
-            np.empty(axes, np.int32),
-            np.empty(axes, np.int32),
-            np.empty(axes, np.int64),
-            np.zeros(1, np.int64),
-            np.zeros(count if self._has_stamps else 0, np.int64),
-            np.empty(count + AT_ONCE, np.int32),
-            np.empty(count + 1, np.uint8),
-            np.zeros(words, np.uint64),
-            np.zeros(words // 64 + 1, np.uint64),
-            np.empty(BUCKETS, np.int32),
-        )
+        count = len(self)
+        stamped, words = count if self._has_stamps else 0, count // 64 + 1
+        lengths = {"axes": len(self._held.sizes), "subscriptions": count, "words": words, "stamped": stamped}
+        seen = new_table(Seen, **lengths, spare=AT_ONCE, buckets=BUCKETS)
+        seen.lows[-1] = 0
+        return seen

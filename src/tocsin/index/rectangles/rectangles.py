@@ -22,6 +22,7 @@ from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.narrowing.boxes import with_boxes_around, without_attributes_of_boxes
 from tocsin.index.rectangles.kernels.choosing import NEVER, NO_RECTANGLE, Rectangles, Sides, choose_rectangles
 from tocsin.index.rectangles.kernels.layouts import Axes, Groups
+from tocsin.index.tables import bytes_of_table
 from tocsin.kernels import codes
 from tocsin.kernels.distinct import sorted_groups
 
@@ -84,8 +85,8 @@ class Held:
 
     def nbytes(self) -> int:
         """Bytes of the rectangles and what leads to them, without operands and expressions."""
-        fields = sum(array.nbytes for array in self.axes.fields) - self.axes.fields.operands.nbytes
-        return int(fields + sum(array.nbytes for array in self.groups) + self.asks_more.nbytes)
+        fields = bytes_of_table(self.axes.fields) - self.axes.fields.operands.nbytes
+        return int(fields + bytes_of_table(self.groups) + self.asks_more.nbytes)
 
     def dictionary_bytes(self) -> int:
         """Bytes of the operands and edges."""
@@ -138,11 +139,11 @@ def _grouped(axes: NDArray[np.int32], rectangles: NDArray[np.int32], count: int)
     members = able[np.argsort(numbers, kind="stable")]
     return frozen_table(
         Groups(
-            np.searchsorted(pairs // count, np.arange(count + 1)).astype(np.int32),
-            (pairs // count).astype(np.int32),
-            (pairs % count).astype(np.int32),
-            starts_of(np.bincount(numbers, minlength=len(pairs)), len(pairs)),
-            members.astype(np.int32),
-            rectangles,
+            firsts=np.searchsorted(pairs // count, np.arange(count + 1)).astype(np.int32),
+            axes=(pairs // count).astype(np.int32),
+            seconds=(pairs % count).astype(np.int32),
+            starts=starts_of(np.bincount(numbers, minlength=len(pairs)), len(pairs)),
+            members=members.astype(np.int32),
+            rectangles=rectangles,
         )
     )

@@ -12,10 +12,10 @@ from tocsin.index.found import Found, collect
 from tocsin.index.narrowing import Narrowing
 from tocsin.index.narrowing.kernels import Coming
 from tocsin.index.protocols import ALL_MATCHES, REGIONS_WITH_KEYWORDS, SIMILAR_ENOUGH, Registration
-from tocsin.index.spatial_text.kernels.layouts import ABSENT, ROOM, Seen
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, Seen
 from tocsin.index.spatial_text.kernels.matching import match_messages
 from tocsin.index.spatial_text.regions import Held
-from tocsin.index.tables import bytes_of_table
+from tocsin.index.tables import bytes_of_table, new_table
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.language.canonical import name_text
 from tocsin.model.readings import attribute_of
@@ -89,21 +89,6 @@ class OverRegions(Narrowing):
 
 def new_seen(held: Held, *, counts: bool) -> Seen:
     """What finding writes to; `counts` says whether it is counted what each subscription has."""
-    count, tokens = len(held.expressions), len(held.counts)
-    counted, words = count if counts else 0, count // 64 + 1
-    return Seen(
-        np.empty(tokens, np.int32),
-        np.zeros(tokens // 64 + 1, np.uint64),
-        np.full((held.places, 4), np.nan),
-        np.zeros(held.places, np.uint8),
-        np.zeros(1, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(counted, np.int64),
-        np.zeros(counted, np.int32),
-        np.zeros(counted),
-        np.empty(count + ROOM, np.int32),
-        np.empty(count + ROOM, np.uint8),
-        np.zeros(words, np.uint64),
-        np.zeros(words // 64 + 1, np.uint64),
-        np.empty(BUCKETS, np.int32),
-    )
+    count = len(held.expressions)
+    lengths = {"tokens": len(held.counts), "places": held.places, "subscriptions": count, "words": count // 64 + 1}
+    return new_table(Seen, **lengths, counted=count if counts else 0, buckets=BUCKETS)

@@ -45,20 +45,20 @@ class Groups(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A call's memory. X axes, S subscriptions."""
+    """A thread's memory; `stamped` is how many subscriptions there are, or 0 where no structure asks for stamps."""
 
-    lows: NDArray[np.int32]  # (X,) what the event has on each axis, ABSENT between events; 0 on the last
-    highs: NDArray[np.int32]  # (X,)
-    touched: NDArray[np.int32]  # (X,) the axes that it has
-    codes: NDArray[np.int32]  # (X,) its scalar values on them
-    payloads: NDArray[np.int64]  # (X,)
-    clock: NDArray[np.int64]  # (1,) grows with every event
-    stamps: NDArray[np.int64]  # (S,) the clock when a subscription was found last; (0,) where no structure asks
-    hits: NDArray[np.int32]  # (S + AT_ONCE,)
-    flags: NDArray[np.uint8]  # (S + 1,)
-    words: NDArray[np.uint64]  # (S / 64 + 1,) 0 between events
-    summary: NDArray[np.uint64]
-    buckets: NDArray[np.int32]
+    lows: Annotated[NDArray[np.int32], "axes", ABSENT]  # of the event on each axis; between events only of the last
+    highs: Annotated[NDArray[np.int32], "axes"]
+    touched: Annotated[NDArray[np.int32], "axes"]  # the axes that it has
+    codes: Annotated[NDArray[np.int32], "axes"]  # its scalar values on them
+    payloads: Annotated[NDArray[np.int64], "axes"]
+    clock: Annotated[NDArray[np.int64], "1"]  # grows with every event
+    stamps: Annotated[NDArray[np.int64], "stamped"]  # the clock when a subscription was found last
+    hits: Annotated[NDArray[np.int32], "subscriptions + spare"]
+    flags: Annotated[NDArray[np.uint8], "subscriptions + 1"]
+    words: Annotated[NDArray[np.uint64], "words"]  # 0 between events
+    summary: Annotated[NDArray[np.uint64], "words // 64 + 1"]
+    buckets: Annotated[NDArray[np.int32], "buckets"]
 
 
 class EventRanges(NamedTuple):

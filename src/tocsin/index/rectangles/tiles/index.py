@@ -85,15 +85,15 @@ def tiles_of(grids: list[list[Grid]], sizes: list[tuple[int, int]], rectangles: 
     counts = ((sides - 1) >> shifts) + 1
     tile_starts = starts_of(counts.prod(axis=1), len(flat))
     tiles = Tiles(
-        starts_of([len(own) for own in grids], len(grids)).astype(np.int32),
-        shifts[:, 0],
-        shifts[:, 1],
-        counts[:, 0],
-        counts[:, 1],
-        tile_starts,
-        np.zeros(int(tile_starts[-1]) + 1, np.int64),
-        np.empty(0, np.int32),
-        np.empty(0, np.uint32),
+        grid_starts=starts_of([len(own) for own in grids], len(grids)).astype(np.int32),
+        shifts_x=shifts[:, 0],
+        shifts_y=shifts[:, 1],
+        columns=counts[:, 0],
+        rows=counts[:, 1],
+        tile_starts=tile_starts,
+        starts=np.zeros(int(tile_starts[-1]) + 1, np.int64),
+        owners=np.empty(0, np.int32),
+        packed=np.empty(0, np.uint32),
     )
     return _with_entries(tiles, flat, rectangles)
 

@@ -39,12 +39,12 @@ def build_lists(
     entry_starts = starts_of(sizes, len(sizes))
     blocks = _blocks(regions.boxes[owners], shares, entry_starts)
     lists = Lists(
-        np.array([count]),
-        starts.astype(np.int32),
-        entry_starts.astype(np.int32),
-        blocks,
-        np.empty(len(owners), np.uint64),
-        owners,
+        tokens=np.array([count]),
+        starts=starts.astype(np.int32),
+        entry_starts=entry_starts.astype(np.int32),
+        blocks=blocks,
+        packed=np.empty(len(owners), np.uint64),
+        owners=owners,
     )
     pack_entries(lists, regions, frozen(keys % count, np.int32), frozen(shares, np.float64))
     return frozen_table(lists)

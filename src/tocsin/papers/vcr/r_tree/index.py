@@ -71,13 +71,13 @@ def build_r_trees(held: Held, branching: int) -> RTrees:
     nodes = [level for own in levels for level in own]
     packed = np.concatenate([np.empty(0, np.int32), *entries])
     return RTrees(
-        frozen([branching], np.int64),
-        groups.starts,
-        frozen(packed, np.int32),
-        frozen(groups.rectangles[packed], np.int32),
-        starts_of([len(own) for own in levels], len(levels)),
-        starts_of([len(level) for level in nodes], len(nodes)),
-        frozen(np.concatenate([np.empty((0, 4), np.int32), *nodes]), np.int32),
+        branching=frozen([branching], np.int64),
+        starts=groups.starts,
+        entries=frozen(packed, np.int32),
+        boxes=frozen(groups.rectangles[packed], np.int32),
+        level_starts=starts_of([len(own) for own in levels], len(levels)),
+        node_starts=starts_of([len(level) for level in nodes], len(nodes)),
+        nodes=frozen(np.concatenate([np.empty((0, 4), np.int32), *nodes]), np.int32),
     )
 
 
