@@ -17,9 +17,6 @@ from tocsin.index.fields.kernels.layouts import Fields
 
 ABSENT: Final = np.int32(-1)
 
-# Columns of a rectangle.
-LEFT, RIGHT, LOWER, UPPER = range(4)
-
 
 class Axes(NamedTuple):
     """The fields, then two axes for each attribute with places, then one that every event has, with one code: X axes.
@@ -44,6 +41,13 @@ class Groups(NamedTuple):
     rectangles: Annotated[NDArray[np.int32], 2]  # (S, 4) LEFT .. UPPER, as codes; closed
 
 
+class RectangleTables(NamedTuple):
+    """Rectangles, and what an event is among them."""
+
+    axes: Axes
+    groups: Groups
+
+
 class Seen(NamedTuple):
     """A thread's memory; `stamped` is how many subscriptions there are, or 0 where no structure asks for stamps."""
 
@@ -52,6 +56,7 @@ class Seen(NamedTuple):
     touched: Annotated[NDArray[np.int32], "axes"]  # the axes that it has
     codes: Annotated[NDArray[np.int32], "axes"]  # its scalar values on them
     payloads: Annotated[NDArray[np.int64], "axes"]
+    examined: Annotated[NDArray[np.int64], "1"]  # how many subscriptions were compared with the event
     clock: Annotated[NDArray[np.int64], "1"]  # grows with every event
     stamps: Annotated[NDArray[np.int64], "stamped"]  # the clock when a subscription was found last
     hits: Annotated[NDArray[np.int32], "subscriptions + spare"]
@@ -65,7 +70,7 @@ class EventRanges(NamedTuple):
     """Where an event lies on a pair of axes: closed intervals of codes."""
 
     left: int
-    right: int
     lower: int
+    right: int
     upper: int
     stamp: int  # the clock

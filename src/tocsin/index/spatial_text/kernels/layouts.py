@@ -18,9 +18,6 @@ TYPES: Final = 4
 ROOM: Final = 128
 """Behind what is found: so much may be written that is not kept."""
 
-# Columns of a box.
-LEFT, LOWER, RIGHT, UPPER = range(4)
-
 
 class Keywords(NamedTuple):
     """The keywords that anybody asks for, by attribute and type: F fields. A attributes, O tokens, V strings."""
@@ -41,6 +38,13 @@ class Regions(NamedTuple):
     boxes: Annotated[NDArray[np.float64], 2]  # (S, 4) LEFT .. UPPER; closed
     token_starts: NDArray[np.int64]  # (S + 1,)
     tokens: NDArray[np.int32]  # (T,) ascending within a subscription
+
+
+class RegionTables(NamedTuple):
+    """Regions, and what a message is among them."""
+
+    keywords: Keywords
+    regions: Regions
 
 
 class Seen(NamedTuple):

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, numbered, starts_of
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
 from tocsin.index.spatial_text.kernels.choosing import rarest_tokens
-from tocsin.index.spatial_text.kernels.layouts import ABSENT, LEFT, LOWER, RIGHT, UPPER
+from tocsin.index.spatial_text.kernels.layouts import ABSENT
 from tocsin.index.spatial_text.kernels.resembling import Weighed
 from tocsin.index.spatial_text.regions import Held
 from tocsin.index.spatial_text.token_grid.kernels.lists import ABOVE, ACROSS, BLOCK, MOST, UP, Grid, Lists, pack_entries

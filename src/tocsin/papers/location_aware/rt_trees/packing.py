@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, gathered
-from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
 from tocsin.index.spatial_text.regions import Held
 from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees, bound_nodes
 

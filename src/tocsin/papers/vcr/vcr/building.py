@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.errors import InvalidInput, UnsuitableIndex
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
 from tocsin.index.rectangles.kernels.layouts import Groups
 from tocsin.index.rectangles.rectangles import Held
 from tocsin.papers.vcr.vcr.kernels import (
@@ -114,8 +115,8 @@ def _lists_of(held: Held, pair: int, sides: Sides) -> _Lists:
     members = groups.members[groups.starts[pair] : groups.starts[pair + 1]]
     rectangles = groups.rectangles
     cells = rectangles[members] >> 1
-    kx = _exponent(sides.lx, cells[:, 1] - cells[:, 0] + 1)
-    ky = _exponent(sides.ly, cells[:, 3] - cells[:, 2] + 1)
+    kx = _exponent(sides.lx, cells[:, RIGHT] - cells[:, LEFT] + 1)
+    ky = _exponent(sides.ly, cells[:, UPPER] - cells[:, LOWER] + 1)
     width, height = (
         (int(held.sizes[axes[pair]]) >> 1) + 1 + (1 << k) for axes, k in ((groups.axes, kx), (groups.seconds, ky))
     )
@@ -204,5 +205,5 @@ def _asks_between(groups: Groups, members: NDArray[np.int32], sizes: NDArray[np.
     Then what its lists say of values that are no operands (even codes), or that are (odd), is to be compared.
     """
     own = groups.rectangles[members]
-    lows, highs = own[:, [0, 2]], own[:, [1, 3]]
+    lows, highs = own[:, [LEFT, LOWER]], own[:, [RIGHT, UPPER]]
     return bool((lows & 1 == 1).any()), bool(((highs & 1 == 0) & (highs < sizes - 1)).any())
