@@ -20,8 +20,9 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, expression_sizes, leaf_arrays
 from tocsin.columns.payloads import string_payload
 from tocsin.index import Chosen, Registration, index_builder, question_of
+from tocsin.index.filtering import FilterAndRefine
 from tocsin.index.spatial_text.alike import AlikeIndex
-from tocsin.index.spatial_text.index import OverRegions
+from tocsin.index.spatial_text.regions import Held
 from tocsin.kernels import codes
 from tocsin.model.ranking import Similar
 
@@ -32,7 +33,7 @@ LOADS = {load.name: load for load in (ZIPF, UNIFORM)}
 class Messages(Expressions):
     """Regions with keywords, and messages."""
 
-    def nbytes(self, index: OverRegions) -> int:  # type: ignore[override]
+    def nbytes(self, index: FilterAndRefine[Held]) -> int:  # type: ignore[override]
         """Of what finds them: without expressions, and their regions and tokens, which all have alike."""
         alike = expression_sizes(index.expressions())["structure"] + index.held.nbytes()
         return index.sizes()["structure"] - alike

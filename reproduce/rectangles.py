@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduce.loads import Expressions, ranges
-from tocsin.index.rectangles.index import OverRectangles
+from tocsin.index.filtering import FilterAndRefine
+from tocsin.index.rectangles.rectangles import Held
 
 
 @dataclass(frozen=True, slots=True)
 class Rectangles(Expressions):
     """Rectangles as `x BETWEEN .. AND y BETWEEN ..`, and points."""
 
-    def nbytes(self, index: OverRectangles) -> int:  # type: ignore[override]
+    def nbytes(self, index: FilterAndRefine[Held]) -> int:  # type: ignore[override]
         """Of what finds them: lists and the array or table that leads to them, or nodes."""
         return int(sum(part.nbytes for part in index.structure))
 

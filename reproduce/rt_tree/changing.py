@@ -23,12 +23,10 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.errors import DuplicateSubscription, UnknownSubscription, UnsuitableIndex
 from tocsin.index.alive import everyone
-from tocsin.index.found import Found, collect
-from tocsin.index.narrowing.index import verified
-from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.spatial_text.index import new_seen
+from tocsin.index.filtering.index import found_by, verified
+from tocsin.index.filtering.kernels.layouts import Coming
+from tocsin.index.found import Found
 from tocsin.index.spatial_text.kernels.layouts import ABSENT
-from tocsin.index.spatial_text.kernels.matching import match_messages
 from tocsin.index.spatial_text.regions import Held
 from tocsin.papers.location_aware.rt_trees.ordering import IDF, LOCALITY
 
@@ -55,7 +53,7 @@ class ChangingTree:
         if len(others):
             raise UnsuitableIndex("regions are of several attributes, and this is one tree", int(others[0]))
         self._binder = Binder(held.expressions)
-        self._seen = new_seen(held, counts=True)
+        self._seen = held.new_seen(stamps=True)
         self._frequencies = Frequencies(held.regions, len(held.counts), selection if name != TREES[0] else IDF)
         starts = held.regions.token_starts
         stops = np.minimum(starts[:-1] + 1, starts[1:]) if name == TREES[1] else starts[1:].copy()
@@ -98,13 +96,7 @@ class ChangingTree:
 
     def match(self, batch: EventBatch) -> Found:
         """All matches of a batch among those it holds."""
-        held, structure, counts = self._held, self.structure, np.zeros(1, np.int64)
-        bound = self._binder.bind_to_walk(batch)
+        held, bound = self._held, self._binder.bind_to_walk(batch)
         coming = Coming(batch.arrays, bound, frozen(everyone(len(held.expressions)), np.uint64), False)
-        starts, found = collect(
-            len(batch),
-            lambda first, ends, out: match_messages(
-                structure, held.keywords, held.regions, coming, self._seen, first, ends, out, counts
-            ),
-        )
-        return verified(held.expressions, held.asks_more, coming, Found(starts, found, int(counts[0]), 0))
+        found = found_by(self.structure, held.tables, coming, self._seen)
+        return verified(held.expressions, held.asks_more, coming, found)

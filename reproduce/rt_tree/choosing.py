@@ -11,7 +11,8 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Regions
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
+from tocsin.index.spatial_text.kernels.layouts import Regions
 from tocsin.papers.location_aware.rt_trees.ordering import CELLS, DF, LOCALITY, RANDOM
 
 

@@ -35,6 +35,7 @@ from reproduce.ir_tree.kernels.layouts import (
 from reproduce.ir_tree.kernels.lists import LONGEST_PATH, put_in_list, take_from_list
 from reproduce.ir_tree.kernels.nodes import level_of
 from tocsin.kernels.jit import highest_bit, inlined, inner, kernel
+from tocsin.kernels.numbers import scattered
 from tocsin.kernels.packing import view
 
 NONE: Final = -1
@@ -52,7 +53,7 @@ def list_of(trees: ChangingTrees, group: int, low: int, high: int) -> int:
 @inlined
 def _home(trees: ChangingTrees, group: int, owner: int) -> int:
     """Where a search for an owner begins."""
-    mixed = (np.uint64(group) << np.uint64(32) ^ np.uint64(owner)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = scattered(np.uint64(group) << np.uint64(32) ^ np.uint64(owner))
     return np.int64((mixed >> np.uint64(32)) & np.uint64(len(trees.slots) - 1))
 
 

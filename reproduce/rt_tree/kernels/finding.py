@@ -12,8 +12,10 @@ import numpy as np
 from reproduce.r_tree.kernels import ROOT
 from reproduce.rt_tree.kernels.layouts import CountedTree, ListedTree
 from reproduce.rt_tree.kernels.tables import value_of
-from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.matching import has_all_tokens, meets_region, register
+from tocsin.index.filtering.kernels.layouts import meets
+from tocsin.index.filtering.kernels.matching import register
+from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
+from tocsin.index.spatial_text.kernels.reading import has_all_tokens
 from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import inlined, inner
 
@@ -52,7 +54,7 @@ def _enter_where_listed(
             if count == regions.token_starts[one + 1] - regions.token_starts[one]:
                 seen.examined[0] += 1
                 seen.hits[found] = one
-                found = np.int64(found + meets_region(regions, one, message))
+                found = np.int64(found + meets(regions.boxes, one, message))
             elif count == level:
                 waits = True
             turn = np.int64(chains.nexts[turn - 1])
@@ -76,7 +78,7 @@ def _walk(structure: Any, regions: Regions, message: Message, seen: Seen, found:
             depth -= 1
             continue
         at[depth] = place + 1
-        if not _meets(tree, place, message):
+        if not meets(tree.boxes, place, message):
             continue
         child = np.int64(tree.children[place])
         if depth == tree.heights[root]:
@@ -90,18 +92,6 @@ def _walk(structure: Any, regions: Regions, message: Message, seen: Seen, found:
             depth += 1
             at[depth], end[depth] = child * places, child * places + tree.counts[child]
     return np.int64(found)
-
-
-@inlined
-def _meets(tree: Any, place: int, message: Message) -> bool:
-    """Whether the box of a place and that of a message share a point."""
-    boxes = tree.boxes
-    return (
-        (boxes[place, LEFT] <= message.right)
-        & (message.left <= boxes[place, RIGHT])
-        & (boxes[place, LOWER] <= message.upper)
-        & (message.lower <= boxes[place, UPPER])
-    )
 
 
 @inner

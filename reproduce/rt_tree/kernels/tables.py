@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.numbers import scattered
 from tocsin.kernels.packing import viewed
 
 FREE: Final = -1
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _DOWN = np.uint64(32)
 _LEFT = np.uint64(32)
 
@@ -32,7 +32,7 @@ def _slot(table: Table, key: int) -> int:
     """The slot of a key, or the free one where it would lie."""
     keys = table.keys
     last = np.uint64(len(keys) - 1)
-    at = (np.uint64(key) * _FACTOR >> _DOWN) & last
+    at = (scattered(key) >> _DOWN) & last
     while keys[at] != FREE and keys[at] != key:
         at = (at + np.uint64(1)) & last
     return np.int64(at)

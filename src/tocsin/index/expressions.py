@@ -5,13 +5,16 @@ Such a Matcher saves nothing else, unless it says so: what it makes of its expre
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 from tocsin.columns.binding import Binder
 from tocsin.columns.expressions.compiled import CompiledExpressions, expression_sizes
-from tocsin.columns.expressions.stored import stored
+from tocsin.columns.expressions.stored import restored, stored
 from tocsin.index.alive import everyone
 from tocsin.index.protocols import ALL_THEN_RANKED, Arrays
+from tocsin.index.statistics import Statistics
 
 
 class OverExpressions:
@@ -47,3 +50,17 @@ class OverExpressions:
 
     def best_first(self) -> str:
         return ALL_THEN_RANKED
+
+
+class RebuiltOnLoad:
+    """A `Builder` but for `build`, of such Matchers."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Any:
+        """A Matcher of some expressions."""
+
+    def load(self, arrays: Arrays) -> Any:
+        """Built anew."""
+        return self.build(restored(arrays))

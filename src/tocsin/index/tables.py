@@ -1,20 +1,79 @@
-"""How do the tables that kernels read lie among named arrays? Each array under its table's name and its own.
+"""Tables that kernels read: how they are made, grow, lie among named arrays, and how many bytes they take.
 
-What an array has to be is said by the legend of its table, so that is what an opened one is held against; whether its
-numbers are sound is for who knows what they mean.
+A layout says what each of its arrays has to be. `NDArray[np.int32]` is an array that its builder computes.
+`Annotated[NDArray[np.int32], "subscriptions + 1"]` also says how long it is, so that `new_table` can make it; the
+lengths of several dimensions stand side by side, `"blocks, 16"`. What the array is filled with may follow.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar, cast
+from functools import cache
+from types import CodeType
+from typing import Any, NamedTuple, TypeVar, cast, get_args
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.expressions.checks import require_type
 from tocsin.kernels.packing import array_of, hints_of
 
 Table = TypeVar("Table", bound=tuple[Any, ...])
+
+
+class _Extent(NamedTuple):
+    """What a layout says of an array of its own: its type, its lengths as an expression, and what it is filled with."""
+
+    dtype: np.dtype[Any]
+    lengths: CodeType
+    constants: dict[str, Any]  # of the layout's module
+    filled: Any
+
+    def new(self, lengths: Mapping[str, int]) -> NDArray[Any]:
+        shape = eval(self.lengths, self.constants, dict(lengths))
+        return np.full(shape, self.filled, self.dtype) if self.filled else np.zeros(shape, self.dtype)
+
+
+@cache
+def _extents(layout: type) -> dict[str, _Extent | type]:
+    """By field what `new_table` makes: an array, a number, or a table within."""
+    constants, found = vars(sys.modules[layout.__module__]), dict[str, _Extent | type]()
+    for field, hint in hints_of(layout).items():
+        if isinstance(hint, type) and issubclass(hint, tuple | int | float):
+            found[field] = hint
+            continue
+        dtype, _ = array_of(hint)
+        _, lengths, filled, *_ = (*get_args(hint), 0, 0)
+        if not isinstance(lengths, str):
+            raise TypeError(f"{layout.__name__}.{field} does not say how long it is: Annotated[NDArray[...], lengths]")
+        found[field] = _Extent(dtype, compile(lengths, field, "eval"), constants, filled)
+    return found
+
+
+def new_table(layout: type[Table], /, **lengths: int) -> Table:
+    """A table of new arrays, each as long as its layout says by these lengths; 0 where it does not say of what."""
+    return layout(**{field: _made(of, lengths) for field, of in _extents(layout).items()})
+
+
+def _made(of: _Extent | type, lengths: Mapping[str, int]) -> Any:
+    if isinstance(of, _Extent):
+        return of.new(lengths)
+    return new_table(of, **lengths) if issubclass(of, tuple) else of()
+
+
+def grown(table: Table, /, **lengths: int) -> Table:
+    """The same with larger arrays, which begin with what they held, where the layout speaks of any of these lengths."""
+    larger: dict[str, Any] = {}
+    for field, of in _extents(type(table)).items():
+        held = getattr(table, field)
+        if isinstance(held, tuple):
+            larger[field] = grown(held, **lengths)
+        elif isinstance(of, _Extent) and lengths.keys() & set(of.lengths.co_names):
+            larger[field] = of.new(lengths)
+            larger[field][tuple(map(slice, held.shape))] = held
+    replaced: Table = cast(Any, table)._replace(**larger)
+    return replaced
 
 
 def named_arrays(table: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
@@ -34,7 +93,8 @@ def restored_table(
 ) -> Table:
     """A table from its arrays; `ValueError` or `KeyError` where one is of another type, or is not there.
 
-    Of `missing` kinds of tables, of which there may be no array at all, it is said what stands for them.
+    Of `missing` kinds of tables, of which there may be no array at all, it is said what stands for them. Whether the
+    numbers are sound is for who knows what they mean.
     """
     parts: dict[str, Any] = {}
     for field, hint in hints_of(kind).items():
@@ -50,5 +110,5 @@ def restored_table(
 
 
 def bytes_of_table(table: Any) -> int:
-    """Bytes of the arrays of a table, and of the tables within."""
-    return sum(array.nbytes for _, array in named_arrays(table))
+    """Bytes of the arrays of a table, or of several, and of the tables within; numbers take none."""
+    return sum(map(bytes_of_table, table)) if isinstance(table, tuple) else int(getattr(table, "nbytes", 0))

@@ -43,7 +43,8 @@ def view_of(layout: type, *parts: Any) -> Any:
 def kind_of(layout: type) -> Any:
     """The Numba type of a layout, by its annotations.
 
-    An array has one dimension, or as many as `Annotated[NDArray[...], dimensions]` says.
+    An array has one dimension, or as many as `Annotated[NDArray[...], dimensions]` says: by their number, or as the
+    text of their lengths (`index.tables` makes arrays of it).
     """
     return numba.types.NamedTuple([_part_of(hint) for hint in hints_of(layout).values()], layout)
 
@@ -71,13 +72,13 @@ def array_of(hint: Any) -> tuple[np.dtype[Any], int]:
 
     Raises `TypeError` for an annotation that is not written as `NDArray[...]`, or was evaluated before it was read.
     """
-    array, dimensions = get_args(hint) if get_origin(hint) is Annotated else (hint, 1)
+    array, dimensions, *_ = get_args(hint) if get_origin(hint) is Annotated else (hint, 1)
     if get_origin(array) is not _ArrayOf:
         raise TypeError(
             f"a layout's field is annotated {hint}; write int, float, bool, a table, or NDArray[...], "
             "under `from __future__ import annotations`"
         )
-    return np.dtype(get_args(array)[0]), dimensions
+    return np.dtype(get_args(array)[0]), dimensions.count(",") + 1 if isinstance(dimensions, str) else dimensions
 
 
 _NUMBERS = {int: numba.types.int64, float: numba.types.float64, bool: numba.types.boolean}

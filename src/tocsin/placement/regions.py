@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.index.narrowing.boxes import with_boxes_around
+from tocsin.index.filtering.boxes import with_boxes_around
 from tocsin.index.spatial_text.kernels.choosing import NEVER
 from tocsin.index.spatial_text.regions import Coded
 from tocsin.index.statistics import Statistics

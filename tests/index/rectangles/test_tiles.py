@@ -77,7 +77,7 @@ rectangles_strategy = st.lists(
 @given(rectangles_strategy)
 def test_every_rectangle_is_in_one_grid(drawn):
     """Of not too many tiles, and of tiles no larger than the map."""
-    rectangles = np.array([[min(a, b), max(a, b), min(c, d), max(c, d)] for a, b, c, d in drawn], np.int32)
+    rectangles = np.array([[min(a, b), min(c, d), max(a, b), max(c, d)] for a, b, c, d in drawn], np.int32)
 
     grids = choose_grids(rectangles, (4001, 4001))
 

@@ -73,7 +73,7 @@ def test_pieces_cover_a_rectangle_and_no_more(kx, ky, w, h, overlapped):
         assert x >= 5 and y >= 9 and x + width <= 5 + w and y + height <= 9 + h
         assert width <= 1 << kx and height <= 1 << ky
         covered[y - 9 : y - 9 + height, x - 5 : x - 5 + width] += 1
-    rectangle = frozen([[2 * 5 + 1, 2 * (5 + w - 1) + 1, 2 * 9 + 1, 2 * (9 + h - 1) + 1]], np.int32)
+    rectangle = frozen([[2 * 5 + 1, 2 * 9 + 1, 2 * (5 + w - 1) + 1, 2 * (9 + h - 1) + 1]], np.int32)
 
     assert covered.min() >= 1
     assert overlapped or covered.max() == 1

@@ -21,7 +21,8 @@ from tocsin.columns.payloads import numbers_of
 from tocsin.index.boolean.access.building import expected_costs, literal_prices
 from tocsin.index.boolean.access.schemas import TAKE, VERIFY
 from tocsin.index.fields.kernels.key_tables import named_attributes
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Axes
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
+from tocsin.index.rectangles.kernels.layouts import Axes
 from tocsin.index.rectangles.rectangles import Coded, attributes_of
 from tocsin.index.spatial_text.regions import Coded as Regions
 from tocsin.index.statistics import Statistics, attribute_shares
@@ -166,6 +167,6 @@ def _boxes(axes: Axes, attribute: int, rectangles: NDArray[np.int64]) -> NDArray
     """(N, 4) the edges of rectangles that are boxes of an attribute."""
     first = 2 * int(axes.places[attribute])
     x, y = (axes.edges[axes.edge_starts[axis] : axes.edge_starts[axis + 1]] for axis in (first, first + 1))
-    codes_of_edges = rectangles[:, [LEFT, LOWER, RIGHT, UPPER]] >> 1
+    codes_of_edges = rectangles >> 1
     sides = [own[codes_of_edges[:, column]] for column, own in enumerate((x, y, x, y))]
     return numbers_of(np.stack(sides, axis=1))

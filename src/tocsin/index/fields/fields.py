@@ -55,11 +55,11 @@ def fields_and_keys(
     operand_starts, operands, low_codes, high_codes = coded(key_fields, lows, highs, len(distinct))
     owners = distinct >> 24
     fields = Fields(
-        frozen(np.searchsorted(owners, np.arange(len(compiled.attributes) + 1)), np.int32),
-        frozen(distinct >> 16 & 0xFF, np.uint8),
-        frozen(distinct & 0xFFFF, np.uint16),
-        frozen(operand_starts, np.int64),
-        frozen(operands, np.int64),
+        starts=frozen(np.searchsorted(owners, np.arange(len(compiled.attributes) + 1)), np.int32),
+        kinds=frozen(distinct >> 16 & 0xFF, np.uint8),
+        transforms=frozen(distinct & 0xFFFF, np.uint16),
+        operand_starts=frozen(operand_starts, np.int64),
+        operands=frozen(operands, np.int64),
     )
     return fields, Keys(starts, key_fields, low_codes, high_codes, present_fields)
 

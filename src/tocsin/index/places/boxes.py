@@ -20,7 +20,7 @@ class Boxes:
         columns = [np.unique(boxes[self._able][:, (axis, axis + 2)], return_inverse=True) for axis in range(2)]
         self._guides = [frozen_table(guide_to(edges)) for edges, _ in columns]
         codes = [2 * ranks.reshape(-1, 2) + 1 for _, ranks in columns]
-        rectangles = frozen(np.concatenate(codes, axis=1), np.int32)
+        rectangles = frozen(np.stack(codes, axis=2).reshape(-1, 4), np.int32)  # LEFT .. UPPER
         sizes = 2 * len(columns[0][0]) + 1, 2 * len(columns[1][0]) + 1
         self._tiles = tiles_of([choose_grids(rectangles, sizes)], [sizes], rectangles)
         self._largest = int(np.diff(self._tiles.starts).max())

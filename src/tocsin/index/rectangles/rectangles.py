@@ -7,7 +7,7 @@ the map. What else it asks for is verified. So a structure of rectangles takes a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,18 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import subset
 from tocsin.columns.expressions.narrowing import narrowed
 from tocsin.columns.payloads import keys_of
-from tocsin.errors import UnsuitableIndex
 from tocsin.index.fields.fields import fields_and_keys
-from tocsin.index.narrowing.boxes import with_boxes_around, without_attributes_of_boxes
+from tocsin.index.filtering.boxes import with_boxes_around, without_attributes_of_boxes
+from tocsin.index.filtering.index import require_suitable
 from tocsin.index.rectangles.kernels.choosing import NEVER, NO_RECTANGLE, Rectangles, Sides, choose_rectangles
-from tocsin.index.rectangles.kernels.layouts import Axes, Groups
+from tocsin.index.rectangles.kernels.layouts import Axes, Groups, RectangleTables, Seen
+from tocsin.index.tables import bytes_of_table, new_table
 from tocsin.kernels import codes
+from tocsin.kernels.answers.ordering import BUCKETS
+from tocsin.kernels.compacting import AT_ONCE
 from tocsin.kernels.distinct import sorted_groups
+from tocsin.language.canonical import name_text
+from tocsin.model.readings import attribute_of
 
 
 class Coded(NamedTuple):
@@ -58,6 +63,8 @@ def attributes_of(axes: Axes) -> NDArray[np.int64]:
 class Held:
     """Expressions, and their rectangles on pairs of axes. S subscriptions, X axes."""
 
+    FOUND_BY: ClassVar = "one rectangle", "a rectangle and more"
+
     expressions: CompiledExpressions
     axes: Axes
     groups: Groups
@@ -72,24 +79,55 @@ class Held:
         """
         boxed = with_boxes_around(compiled)
         coded, axes, sizes, chosen = Coded.of(boxed)
-        unsuitable = np.flatnonzero(chosen.axes[:, 0] == NO_RECTANGLE)
-        if len(unsuitable):
-            raise UnsuitableIndex(
-                "its outermost AND needs no range of an attribute and no box; index 'auto' takes it",
-                int(unsuitable[0]),
-            )
+        suits = chosen.axes[:, 0] != NO_RECTANGLE
+        require_suitable(suits, "its outermost AND needs no range of an attribute and no box")
         groups = _grouped(chosen.axes, chosen.rectangles, len(sizes))
         whole = coded if boxed is compiled else _only_used(without_attributes_of_boxes(compiled, boxed))
         return cls(whole, axes, groups, frozen(sizes, np.int64), frozen(chosen.asks_more, np.bool_))
 
+    @property
+    def tables(self) -> RectangleTables:
+        """What kernels read."""
+        return RectangleTables(self.axes, self.groups)
+
+    def finds(self) -> NDArray[np.bool_]:
+        """(S,) which have a rectangle: the others never hold."""
+        mask = np.zeros(len(self.expressions), bool)
+        mask[self.groups.members] = True
+        return mask
+
+    def place(self, number: int) -> str:
+        """The attributes whose ranges or box its rectangle is. Cost: linear in the rectangles."""
+        pair = self.pair_of(number)
+        names = [self._name(int(axes[pair])) for axes in (self.groups.axes, self.groups.seconds)]
+        return f"in a rectangle of {' and '.join(dict.fromkeys(name for name in names if name))}"
+
+    def pair_of(self, number: int) -> int:
+        """The pair of axes that a subscription's rectangle is on, if it has any. Cost: linear."""
+        place = np.flatnonzero(self.groups.members == number)[0]
+        return int(np.searchsorted(self.groups.starts, place, side="right")) - 1
+
+    def _name(self, axis: int) -> str:
+        attribute = int(attributes_of(self.axes)[axis])
+        return "" if attribute < 0 else name_text(attribute_of(self.expressions.attributes[attribute]))
+
     def nbytes(self) -> int:
         """Bytes of the rectangles and what leads to them, without operands and expressions."""
-        fields = sum(array.nbytes for array in self.axes.fields) - self.axes.fields.operands.nbytes
-        return int(fields + sum(array.nbytes for array in self.groups) + self.asks_more.nbytes)
+        own = bytes_of_table((self.axes.fields, self.groups, self.asks_more))
+        return own - int(self.axes.fields.operands.nbytes)
 
-    def dictionary_bytes(self) -> int:
+    def operand_bytes(self) -> int:
         """Bytes of the operands and edges."""
         return int(self.axes.fields.operands.nbytes + self.axes.edges.nbytes)
+
+    def new_seen(self, *, stamps: bool) -> Seen:
+        """What kernels write to; `stamps` says whether it is noted who was met."""
+        count = len(self.expressions)
+        stamped, words = count if stamps else 0, count // 64 + 1
+        lengths = {"axes": len(self.sizes), "subscriptions": count, "words": words, "stamped": stamped}
+        seen = new_table(Seen, **lengths, spare=AT_ONCE, buckets=BUCKETS)
+        seen.lows[-1] = 0
+        return seen
 
 
 def _only_used(compiled: CompiledExpressions) -> CompiledExpressions:
@@ -121,14 +159,10 @@ def _places(
     for axis in range(2 * len(distinct)):
         rows, columns = np.nonzero(axes == axis)
         ranks = np.searchsorted(edges[starts[axis] : starts[axis + 1]], sides[rows, columns])
-        boxes[leaves[rows], _COLUMN_OF_EDGE[columns]] = 2 * ranks + 1
+        boxes[leaves[rows], columns] = 2 * ranks + 1
     own = np.full(len(arrays.leaf_kinds), -1, np.int32)
     own[leaves] = fields + 2 * numbers
     return frozen(places, np.int32), frozen(starts, np.int64), frozen(edges, np.int64), boxes, own
-
-
-_COLUMN_OF_EDGE = np.array([0, 2, 1, 3])
-"""Where xmin, ymin, xmax and ymax stand in a rectangle: left, right, lower, upper."""
 
 
 def _grouped(axes: NDArray[np.int32], rectangles: NDArray[np.int32], count: int) -> Groups:
@@ -138,11 +172,11 @@ def _grouped(axes: NDArray[np.int32], rectangles: NDArray[np.int32], count: int)
     members = able[np.argsort(numbers, kind="stable")]
     return frozen_table(
         Groups(
-            np.searchsorted(pairs // count, np.arange(count + 1)).astype(np.int32),
-            (pairs // count).astype(np.int32),
-            (pairs % count).astype(np.int32),
-            starts_of(np.bincount(numbers, minlength=len(pairs)), len(pairs)),
-            members.astype(np.int32),
-            rectangles,
+            firsts=np.searchsorted(pairs // count, np.arange(count + 1)).astype(np.int32),
+            axes=(pairs // count).astype(np.int32),
+            seconds=(pairs % count).astype(np.int32),
+            starts=starts_of(np.bincount(numbers, minlength=len(pairs)), len(pairs)),
+            members=members.astype(np.int32),
+            rectangles=rectangles,
         )
     )

@@ -104,11 +104,11 @@ class RelaxedIndex:
         found = list(self._in_steps(asked, k, max(1, _AT_ONCE // k)))
         counts = np.sum([np.zeros(2, np.int64), *(one[3] for one in found)], axis=0)
         return Found(
-            starts_of(np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)]), len(batch)),
-            np.concatenate([np.empty(0, np.int32), *(one[1] for one in found)]),
-            int(counts[0]) + general.candidates_examined,
-            int(counts[1]),
-            np.concatenate([np.empty(0), *(one[2] for one in found)]),
+            starts=starts_of(np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)]), len(batch)),
+            subscriptions=np.concatenate([np.empty(0, np.int32), *(one[1] for one in found)]),
+            candidates_examined=int(counts[0]) + general.candidates_examined,
+            verified=int(counts[1]),
+            scores=np.concatenate([np.empty(0), *(one[2] for one in found)]),
         )
 
     def _general(self, batch: EventBatch) -> Found:

@@ -42,11 +42,11 @@ def range_parts(dimensions: Dimensions) -> RangeParts:
     predicates = sets.starts[alone]
     ranges, _ = gathered(sets.range_starts, predicates)
     chosen = CodeSets(
-        np.arange(len(alone) + 1),
-        sets.fields[predicates],
-        sets.negated[predicates],
-        starts_of(np.diff(sets.range_starts)[predicates], len(alone)),
-        sets.lows[ranges],
-        sets.highs[ranges],
+        starts=np.arange(len(alone) + 1),
+        fields=sets.fields[predicates],
+        negated=sets.negated[predicates],
+        range_starts=starts_of(np.diff(sets.range_starts)[predicates], len(alone)),
+        lows=sets.lows[ranges],
+        highs=sets.highs[ranges],
     )
     return RangeParts(own, fields, chosen, simple[kept[alone]], general)

@@ -59,11 +59,11 @@ def _tiles(
         return None
     columns = int(starts[-1])
     tiles = Tiles(
-        starts,
-        np.empty(columns, np.int32),
-        _aligned(TILE * columns, np.int32, np.iinfo(np.int32).max),
-        _aligned(TILE * columns, np.int32, -1),
-        _aligned(TILE * columns, np.float64, 0),
+        starts=starts,
+        fields=np.empty(columns, np.int32),
+        lows=_aligned(TILE * columns, np.int32, np.iinfo(np.int32).max),
+        highs=_aligned(TILE * columns, np.int32, -1),
+        weights=_aligned(TILE * columns, np.float64, 0),
     )
     fill_columns(dimensions, Columns(ranks, order), tiles)
     return frozen_table(tiles)

@@ -20,6 +20,7 @@ from tocsin.index.scored.intervals import ScoredIntervals
 from tocsin.index.scored.kernels.cursors import Queries, begin_cursor, best_places, move_cursor, state_width
 from tocsin.index.scored.kernels.layouts import Ranges
 from tocsin.index.scored.ranker import BestPlaces
+from tocsin.index.tables import bytes_of_table
 
 Make: TypeAlias = Callable[[Ranges, int], Any]
 """A structure over intervals, with a branching factor if it has one: a NamedTuple of arrays that is registered."""
@@ -111,7 +112,7 @@ class ScoredTree:
 
     def sizes(self) -> dict[str, int]:
         """Bytes of the structure, and of the scores and owners that it leads to."""
-        return {"structure": _nbytes(self.structure), "scores": self.scores.nbytes + self.owners.nbytes}
+        return {"structure": bytes_of_table(self.structure), "scores": self.scores.nbytes + self.owners.nbytes}
 
 
 def best_of(
@@ -129,7 +130,3 @@ def best_of(
     out = np.empty(len(codes) * k, np.int32)
     examined = best_places(structure, Queries(groups, codes, state, ends[1:], out), k)
     return BestPlaces(ends, out[: ends[-1]], int(examined))
-
-
-def _nbytes(table: Any) -> int:
-    return sum(_nbytes(part) for part in table) if isinstance(table, tuple) else int(table.nbytes)

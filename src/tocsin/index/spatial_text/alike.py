@@ -28,14 +28,13 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import subset
 from tocsin.forking import awaited
 from tocsin.index.alive import Alive, are_alive, bitmap, everyone
-from tocsin.index.found import Found, collect
-from tocsin.index.narrowing.boxes import with_crossing_boxes
-from tocsin.index.narrowing.index import verified
-from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.spatial_text.index import new_seen
+from tocsin.index.filtering.boxes import with_crossing_boxes
+from tocsin.index.filtering.index import found_by, verified
+from tocsin.index.filtering.kernels.layouts import LEFT, RIGHT, Coming
+from tocsin.index.found import Found
 from tocsin.index.spatial_text.kernels.choosing import without_leaves
-from tocsin.index.spatial_text.kernels.layouts import LEFT, RIGHT, Seen
-from tocsin.index.spatial_text.kernels.resembling import Similarity, Weighed, match_alike, score_found, weigh
+from tocsin.index.spatial_text.kernels.layouts import Seen
+from tocsin.index.spatial_text.kernels.resembling import Similarity, Weighed, score_found, weigh
 from tocsin.index.spatial_text.regions import Coded, Held
 from tocsin.kernels.answers.ordering import best_first
 from tocsin.model.ranking import Similar
@@ -80,24 +79,11 @@ class AlikeIndex:
         bound = self._binder.bind_to_walk(batch)
         coming = Coming(batch.arrays, bound, frozen(own, np.uint64), alive is not None)
         whole_boxes = coming._replace(events=events_with_crossing_boxes(batch))
-        asked, seen, counts = asked_of(ranking, held, weighing.weighed), self._memory(), np.zeros(1, np.int64)
-        starts, found = collect(
-            len(batch),
-            lambda first, ends, out: match_alike(
-                weighing.structure,
-                held.keywords,
-                asked,
-                whole_boxes,
-                seen,
-                first,
-                ends,
-                out,
-                counts,
-            ),
-        )
-        whole = verified(held.expressions, held.asks_more, coming, Found(starts, found, int(counts[0]), 0))
+        asked, seen = asked_of(ranking, held, weighing.weighed), self._memory()
+        found = found_by(weighing.structure, asked, whole_boxes, seen)
+        whole = verified(held.expressions, held.asks_more, coming, found)
         places = frozen(whole.starts, np.int64), frozen(whole.subscriptions, np.int32)
-        scores = score_found(held.keywords, asked, whole_boxes, seen, *places)
+        scores = score_found(asked, whole_boxes, seen, *places)
         order = best_first(whole.events, scores, max(len(scores), 1))
         numbers = self._numbers[whole.subscriptions[order]]
         return whole._replace(subscriptions=numbers, scores=scores[order], unanswered=unanswered)
@@ -123,7 +109,7 @@ class AlikeIndex:
     def _memory(self) -> Seen:
         kept: Seen | None = getattr(self._threads, "seen", None)
         if kept is None:
-            kept = self._threads.seen = new_seen(self._held, counts=True)
+            kept = self._threads.seen = self._held.new_seen(stamps=True)
         return kept
 
 
@@ -150,6 +136,6 @@ def asked_of(ranking: Similar, held: Held, weighed: Weighed) -> Similarity:
     """What a ranking asks for, and of whom, with the bounds of section 6.2 (equations 5 and 6)."""
     alpha, threshold = float(ranking.alpha), float(ranking.threshold)
     if alpha == 1.0:
-        return Similarity(alpha, threshold, -np.inf, np.inf, held.regions, weighed)
+        return Similarity(alpha, threshold, -np.inf, np.inf, held.keywords, held.regions, weighed)
     near, far = (threshold - alpha) / (1.0 - alpha), threshold / (1.0 - alpha)
-    return Similarity(alpha, threshold, near - SLACK, far - SLACK, held.regions, weighed)
+    return Similarity(alpha, threshold, near - SLACK, far - SLACK, held.keywords, held.regions, weighed)

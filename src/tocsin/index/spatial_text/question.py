@@ -17,7 +17,6 @@ class Resembling:
     """Answers `Similar` by an `AlikeIndex` of each source."""
 
     name: ClassVar[str] = SIMILAR_ENOUGH
-    rankings: ClassVar[tuple[type, ...]] = (Similar,)
     purpose: ClassVar[str] = "rankings by similarity"
     key: ClassVar[str] = "similar"
     default: ClassVar[Chosen | None] = Chosen("token_grid")

@@ -7,6 +7,7 @@ keywords are all that it asks lists to contain, and texts. What else it asks for
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +15,18 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen, frozen_table, numbered
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import subset
-from tocsin.errors import UnsuitableIndex
 from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import ELEMENT, Fields
-from tocsin.index.narrowing.boxes import with_boxes_around, without_attributes_of_boxes
+from tocsin.index.filtering.boxes import with_boxes_around, without_attributes_of_boxes
+from tocsin.index.filtering.index import require_suitable
 from tocsin.index.spatial_text.kernels.choosing import NEVER, PLAIN, UNSUITABLE, Chosen, choose_leaves, tokens_of
-from tocsin.index.spatial_text.kernels.layouts import ABSENT, TYPES, Keywords, Regions
-from tocsin.index.tables import bytes_of_table
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, TYPES, Keywords, Regions, RegionTables, Seen
+from tocsin.index.tables import bytes_of_table, new_table
 from tocsin.kernels import codes
-from tocsin.model.readings import reading_of
+from tocsin.kernels.answers.ordering import BUCKETS
+from tocsin.language.canonical import name_text
+from tocsin.model.readings import attribute_of, reading_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class Coded:
 class Held:
     """Expressions, and their regions with keywords. S subscriptions."""
 
+    FOUND_BY: ClassVar = "a region with keywords", "a region with keywords and more"
+
     expressions: CompiledExpressions
     keywords: Keywords
     regions: Regions
@@ -79,13 +84,10 @@ class Held:
         """
         boxed = with_boxes_around(compiled)
         coded = Coded.of(boxed)
-        unsuitable = np.flatnonzero(~coded.suits)
-        if len(unsuitable):
-            raise UnsuitableIndex(
-                "its outermost AND needs a box or a shape that an attribute meets and keywords that a list contains; "
-                "index 'auto' takes it",
-                int(unsuitable[0]),
-            )
+        require_suitable(
+            coded.suits,
+            "its outermost AND needs a box or a shape that an attribute meets and keywords that a list contains",
+        )
         held = cls.of_coded(coded)
         if boxed is compiled:
             return held
@@ -117,12 +119,37 @@ class Held:
         """The subscriptions whose region is of a place."""
         return np.flatnonzero(self.regions.owners == place).astype(np.int32)
 
+    @property
+    def tables(self) -> RegionTables:
+        """What kernels read."""
+        return RegionTables(self.keywords, self.regions)
+
+    def finds(self) -> NDArray[np.bool_]:
+        """(S,) which have a region: the others never hold."""
+        mask: NDArray[np.bool_] = self.regions.owners != ABSENT
+        return mask
+
+    def place(self, number: int) -> str:
+        """The attribute of its region, and how many keywords it has."""
+        regions = self.regions
+        name = self.expressions.attributes[int(np.flatnonzero(regions.places == regions.owners[number])[0])]
+        count = int(regions.token_starts[number + 1] - regions.token_starts[number])
+        return f"in a region of {name_text(attribute_of(name))} with {count} keyword{'s' if count > 1 else ''}"
+
     def nbytes(self) -> int:
-        """Bytes of regions and what leads to their tokens, but for boxes that are the expressions'."""
-        own = bytes_of_table(self.regions) + self.asks_more.nbytes
-        if self.regions.boxes is self.expressions.arrays.boxes:
-            own -= self.regions.boxes.nbytes
-        return own + bytes_of_table(self.keywords) - int(self.keywords.operands.nbytes)
+        """Bytes of regions and what leads to their tokens, but for operands and boxes that are the expressions'."""
+        own = bytes_of_table((self.keywords, self.regions, self.asks_more)) - self.operand_bytes()
+        return own - (self.regions.boxes.nbytes if self.regions.boxes is self.expressions.arrays.boxes else 0)
+
+    def operand_bytes(self) -> int:
+        """Bytes of the keywords."""
+        return int(self.keywords.operands.nbytes)
+
+    def new_seen(self, *, stamps: bool) -> Seen:
+        """What kernels write to; `stamps` says whether it is noted who was met, and counted what each has."""
+        count = len(self.expressions)
+        lengths = {"tokens": len(self.counts), "places": self.places, "subscriptions": count, "words": count // 64 + 1}
+        return new_table(Seen, **lengths, counted=count if stamps else 0, buckets=BUCKETS)
 
 
 def _only_keywords(compiled: CompiledExpressions) -> CompiledExpressions:

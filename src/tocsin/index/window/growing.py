@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.tables import new_table
 from tocsin.index.window.kernels.layouts import Lists
 from tocsin.index.window.kernels.lists import pack_lists, put_all_behind
 
@@ -33,23 +33,16 @@ def longer(array: NDArray[Any], length: int, filled: Any = 0) -> NDArray[Any]:
     return grown
 
 
-def no_lists(words: int) -> Lists:
+def no_lists(words: int, places: int = 1024) -> Lists:
     """Lists of which all are empty."""
-    numbers = [np.zeros(words, np.int32) for _ in range(3)]
-    return Lists._make([np.zeros(words, np.int64), *numbers, np.empty(1024, np.int32), np.zeros(1, np.int64)])
-
-
-def with_words(lists: Lists, words: int) -> Lists:
-    """The same with room for so many words."""
-    starts, capacities, heads, counts = (longer(array, words) for array in lists[:4])
-    return Lists(starts, capacities, heads, counts, lists.pool, lists.used)
+    return new_table(Lists, words=words, places=places)
 
 
 def with_room(lists: Lists, needed: int) -> Lists:
     """The same lists packed anew, with room for twice what they hold and what is needed."""
     words = len(lists.starts)
     room = 4 * int(lists.counts.sum(dtype=np.int64)) + 2 * needed + 8 * int(np.count_nonzero(lists.counts)) + 1024
-    packed = no_lists(words)._replace(pool=np.empty(room, np.int32))
+    packed = no_lists(words, room)
     pack_lists(lists, packed)
     return packed
 
@@ -64,8 +57,3 @@ def put_behind_all(
         lists = with_room(lists, int(starts[-1] - starts[0]) * 4)
         done = put_all_behind(lists, numbers, starts, words)
     return lists
-
-
-def bytes_of(tables: Iterable[Any]) -> int:
-    """What the arrays of tables take."""
-    return sum(array.nbytes for table in tables for array in table if isinstance(array, np.ndarray))

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.errors import UnknownIndex
-from tocsin.index.window.growing import bytes_of, put_behind_all
+from tocsin.index.tables import bytes_of_table
+from tocsin.index.window.growing import put_behind_all
 
 LATE: Final = 2048
 _LATE_SHARE: Final = 32
@@ -56,4 +57,4 @@ class BuiltAnew:
         return self._pace.is_due(living, taken)
 
     def bytes(self) -> int:
-        return bytes_of(self.table)
+        return bytes_of_table(self.table)

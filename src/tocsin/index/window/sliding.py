@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import starts_of
 from tocsin.index.protocols import Disseminator
+from tocsin.index.tables import bytes_of_table, grown, new_table
 from tocsin.index.window.buffering import Buffering
 from tocsin.index.window.foraging import Foraging
-from tocsin.index.window.growing import bytes_of, longer, no_lists, power_of_two, with_room, with_words
+from tocsin.index.window.growing import no_lists, power_of_two, with_room
 from tocsin.index.window.kernels.layouts import (
     CHUNK,
     COUNT,
@@ -31,6 +32,7 @@ from tocsin.index.window.kernels.layouts import (
     MORE_LISTS,
     NOBODY,
     ROW,
+    SPARE,
     WRITTEN,
     Batch,
     Changes,
@@ -44,15 +46,13 @@ from tocsin.index.window.kernels.searching import forget_slot
 from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages, take_messages
 from tocsin.index.window.slots import Coming, Held, Slots
 from tocsin.index.window.stored import no_messages, no_waiting, with_message_room, with_waiting_room
-from tocsin.kernels.packing import Packed, array_of, hints_of
+from tocsin.kernels.packing import Packed
 
 _AT_ONCE: Final = 1024
 """Messages between two looks at whether a structure is to be built anew."""
 _MOST_KEPT: Final = 1 << 18
 """Room for so many changes is kept from call to call."""
 _ENDLESS: Final = 1 << 62
-_SPARE: Final = 64
-"""Places behind what is found that may be written to."""
 _GONE_AT_LEAST: Final = 1024
 """Fewer than that are not worth a look at all others."""
 _IN_BULK: Final = 8
@@ -76,9 +76,9 @@ class Sliding:
         self.messages = no_messages()
         self._waiting = no_waiting()
         self.lists = no_lists(1)
-        self.words = WordTable(np.zeros(1), np.zeros(1, np.int32), np.zeros(1))
-        self._work = _no_work()
-        self._out = _no_changes(1024)
+        self.words = new_table(WordTable, words=1)
+        self._work = new_table(Work, words=0, slots=0, exits=SPARE, messages=0, buffer=0)
+        self._out = new_table(Changes, changes=1024, messages=0)
         self._packed = Packed(self._state(), STATE)
         self.foraging = Foraging()
         self._fills = False
@@ -89,8 +89,8 @@ class Sliding:
         """Let words below a number be known; `numbers` are new, or given again, and weigh `squares`."""
         room = power_of_two(count)
         if room > len(self.words.squares):
-            self.words = WordTable(*(longer(array, room) for array in self.words))
-            self.lists = with_words(self.lists, room)
+            self.words = grown(self.words, words=room)
+            self.lists = grown(self.lists, words=room)
             self.disseminator.know_words(room)
         self.words.squares[numbers] = squares
 
@@ -247,8 +247,8 @@ class Sliding:
     def sizes(self) -> Mapping[str, int]:
         """Bytes by what they are for."""
         own = {
-            "messages": bytes_of([self.messages, self.lists, self._waiting]),
-            "work": bytes_of([self._work, self._out, self.words]),
+            "messages": bytes_of_table((self.messages, self.lists, self._waiting)),
+            "work": bytes_of_table((self._work, self._out, self.words)),
         }
         return {**self.slots.bytes(), "structure": self.disseminator.bytes(), **own}
 
@@ -270,7 +270,7 @@ class Sliding:
     def _written(self) -> Changes:
         out, stop = self._out, int(self._work.progress[WRITTEN])
         if len(out.slots) > _MOST_KEPT:  # as while a window fills; it is handed over as it is
-            self._out = _no_changes(_MOST_KEPT)
+            self._out = new_table(Changes, changes=_MOST_KEPT, messages=0)
             return Changes._make([*(array[:stop] for array in out[:4]), out.ends])
         return Changes._make([*(array[:stop].copy() for array in out[:4]), out.ends])
 
@@ -278,14 +278,9 @@ class Sliding:
         """What a push waits for, twice as much of it."""
         work, out = self._work, self._out
         if wanted == MORE_CHANGES:
-            room = 2 * len(out.slots)
-            self._out = Changes._make([*(longer(array, room) for array in out[:4]), out.ends])
+            self._out = grown(out, changes=2 * len(out.slots))
         elif wanted == MORE_EXITS:
-            room = 2 * len(work.exit_numbers)
-            next_exits, numbers, scores = (
-                longer(array, room) for array in (work.next_exits, work.exit_numbers, work.exit_scores)
-            )
-            self._work = work._replace(next_exits=next_exits, exit_numbers=numbers, exit_scores=scores)
+            self._work = grown(work, exits=2 * len(work.exit_numbers))
         elif wanted == MORE_LISTS:
             self.lists = with_room(self.lists, 4 * len(batch.words) if batch else 0)
         else:
@@ -303,32 +298,16 @@ class Sliding:
         """Let all memory of a call be large enough for what there is."""
         work, slots = self._work, self.slots.capacity
         if len(work.shares) < slots:
-            work = work._replace(
-                hits=np.empty(slots + _SPARE, np.int32),
-                hit_scores=np.empty(slots + _SPARE),
-                shares=np.zeros(slots),
-                touched=longer(work.touched, slots),
-                arrivals=longer(work.arrivals, slots),
-                steps=longer(work.steps, slots),
-                before_scores=longer(work.before_scores, slots),
-                before_numbers=longer(work.before_numbers, slots),
-                order=np.empty(slots, np.int64),
-                first_exits=longer(work.first_exits, slots, NOBODY),
-                last_exits=longer(work.last_exits, slots),
-            )
+            work = grown(work, slots=slots)
         ring, largest = len(self.messages.word_starts), self.slots.largest_buffer
         if len(self._waiting.chunks) < ring + slots // CHUNK + 1:
             self._waiting = with_waiting_room(self._waiting, slots, ring)
         if len(work.reached) < ring:
-            room = ring + _SPARE
-            work = work._replace(
-                found=np.empty(room, np.int32), reached=np.zeros(ring), chosen=np.empty(room, np.int64)
-            )
+            work = grown(work, messages=ring)
         if len(work.kept_scores) < largest:
-            kept_scores, kept_numbers = np.empty(largest), np.empty(largest, np.int32)
-            work = work._replace(best=np.empty(4 * largest + 64), kept_scores=kept_scores, kept_numbers=kept_numbers)
+            work = grown(work, buffer=largest)
         if len(work.words) < words:
-            work = work._replace(words=np.empty(power_of_two(words), np.int32))
+            work = grown(work, words=power_of_two(words))
             self.disseminator.know_length(len(work.words))
         self._work = work
 
@@ -341,32 +320,8 @@ def _rows_of(batch: Batch, first: int, stop: int) -> Batch:
 def _joined(parts: Sequence[Changes]) -> Changes:
     """The changes of one batch after the other."""
     if not parts:
-        return _no_changes(0)
+        return new_table(Changes, changes=0, messages=0)
     before = np.cumsum([0, *(len(part.slots) for part in parts)]).tolist()
     ends = [part.ends + written for part, written in zip(parts, before, strict=False)]
     columns = zip(*(part[:4] for part in parts), strict=True)
     return Changes._make([*(np.concatenate(arrays) for arrays in columns), np.concatenate(ends)])
-
-
-def _no_changes(room: int) -> Changes:
-    return Changes(
-        np.zeros(room, np.int32),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.bool_),
-        np.zeros(room),
-        np.zeros(0, np.int64),
-    )
-
-
-def _no_work() -> Work:
-    """Without room, but for what a push writes to before it knows how much it needs."""
-    work = Work._make(np.zeros(0, array_of(hint)[0]) for hint in hints_of(Work).values())
-    return work._replace(
-        hits=np.zeros(_SPARE, np.int32),
-        hit_scores=np.zeros(_SPARE),
-        next_exits=np.zeros(_SPARE, np.int32),
-        exit_numbers=np.zeros(_SPARE, np.int64),
-        exit_scores=np.zeros(_SPARE),
-        progress=np.zeros(6, np.int64),
-        counts=np.zeros(4, np.int64),
-    )

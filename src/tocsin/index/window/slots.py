@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import gathered
 from tocsin.errors import InvalidInput
+from tocsin.index.tables import bytes_of_table
 from tocsin.index.window.buffering import Buffering
-from tocsin.index.window.growing import bytes_of, longer, power_of_two
+from tocsin.index.window.growing import longer, power_of_two
 from tocsin.index.window.kernels.layouts import (
     ALPHA,
     CAPACITY,
@@ -227,8 +228,8 @@ class Slots:
         """By what they are for."""
         interests = self.interests
         return {
-            "records": interests.records.nbytes + bytes_of([interests[2:]]),
-            "buffers": bytes_of([(self.buffers.wide, self.buffers.scores, *self.buffers[5:])]),
+            "records": interests.records.nbytes + bytes_of_table(interests[2:]),
+            "buffers": bytes_of_table((self.buffers.wide, self.buffers.scores, *self.buffers[5:])),
         }
 
 

@@ -5,21 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.tables import new_table
 from tocsin.index.window.growing import longer, power_of_two
 from tocsin.index.window.kernels.layouts import CHUNK, NOBODY, Messages, Waiting
 
 
 def no_messages() -> Messages:
     """A window without any."""
-    return Messages(
-        np.zeros((64, 4)),
-        np.zeros(64, np.int64),
-        np.zeros(64, np.int32),
-        np.full(64, NOBODY, np.int32),
-        np.zeros(64, np.int32),
-        np.zeros(1024, np.int32),
-        np.zeros(3, np.int64),
-    )
+    return new_table(Messages, messages=64, words=1024)
 
 
 def with_message_room(messages: Messages, more: int, more_words: int) -> Messages:

@@ -10,14 +10,11 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner, load_word, lowest_bit, pasted
-from tocsin.kernels.numbers import key_of_number
+from tocsin.kernels.numbers import FNV_BASIS, GOLDEN, key_of_number
 
 SLOW = np.int64(-1)
 KNOWN, ABSENT, LATER = 0, 1, 2
 """What is known of a scalar: its payload; that it is null; or only where it stands, for Python to convert."""
-
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
-_BASIS = np.uint64(0xCBF29CE484222325)
 
 _LOW = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
@@ -56,7 +53,7 @@ def string_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, bo
     SLOW at an escape or control character. Eight bytes at a time: of those that a subtraction marks, the lowest is
     marked rightly.
     """
-    value = _BASIS
+    value = FNV_BASIS
     dots = _NONE
     at = np.uint64(i)
     end = np.uint64(stop)
@@ -86,7 +83,7 @@ def _zeros(word: int) -> int:
 
 @pasted
 def _hashed(value: int, word: int) -> int:
-    return ((value ^ word) * _PRIME) ^ ((value ^ word) * _PRIME >> np.uint64(29))
+    return ((value ^ word) * GOLDEN) ^ ((value ^ word) * GOLDEN >> np.uint64(29))
 
 
 @inlined

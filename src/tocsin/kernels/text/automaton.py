@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.numbers import scattered
 
 BEGIN: Final = 0xFF
 END: Final = 0xFE
 
 NONE: Final = -1
 _EMPTY = np.int64(-1)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Automaton(NamedTuple):
@@ -41,7 +41,7 @@ def _place(keys: NDArray[np.int64], node: int, byte: int) -> int:
     """Where the table has a node's child by a byte, or would have it."""
     key = np.int64(node) << 8 | np.int64(byte)
     mask = np.uint64(len(keys) - 1)
-    hashed = np.uint64(key) * _MIX
+    hashed = scattered(key)
     at = (hashed ^ (hashed >> np.uint64(32))) & mask
     while keys[at] != key and keys[at] != _EMPTY:
         at = (at + np.uint64(1)) & mask

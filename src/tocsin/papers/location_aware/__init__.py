@@ -1,8 +1,9 @@
 """The R^t-trees (Yu et al. 2015) and what they are measured against. docs/papers/location_aware.md."""
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from tocsin.index.spatial_text.index import of_regions
+from tocsin.index.protocols import ALL_MATCHES, REGIONS_WITH_KEYWORDS, SIMILAR_ENOUGH, Registration
 from tocsin.papers.location_aware.inverted_r_tree import InvertedRTreeBuilder
 from tocsin.papers.location_aware.keyword_first import KeywordFirstBuilder
 from tocsin.papers.location_aware.rt_trees import (
@@ -11,6 +12,15 @@ from tocsin.papers.location_aware.rt_trees import (
     RTTreeBuilder,
     SpatialFirstBuilder,
 )
+
+
+def of_regions(
+    name: str, builder: Callable[..., Any], source: str, *, is_baseline: bool = True, **options: int
+) -> Registration:
+    """What the registry says of a structure of regions with keywords."""
+    also = {SIMILAR_ENOUGH: lambda **options: builder(**options).alike}
+    return Registration(name, ALL_MATCHES, REGIONS_WITH_KEYWORDS, source, is_baseline, builder, options, also)
+
 
 RT_TREE: Final = of_regions(
     "rt_tree", RTTreeBuilder, "R^t-tree (Yu et al. 2015, section 3)", is_baseline=False, least=25, most=50

@@ -11,37 +11,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.numbers import FNV_BASIS, FNV_PRIME, scattered
 
 PRESENCE: Final = 64  # beside the kinds of `index.fields.kernels.layouts`: the attribute is there
 LEAF: Final = 65  # a leaf of the tree that divides the map; the value is its number
 
-_FIRST = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x100000001B3)
 _HALF = np.uint64(32)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @inlined
 def mixed(one: int, other: int) -> int:
     """Two numbers as one hash; both are, and it is, a uint64."""
-    bits = (one ^ other) * _SPREAD
-    bits = (bits ^ (bits >> _HALF)) * _SPREAD
+    bits = scattered(one ^ other)
+    bits = scattered(bits ^ (bits >> _HALF))
     return bits ^ (bits >> _HALF)
 
 
 @inlined
 def key_of(attribute: int, kind: int, value: int) -> int:
     """The key of a value: the hash of the attribute's name, a kind, and the value's payload or hash."""
-    return mixed(mixed(attribute, np.uint64(kind + 1)) * _PRIME, value)
+    return mixed(mixed(attribute, np.uint64(kind + 1)) * FNV_PRIME, value)
 
 
 @kernel
 def hash_texts(starts: NDArray[np.int64], text: NDArray[np.uint8], out: NDArray[np.uint64]) -> None:
     """Write the hash of each string (FNV-1a, then mixed)."""
     for i in range(len(starts) - 1):
-        bits = _FIRST
+        bits = FNV_BASIS
         for place in range(starts[i], starts[i + 1]):
-            bits = (bits ^ np.uint64(text[place])) * _PRIME
+            bits = (bits ^ np.uint64(text[place])) * FNV_PRIME
         out[i] = mixed(bits, np.uint64(starts[i + 1] - starts[i]))
 
 
@@ -49,7 +47,7 @@ def hash_texts(starts: NDArray[np.int64], text: NDArray[np.uint8], out: NDArray[
 def hash_numbers(numbers: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
     """Write the hash of each number."""
     for i in range(len(numbers)):
-        out[i] = mixed(_FIRST, np.uint64(numbers[i]))
+        out[i] = mixed(FNV_BASIS, np.uint64(numbers[i]))
 
 
 @kernel

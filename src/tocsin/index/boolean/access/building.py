@@ -156,12 +156,12 @@ def _conjunctions(
     stride = NARROW if 2 * most < NARROW_HIGHEST else WIDE
     by_highest = (lows <= LOWEST_CODE) & (highs != HIGHEST_CODE)  # as `cluster` sorts them
     table = Conjunctions(
-        np.where(by_highest, highs, lows)[order],
-        np.empty(len(owners), np.uint16),
-        np.empty(len(owners), np.uint32),
-        owners,
-        np.empty(stride * int(lengths.sum()), np.int32),
-        np.array([stride]),
+        bounds=np.where(by_highest, highs, lows)[order],
+        filters=np.empty(len(owners), np.uint16),
+        tails=np.empty(len(owners), np.uint32),
+        owners=owners,
+        predicates=np.empty(stride * int(lengths.sum()), np.int32),
+        stride=np.array([stride]),
     )
     about = (known.literals, known.keys, known.shares.fields, known.fields.operand_starts)
     placing.write_conjunctions(leaves.program, leaves.program_starts, *about, table)

@@ -24,12 +24,13 @@ from tocsin.index.boolean.access.kernels.clauses import (
     write_clauses,
 )
 from tocsin.index.boolean.access.kernels.clustering import cluster
-from tocsin.index.boolean.access.kernels.layouts import Compounds, GroupLookup, Hashing, Lists, Postings
+from tocsin.index.boolean.access.kernels.layouts import Compounds, Hashing, Lists, Postings
 from tocsin.index.boolean.access.kernels.placing_compounds import SLOT, write_entries, write_slots, write_tests
 from tocsin.index.boolean.access.layout import no_compounds
 from tocsin.index.boolean.access.schemas import Schema, choose_schemas, price_under
 from tocsin.index.fields.kernels.keys import Keys, Shares
 from tocsin.index.fields.kernels.layouts import ONE_VALUED, Fields
+from tocsin.index.tables import new_table
 from tocsin.kernels.programs.layouts import Expressions
 
 SAMPLED: Final = 16_384
@@ -104,7 +105,7 @@ def clauses_of(known: Known, owners: NDArray[np.int32]) -> Clauses:
     parts: list[Clauses] = []
     first = 0
     while first < len(owners) or not parts:
-        out = _new_clauses(room)
+        out = new_table(Clauses, clauses=room, tests=room * LONGEST)
         first, count = write_clauses(Parsing(*known, stack, out), owners, first)
         parts.append(_cut(out, count))
     ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
@@ -113,20 +114,6 @@ def clauses_of(known: Known, owners: NDArray[np.int32]) -> Clauses:
     parts.clear()  # so that a column's parts are gone when the next one is made
     columns["starts"] = [np.zeros(1, np.int64), *starts]
     return Clauses(*(np.concatenate(columns.pop(name)) for name in Clauses._fields))
-
-
-def _new_clauses(room: int) -> Clauses:
-    tests = room * LONGEST
-    return Clauses(
-        np.empty(room, np.int32),
-        np.empty(room, np.uint8),
-        np.empty(room + 1, np.int64),
-        np.empty(tests, np.uint8),
-        np.empty(tests, np.int32),
-        np.empty(tests, np.int32),
-        np.empty(tests, np.int32),
-        np.empty(tests, np.float64),
-    )
 
 
 def _cut(clauses: Clauses, count: int) -> Clauses:
@@ -202,16 +189,20 @@ def _lists(
     for schema, first, stop in zip(used, starts[:-1], starts[1:], strict=True):  # a schema's groups lie together
         flat = tests[test_starts[first] : test_starts[stop]].reshape(-1)
         write_tests(clauses, own[first:stop], _equalities(schema), schema.sorted_by, fields, flat)
+    tests, boxes = _with_own_boxes(tests, boxes)
     return Compounds(
-        frozen(np.cumsum([0, *(len(schema.equalities) for schema in used)]), np.int64),
-        frozen(np.array([field for schema in used for field in schema.equalities]), np.int32),
-        frozen(np.array([schema.sorted_by for schema in used]), np.int32),
-        frozen(np.array(group_starts), np.int64),
-        frozen(np.concatenate(keys), np.int64),
-        frozen_table(runs),
-        Postings(*(frozen(array, np.int32) for array in (whole.lows[order], whole.highs[order], clauses.owners[own]))),
-        frozen(test_starts, np.int32),
-        *_with_own_boxes(tests, boxes),
+        starts=frozen(np.cumsum([0, *(len(schema.equalities) for schema in used)]), np.int64),
+        fields=frozen(np.array([field for schema in used for field in schema.equalities]), np.int32),
+        sorted_by=frozen(np.array([schema.sorted_by for schema in used]), np.int32),
+        group_starts=frozen(np.array(group_starts), np.int64),
+        keys=frozen(np.concatenate(keys), np.int64),
+        runs=frozen_table(runs),
+        postings=Postings(
+            *(frozen(array, np.int32) for array in (whole.lows[order], whole.highs[order], clauses.owners[own]))
+        ),
+        test_starts=frozen(test_starts, np.int32),
+        tests=tests,
+        boxes=boxes,
     )
 
 
@@ -263,14 +254,11 @@ def new_hashing(compounds: Compounds) -> Hashing:
     return Hashing(frozen(starts, np.int64), frozen(64 - bits, np.int64), frozen(slots.ravel(), np.int64))
 
 
-def new_asked(compounds: Sequence[Compounds], fields: Fields, pairs: int) -> GroupLookup:
-    """Memory for what an event with so many pairs of field and code asks schemas."""
+def lookups(compounds: Sequence[Compounds], fields: Fields, pairs: int) -> int:
+    """How much an event with so many pairs of field and code asks schemas at most."""
     leads = [one.fields[one.starts[:-1]] for one in compounds]
     many = max(int((~np.isin(fields.kinds[lead], ONE_VALUED)).sum()) for lead in leads)
-    room = max(map(len, leads)) + pairs * many
-    narrow = np.empty(room, np.int32), np.empty(room, np.int32)
-    wide = np.empty(room, np.int64), np.empty(room, np.int64)
-    return GroupLookup(*narrow, *wide, np.empty(room, np.int64), np.empty(room, np.int64))
+    return max(map(len, leads)) + pairs * many
 
 
 def count_compound(lists: Lists) -> int:

@@ -31,7 +31,7 @@ from tocsin.index.alive import Alive, everyone
 from tocsin.index.boolean.access.best_first import CURSORS_FROM, BestFirst, mean_length, told_best
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
-from tocsin.index.boolean.access.compounds import count_compound, new_asked, new_hashing
+from tocsin.index.boolean.access.compounds import count_compound, lookups, new_hashing
 from tocsin.index.boolean.access.decoding import decoded
 from tocsin.index.boolean.access.describing import told
 from tocsin.index.boolean.access.directory import make_directory
@@ -42,11 +42,11 @@ from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.events import match_access
 from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.layout import AccessLayout
-from tocsin.index.fields.kernels.layouts import ABSENT, CELL
+from tocsin.index.fields.kernels.layouts import CELL
 from tocsin.index.found import ROOM, Found, Room, collect
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics
-from tocsin.index.tables import bytes_of_table
+from tocsin.index.tables import bytes_of_table, grown, new_table
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.codes import LANES
 from tocsin.kernels.packing import Packed
@@ -268,12 +268,7 @@ class Access:
         """The same memory, or larger one: for so many pairs, and entries of a block."""
         if len(scratch.fields) < pairs:
             lists = self._layout.lists
-            scratch = scratch._replace(
-                fields=np.empty(pairs, np.int32),
-                codes=np.empty(pairs, np.int32),
-                payloads=np.empty(pairs, np.int64),
-                asked=new_asked((lists.sure, lists.likely), lists.fields, pairs),
-            )
+            scratch = grown(scratch, pairs=pairs, lookups=lookups((lists.sure, lists.likely), lists.fields, pairs))
         if len(verifier.block.lanes) <= entries:
             verifier = verifier._replace(block=new_block(len(self.attributes), entries))
         return scratch, verifier
@@ -284,30 +279,19 @@ class Access:
         programs = len(lists.programs.owners)
         entries = len(lists.singles.owners) + conjunctions + programs + len(lists.sure.postings.owners)
         postings += len(lists.likely.postings.owners)
-        words = self._layout.subscriptions // 64 + 1
-        return Scratch(
-            np.zeros(LANES + 2, np.int64),
-            np.empty(pairs, np.int32),
-            np.empty(pairs, np.int32),
-            np.empty(pairs, np.int64),
-            np.full(len(lists.fields.kinds), ABSENT, np.int32),
-            np.zeros(1024, np.uint64),
-            np.empty(conjunctions + 1, np.uint32),
-            np.empty(conjunctions + 1, np.uint32),
-            np.empty(entries + 1, np.int32),
-            np.empty(postings + 1, np.int32),
-            np.empty(programs + 1, np.int32),
-            np.zeros(programs, np.uint64),
-            np.empty(programs + 1, np.uint64),
-            np.zeros(words, np.uint64),
-            np.zeros(words // 64 + 1, np.uint64),
-            np.empty(BUCKETS, np.int32),
-            np.zeros(LANES + 1, np.int64),
-            np.zeros(LANES, np.int64),
-            np.empty(len(self.attributes), np.int32),
-            np.zeros(len(self.attributes), np.uint8),
-            np.zeros(3, np.int64),
-            new_asked((lists.sure, lists.likely), lists.fields, pairs),
+        return new_table(
+            Scratch,
+            pairs=pairs,
+            lookups=lookups((lists.sure, lists.likely), lists.fields, pairs),
+            fields=len(lists.fields.kinds),
+            attributes=len(self.attributes),
+            conjunctions=conjunctions,
+            programs=programs,
+            entries=entries,
+            postings=postings,
+            words=self._layout.subscriptions // 64 + 1,
+            lanes=LANES,
+            buckets=BUCKETS,
         )
 
     def _new_verifier(self, entries: int) -> Verifier:

@@ -93,11 +93,11 @@ class ChainedExpressions:
         """The expressions so far; later ones do not change it."""
         if self._kept is None:
             chains = Chains(
-                frozen(self._heads.view().copy(), np.int32),
-                self._following.view(),
-                self._literals.view(),
-                self._owners.view(),
-                self._uncovered.view(),
+                heads=frozen(self._heads.view().copy(), np.int32),
+                following=self._following.view(),
+                literals=self._literals.view(),
+                owners=self._owners.view(),
+                uncovered=self._uncovered.view(),
             )
             compiled = self._writer.compiled()
             self._finder = self._finder.kept_for(compiled)

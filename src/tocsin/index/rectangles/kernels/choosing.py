@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import Keys
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed

@@ -17,9 +17,6 @@ from tocsin.index.fields.kernels.layouts import Fields
 
 ABSENT: Final = np.int32(-1)
 
-# Columns of a rectangle.
-LEFT, RIGHT, LOWER, UPPER = range(4)
-
 
 class Axes(NamedTuple):
     """The fields, then two axes for each attribute with places, then one that every event has, with one code: X axes.
@@ -44,28 +41,36 @@ class Groups(NamedTuple):
     rectangles: Annotated[NDArray[np.int32], 2]  # (S, 4) LEFT .. UPPER, as codes; closed
 
 
-class Seen(NamedTuple):
-    """A call's memory. X axes, S subscriptions."""
+class RectangleTables(NamedTuple):
+    """Rectangles, and what an event is among them."""
 
-    lows: NDArray[np.int32]  # (X,) what the event has on each axis, ABSENT between events; 0 on the last
-    highs: NDArray[np.int32]  # (X,)
-    touched: NDArray[np.int32]  # (X,) the axes that it has
-    codes: NDArray[np.int32]  # (X,) its scalar values on them
-    payloads: NDArray[np.int64]  # (X,)
-    clock: NDArray[np.int64]  # (1,) grows with every event
-    stamps: NDArray[np.int64]  # (S,) the clock when a subscription was found last; (0,) where no structure asks
-    hits: NDArray[np.int32]  # (S + AT_ONCE,)
-    flags: NDArray[np.uint8]  # (S + 1,)
-    words: NDArray[np.uint64]  # (S / 64 + 1,) 0 between events
-    summary: NDArray[np.uint64]
-    buckets: NDArray[np.int32]
+    axes: Axes
+    groups: Groups
+
+
+class Seen(NamedTuple):
+    """A thread's memory; `stamped` is how many subscriptions there are, or 0 where no structure asks for stamps."""
+
+    lows: Annotated[NDArray[np.int32], "axes", ABSENT]  # of the event on each axis; between events only of the last
+    highs: Annotated[NDArray[np.int32], "axes"]
+    touched: Annotated[NDArray[np.int32], "axes"]  # the axes that it has
+    codes: Annotated[NDArray[np.int32], "axes"]  # its scalar values on them
+    payloads: Annotated[NDArray[np.int64], "axes"]
+    examined: Annotated[NDArray[np.int64], "1"]  # how many subscriptions were compared with the event
+    clock: Annotated[NDArray[np.int64], "1"]  # grows with every event
+    stamps: Annotated[NDArray[np.int64], "stamped"]  # the clock when a subscription was found last
+    hits: Annotated[NDArray[np.int32], "subscriptions + spare"]
+    flags: Annotated[NDArray[np.uint8], "subscriptions + 1"]
+    words: Annotated[NDArray[np.uint64], "words"]  # 0 between events
+    summary: Annotated[NDArray[np.uint64], "words // 64 + 1"]
+    buckets: Annotated[NDArray[np.int32], "buckets"]
 
 
 class EventRanges(NamedTuple):
     """Where an event lies on a pair of axes: closed intervals of codes."""
 
     left: int
-    right: int
     lower: int
+    right: int
     upper: int
     stamp: int  # the clock

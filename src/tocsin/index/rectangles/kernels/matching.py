@@ -1,8 +1,4 @@
-"""Which rectangles does each event meet? One loop over events for every structure of rectangles.
-
-`find` and `find_alone` are one function for every structure: each registers its own beside its layout. What an event
-has on the axes, and the order of what is found, are theirs in common.
-"""
+"""Which rectangles does an event meet? Those of every pair of axes that it has both of."""
 
 from __future__ import annotations
 
@@ -12,27 +8,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Axes, EventRanges, Groups, Seen
+from tocsin.index.filtering.kernels import matching
+from tocsin.index.filtering.kernels.layouts import meets
+from tocsin.index.filtering.kernels.matching import NOT_IN_ORDER, find, register_tables
+from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, RectangleTables, Seen
 from tocsin.index.rectangles.kernels.reading import forget_axes, read_axes
-from tocsin.kernels.answers.ordering import SPARE, keep_living, put_in_order
 from tocsin.kernels.choosing import choose
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.kernels.jit import inlined, inner
 
 NO_PAIR: Final = -1
 SEVERAL: Final = -2
-
-NOT_ALONE: Final = -1
-"""What `find_alone` says where it does not write in order what is found in one place."""
-
-
-def find(structure: Any, groups: Groups, group: int, asked: EventRanges, seen: Seen, found: int) -> int:
-    """Write to `seen.hits` from `found` on the subscriptions of a pair that an event meets, each once; where they end.
-
-    No subscription is in two pairs.
-    """
-    raise NotImplementedError("for kernels")
 
 
 def find_alone(
@@ -40,7 +25,7 @@ def find_alone(
 ) -> int:
     """Write to out[at:] the subscriptions of a pair that an event meets, ascending, and return how many.
 
-    NOT_ALONE where it cannot; less than that, `NOT_ALONE - room`, where it needs so much room.
+    NOT_IN_ORDER where it cannot; less than that, `NOT_IN_ORDER - room`, where it needs so much room.
     """
     raise NotImplementedError("for kernels")
 
@@ -50,60 +35,26 @@ def never_alone(
     structure: Any, group: int, asked: EventRanges, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
 ) -> int:
     """`find_alone` of a structure whose lists are several, or in no order."""
-    return np.int64(NOT_ALONE)
+    return np.int64(NOT_IN_ORDER)
 
 
 def register(layout: type, found: Callable[..., int], alone: Callable[..., int] = never_alone) -> None:
     """Let a structure be matched: kernels that do what `find` and `find_alone` say for its layout."""
-    choose(find, layout, found)
+    matching.register(layout, found)
     choose(find_alone, layout, alone)
 
 
-@kernel
-def match_rectangles(
-    structure: Any,
-    axes: Axes,
-    groups: Groups,
-    coming: Coming,
-    memory: Seen,
-    first: int,
-    ends: NDArray[np.int64],
-    out: NDArray[np.int32],
-    counts: NDArray[np.int64],
-) -> tuple[int, int]:
-    """Match events from `first` on. Returns like `match_all`; adds to `counts` how many were found, alive or not."""
-    held, grid, given = viewed(structure), viewed(groups), viewed(coming)
-    own, seen = viewed(axes), viewed(memory)
-    alive, words, summary, buckets = given.alive, seen.words, seen.summary, seen.buckets
-    hits, flags, total = seen.hits, seen.flags, len(given.events.starts) - 1
-    written = np.int64(0)
-    for event in range(first, total):
-        touched = read_axes(own, given, event, seen)
-        seen.clock[0] += 1
-        alone = only_pair(grid, seen, touched)
-        number = np.int64(NOT_ALONE)
-        if alone >= 0:
-            asked = asked_of(grid, seen, alone)
-            number = find_alone(held, alone, asked, flags, out, written)
-            if number < NOT_ALONE:
-                forget_axes(seen, touched)
-                room = np.int64(NOT_ALONE) - number
-                return (event, written) if event > first else (-1 - room, np.int64(0))
-        if number >= 0:
-            counts[0] += number
-            if given.is_anyone_gone:
-                number = np.int64(keep_living(alive, out, np.uint64(written), np.uint64(written + number)))
-        else:
-            found = _find_all(held, grid, seen, touched)
-            if written + found + SPARE > len(out):
-                forget_axes(seen, touched)
-                return (event, written) if event > first else (-1 - found - SPARE, np.int64(0))
-            counts[0] += found
-            number = np.int64(put_in_order(hits, found, alive, words, summary, buckets, out, written))
-        forget_axes(seen, touched)
-        written += number
-        ends[event] = written
-    return total, written
+@inlined
+def _find_in_only_pair(
+    tables: RectangleTables, structure: Any, seen: Seen, touched: int, out: NDArray[np.int32], at: int
+) -> int:
+    """`find_in_order`: where an event has both axes of one pair, and the structure can."""
+    alone = only_pair(tables.groups, seen, touched)
+    if alone < 0:
+        return np.int64(NOT_IN_ORDER)
+    number = np.int64(find_alone(structure, alone, asked_of(tables.groups, seen, alone), seen.flags, out, at))
+    seen.examined[0] = max(number, np.int64(0))
+    return number
 
 
 @inner
@@ -122,8 +73,9 @@ def only_pair(groups: Groups, seen: Seen, touched: int) -> int:
 
 
 @inner
-def _find_all(structure: Any, groups: Groups, seen: Seen, touched: int) -> int:
-    """Find the rectangles of all pairs."""
+def _find_in_pairs(tables: RectangleTables, structure: Any, seen: Seen, touched: int) -> int:
+    """`find_everywhere`: the rectangles of all pairs."""
+    groups = tables.groups
     firsts, seconds, lows = groups.firsts, groups.seconds, seen.lows
     found = np.int64(0)
     for i in range(touched):
@@ -131,6 +83,7 @@ def _find_all(structure: Any, groups: Groups, seen: Seen, touched: int) -> int:
         for group in range(firsts[axis], firsts[axis + 1]):
             if lows[seconds[group]] >= 0:
                 found = find(structure, groups, np.int64(group), asked_of(groups, seen, group), seen, found)
+    seen.examined[0] = found
     return found
 
 
@@ -139,8 +92,8 @@ def asked_of(groups: Groups, seen: Seen, group: int) -> EventRanges:
     axis, other = np.int64(groups.axes[group]), np.int64(groups.seconds[group])
     return EventRanges(
         np.int64(seen.lows[axis]),
-        np.int64(seen.highs[axis]),
         np.int64(seen.lows[other]),
+        np.int64(seen.highs[axis]),
         np.int64(seen.highs[other]),
         np.int64(seen.clock[0]),
     )
@@ -157,12 +110,4 @@ def find_by_scan(groups: Groups, group: int, asked: EventRanges, seen: Seen, fou
     return np.int64(found)
 
 
-@inlined
-def meets(rectangles: NDArray[np.int32], number: int, asked: EventRanges) -> bool:
-    """Whether a rectangle and where an event lies have a code of each axis in common."""
-    return (
-        (rectangles[number, LEFT] <= asked.right)
-        & (asked.left <= rectangles[number, RIGHT])
-        & (rectangles[number, LOWER] <= asked.upper)
-        & (asked.lower <= rectangles[number, UPPER])
-    )
+register_tables(RectangleTables, read_axes, forget_axes, _find_in_pairs, _find_in_only_pair)

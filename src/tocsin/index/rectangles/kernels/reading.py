@@ -6,16 +6,17 @@ import numpy as np
 
 from tocsin.index.fields.kernels.code_sets import scalar_values
 from tocsin.index.fields.kernels.keys import code_of
-from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.rectangles.kernels.layouts import ABSENT, Axes, Seen
+from tocsin.index.filtering.kernels.layouts import Coming
+from tocsin.index.rectangles.kernels.layouts import ABSENT, Axes, RectangleTables, Seen
 from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.numbers import key_of_number
 from tocsin.kernels.programs.boxes import box_number
 
 
 @inner
-def read_axes(axes: Axes, coming: Coming, event: int, seen: Seen) -> int:
-    """Write the axes that an event has, and its codes; returns how many. `forget_axes` clears them."""
+def read_axes(tables: RectangleTables, coming: Coming, event: int, seen: Seen) -> int:
+    """`read_event`: write the axes that an event has, and its codes; returns how many."""
+    axes = tables.axes
     events, names, places = coming.events, coming.bound.attributes, axes.places
     touched, own, lows, highs = seen.touched, seen.codes, seen.lows, seen.highs
     count = scalar_values(axes.fields, events, coming.bound, event, touched, own, seen.payloads)
@@ -46,7 +47,7 @@ def _read_box(axes: Axes, coming: Coming, box: int, axis: int, side: int, seen: 
 
 
 @inlined
-def forget_axes(seen: Seen, count: int) -> None:
-    """Make it ready for the next event."""
+def forget_axes(tables: RectangleTables, seen: Seen, count: int) -> None:
+    """`forget_event`."""
     for i in range(count - 1):
         seen.lows[seen.touched[i]] = ABSENT

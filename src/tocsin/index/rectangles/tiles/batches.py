@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import together
+from tocsin.index.filtering.kernels.layouts import Coming
 from tocsin.index.found import Found, only_alive
-from tocsin.index.narrowing.kernels import Coming
 from tocsin.index.rectangles.kernels.layouts import Seen
 from tocsin.index.rectangles.rectangles import Held
 from tocsin.index.rectangles.tiles.kernels import (
@@ -32,7 +32,7 @@ def find_by_tile(structure: Tiles, held: Held, coming: Coming, seen: Seen) -> Fo
     count = len(coming.events.starts) - 1
     is_exact = max(structure.shifts_x.max(initial=0), structure.shifts_y.max(initial=0)) <= BITS
     located = _room(count, 0 if is_exact else count)
-    if not locate_events(structure, held.axes, held.groups, coming, seen, located):
+    if not locate_events(structure, held.tables, coming, seen, located):
         return None
     starts, numbers = _written(structure, located, seen.flags, seen.hits)
     if not is_exact:

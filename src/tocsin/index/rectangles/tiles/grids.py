@@ -12,6 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.filtering.kernels.layouts import RIGHT
+
 VISIT: Final = 30.0
 """What looking into a grid costs, in entries compared."""
 
@@ -36,14 +38,14 @@ class Grid:
 
 
 def choose_grids(rectangles: NDArray[np.int32], sizes: tuple[int, int]) -> list[Grid]:
-    """Grids for some rectangles (left, right, lower, upper) on axes of so many codes. Cost: linear, but for few sizes.
+    """Grids for some rectangles (LEFT .. UPPER) on axes of so many codes. Cost: linear, but for few sizes.
 
     One size of rectangles after the other, the most frequent first, joins the grid where it costs least, or has one of
     its own; unless one grid for all is better still, for what is found in one tile is in order.
     """
     if not len(rectangles):
         return []
-    widths = rectangles[:, 1] - rectangles[:, 0] + 1, rectangles[:, 3] - rectangles[:, 2] + 1
+    widths = (rectangles[:, RIGHT:] - rectangles[:, :RIGHT] + 1).T
     levels = np.stack([_bit_lengths(own) for own in widths], axis=1)
     _, numbers, counts = np.unique(levels[:, 0] * 64 + levels[:, 1], return_inverse=True, return_counts=True)
     means = np.stack([np.bincount(numbers, own) / counts for own in widths], axis=1)

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.stored import restored
+from tocsin.index.expressions import RebuiltOnLoad
+from tocsin.index.filtering import FilterAndRefine
+from tocsin.index.filtering.kernels.layouts import Coming
 from tocsin.index.found import Found
-from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.protocols import Arrays
-from tocsin.index.rectangles.index import OverRectangles
 from tocsin.index.rectangles.kernels.layouts import Seen
 from tocsin.index.rectangles.rectangles import Held
 from tocsin.index.rectangles.tiles.batches import find_by_tile
@@ -37,20 +36,16 @@ BATCH: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class TilesBuilder:
+class TilesBuilder(RebuiltOnLoad):
     """Builds tiles."""
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OverTiles:
         """Choose grids, and list the rectangles over each tile; statistics are of no use. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
-        return OverTiles(held, build_tiles(held), has_stamps=True)
-
-    def load(self, arrays: Arrays) -> OverTiles:
-        """Built anew."""
-        return self.build(restored(arrays))
+        return OverTiles(held, build_tiles(held), stamps=True)
 
 
-class OverTiles(OverRectangles):
+class OverTiles(FilterAndRefine[Held]):
     """The Matcher over tiles."""
 
     def find(self, coming: Coming, seen: Seen) -> Found:
@@ -62,11 +57,10 @@ class OverTiles(OverRectangles):
         return super().find(coming, seen)
 
     def place(self, number: int) -> str:
-        place, group = super().place(number), self.pair_of(number)
-        if group is None:
-            return place
-        grids = int(np.diff(self.structure.grid_starts)[group])
-        return f"{place}; in {grids} grid{'s' if grids > 1 else ''} of tiles"
+        if not self.finds()[number]:
+            return super().place(number)
+        grids = int(np.diff(self.structure.grid_starts)[self.held.pair_of(number)])
+        return f"{super().place(number)}; in {grids} grid{'s' if grids > 1 else ''} of tiles"
 
 
 def build_tiles(held: Held) -> Tiles:
@@ -85,15 +79,15 @@ def tiles_of(grids: list[list[Grid]], sizes: list[tuple[int, int]], rectangles: 
     counts = ((sides - 1) >> shifts) + 1
     tile_starts = starts_of(counts.prod(axis=1), len(flat))
     tiles = Tiles(
-        starts_of([len(own) for own in grids], len(grids)).astype(np.int32),
-        shifts[:, 0],
-        shifts[:, 1],
-        counts[:, 0],
-        counts[:, 1],
-        tile_starts,
-        np.zeros(int(tile_starts[-1]) + 1, np.int64),
-        np.empty(0, np.int32),
-        np.empty(0, np.uint32),
+        grid_starts=starts_of([len(own) for own in grids], len(grids)).astype(np.int32),
+        shifts_x=shifts[:, 0],
+        shifts_y=shifts[:, 1],
+        columns=counts[:, 0],
+        rows=counts[:, 1],
+        tile_starts=tile_starts,
+        starts=np.zeros(int(tile_starts[-1]) + 1, np.int64),
+        owners=np.empty(0, np.int32),
+        packed=np.empty(0, np.uint32),
     )
     return _with_entries(tiles, flat, rectangles)
 

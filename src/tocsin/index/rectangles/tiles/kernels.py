@@ -13,17 +13,10 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Axes, EventRanges, Groups, Seen
-from tocsin.index.rectangles.kernels.matching import (
-    NOT_ALONE,
-    SEVERAL,
-    asked_of,
-    find_by_scan,
-    meets,
-    only_pair,
-    register,
-)
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Coming, meets
+from tocsin.index.filtering.kernels.matching import NOT_IN_ORDER
+from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, RectangleTables, Seen
+from tocsin.index.rectangles.kernels.matching import SEVERAL, asked_of, find_by_scan, only_pair, register
 from tocsin.index.rectangles.kernels.reading import forget_axes, read_axes
 from tocsin.kernels.compacting import AT_ONCE, write_flagged
 from tocsin.kernels.jit import inlined, inner, kernel
@@ -58,7 +51,7 @@ def _within(code: int, tile: int, shift: int) -> int:
 
 
 @inlined
-def _packed(left: int, right: int, lower: int, upper: int) -> int:
+def _packed(left: int, lower: int, right: int, upper: int) -> int:
     return np.uint32(
         np.uint32(left)
         | np.uint32(lower) << np.uint32(8)
@@ -91,7 +84,7 @@ def write_entries(
     owners, packed = tiles.owners, tiles.packed
     for i in range(len(members)):
         one = members[i]
-        left, right, lower, upper = rectangles[one]
+        left, lower, right, upper = rectangles[one]
         for y in range(lower >> sy, (upper >> sy) + 1):
             low, high = _within(lower, y, sy), _within(upper, y, sy)
             for x in range(left >> sx, (right >> sx) + 1):
@@ -99,7 +92,7 @@ def write_entries(
                 place = places[tile]
                 places[tile] = place + 1
                 owners[place] = one
-                packed[place] = _packed(_within(left, x, sx), _within(right, x, sx), low, high)
+                packed[place] = _packed(_within(left, x, sx), low, _within(right, x, sx), high)
 
 
 @inlined
@@ -116,7 +109,7 @@ def _question(tiles: Tiles, grid: int, x: int, y: int, asked: EventRanges) -> in
     sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
     left, right = _within(asked.left, x, sx), _within(asked.right, x, sx)
     lower, upper = _within(asked.lower, y, sy), _within(asked.upper, y, sy)
-    return np.uint32(_packed(right, left, upper, lower) | _HIGH)
+    return np.uint32(_packed(right, upper, left, lower) | _HIGH)
 
 
 @inlined
@@ -156,10 +149,10 @@ def find_one_tile(
     """`find_alone` where a pair has one grid, that says all, and the event lies in one tile."""
     tile, question = one_tile(tiles, group, asked)
     if tile == SEVERAL or not _is_exact(tiles, np.int64(tiles.grid_starts[group])):
-        return np.int64(NOT_ALONE)
+        return np.int64(NOT_IN_ORDER)
     most = tiles.starts[tile + 1] - tiles.starts[tile] + AT_ONCE
     if at + most > len(out):
-        return np.int64(NOT_ALONE - most)
+        return np.int64(NOT_IN_ORDER - most)
     first, count = _mask(tiles, tile, question, flags)
     return write_flagged(tiles.owners[first : first + count], flags, out, at)
 
@@ -173,10 +166,10 @@ class Located(NamedTuple):
 
 
 @kernel
-def locate_events(tiles: Tiles, axes: Axes, groups: Groups, coming: Coming, memory: Seen, located: Located) -> bool:
+def locate_events(tiles: Tiles, tables: RectangleTables, coming: Coming, memory: Seen, located: Located) -> bool:
     """Write where each event lies; whether all of them lie in one tile, or in none."""
-    held, grid, given = viewed(tiles), viewed(groups), viewed(coming)
-    own, seen, out = viewed(axes), viewed(memory), viewed(located)
+    held, own, given, seen, out = viewed(tiles), viewed(tables), viewed(coming), viewed(memory), viewed(located)
+    grid = own.groups
     for event in range(len(out.places)):
         touched = read_axes(own, given, event, seen)
         pair = only_pair(grid, seen, touched)
@@ -185,9 +178,9 @@ def locate_events(tiles: Tiles, axes: Axes, groups: Groups, coming: Coming, memo
             asked = asked_of(grid, seen, pair)
             place, question = one_tile(held, pair, asked)
             if len(out.asked) > 0:
-                out.asked[event, LEFT], out.asked[event, RIGHT] = asked.left, asked.right
-                out.asked[event, LOWER], out.asked[event, UPPER] = asked.lower, asked.upper
-        forget_axes(seen, touched)
+                out.asked[event, LEFT], out.asked[event, LOWER] = asked.left, asked.lower
+                out.asked[event, RIGHT], out.asked[event, UPPER] = asked.right, asked.upper
+        forget_axes(own, seen, touched)
         if place == SEVERAL:
             return False
         out.places[event], out.questions[event] = place, np.uint32(question)
@@ -203,7 +196,7 @@ def locate_points(tiles: Tiles, grid: int, xs: NDArray[np.int32], ys: NDArray[np
         x, y = np.int64(xs[point]), np.int64(ys[point])
         column, row = x >> sx, y >> sy
         out.places[point] = _tile_at(held, grid, column, row)
-        out.questions[point] = _question(held, grid, column, row, EventRanges(x, x, y, y, np.int64(0)))
+        out.questions[point] = _question(held, grid, column, row, EventRanges(x, y, x, y, np.int64(0)))
 
 
 @kernel
@@ -267,8 +260,8 @@ def keep_met(
         begins[event] = np.int64(written)
         own = EventRanges(
             np.int64(asked[event, LEFT]),
-            np.int64(asked[event, RIGHT]),
             np.int64(asked[event, LOWER]),
+            np.int64(asked[event, RIGHT]),
             np.int64(asked[event, UPPER]),
             np.int64(0),
         )

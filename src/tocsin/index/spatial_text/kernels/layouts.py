@@ -18,9 +18,6 @@ TYPES: Final = 4
 ROOM: Final = 128
 """Behind what is found: so much may be written that is not kept."""
 
-# Columns of a box.
-LEFT, LOWER, RIGHT, UPPER = range(4)
-
 
 class Keywords(NamedTuple):
     """The keywords that anybody asks for, by attribute and type: F fields. A attributes, O tokens, V strings."""
@@ -43,23 +40,30 @@ class Regions(NamedTuple):
     tokens: NDArray[np.int32]  # (T,) ascending within a subscription
 
 
-class Seen(NamedTuple):
-    """A call's memory. O tokens, P places, S subscriptions."""
+class RegionTables(NamedTuple):
+    """Regions, and what a message is among them."""
 
-    tokens: NDArray[np.int32]  # (O,) of the message
-    marks: NDArray[np.uint64]  # (O / 64 + 1,) a bit for each of them; 0 between messages
-    boxes: Annotated[NDArray[np.float64], 2]  # (P, 4) what the message has at each place; NaN for nothing
-    has: NDArray[np.uint8]  # (P,) whether it has any
-    examined: NDArray[np.int64]  # (1,) how many subscriptions were compared with the message
-    clock: NDArray[np.int64]  # (1,) grows with every message
-    stamps: NDArray[np.int64]  # (S,) the clock when a subscription was met last; (0,) where no structure asks
-    counts: NDArray[np.int32]  # (S,) how much of it was met then; (0,)
-    sums: NDArray[np.float64]  # (S,) what that weighs; (0,)
-    hits: NDArray[np.int32]  # (S + ROOM,)
-    flags: NDArray[np.uint8]  # (S + ROOM,)
-    words: NDArray[np.uint64]  # (S / 64 + 1,) 0 between messages
-    summary: NDArray[np.uint64]
-    buckets: NDArray[np.int32]
+    keywords: Keywords
+    regions: Regions
+
+
+class Seen(NamedTuple):
+    """A thread's memory; `counted` is how many subscriptions there are, or 0 where no structure counts."""
+
+    tokens: Annotated[NDArray[np.int32], "tokens"]  # of the message
+    marks: Annotated[NDArray[np.uint64], "tokens // 64 + 1"]  # a bit for each of them; 0 between messages
+    boxes: Annotated[NDArray[np.float64], "places, 4", np.nan]  # what the message has at each place; NaN for nothing
+    has: Annotated[NDArray[np.uint8], "places"]  # whether it has any
+    examined: Annotated[NDArray[np.int64], "1"]  # how many subscriptions were compared with the message
+    clock: Annotated[NDArray[np.int64], "1"]  # grows with every message
+    stamps: Annotated[NDArray[np.int64], "counted"]  # the clock when a subscription was met last
+    counts: Annotated[NDArray[np.int32], "counted"]  # how much of it was met then
+    sums: Annotated[NDArray[np.float64], "counted"]  # what that weighs
+    hits: Annotated[NDArray[np.int32], "subscriptions + ROOM"]
+    flags: Annotated[NDArray[np.uint8], "subscriptions + ROOM"]
+    words: Annotated[NDArray[np.uint64], "words"]  # 0 between messages
+    summary: Annotated[NDArray[np.uint64], "words // 64 + 1"]
+    buckets: Annotated[NDArray[np.int32], "buckets"]
 
 
 class Message(NamedTuple):

@@ -1,12 +1,15 @@
-"""What does a message ask for? Its tokens, each once, and what it has at each place."""
+"""What a message asks for: its tokens, each once, and its box at each place; and whom it finds there."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from tocsin.index.fields.kernels.keys import code_of
-from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.spatial_text.kernels.layouts import ABSENT, Keywords, Message, Regions, Seen
+from tocsin.index.filtering.kernels.layouts import Coming
+from tocsin.index.filtering.kernels.matching import find, register_tables
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, Keywords, Message, Regions, RegionTables, Seen
 from tocsin.kernels import codes
 from tocsin.kernels.jit import count_bits, inlined, inner
 from tocsin.kernels.programs.boxes import box_number
@@ -18,11 +21,14 @@ _LOW_SIX = np.uint64(63)
 
 
 @inner
-def read_message(keywords: Keywords, regions: Regions, coming: Coming, event: int, seen: Seen) -> int:
-    """Write the tokens and the boxes of an event; returns how many tokens. `forget_message` clears both."""
-    events, names, places = coming.events, coming.bound.attributes, regions.places
+def read_message(tables: Any, coming: Coming, event: int, seen: Seen) -> int:
+    """`read_event`: write the tokens and the boxes of an event; returns how many tokens.
+
+    Tables are any that have `keywords` and `regions`.
+    """
+    keywords, places = tables.keywords, tables.regions.places
+    events, names = coming.events, coming.bound.attributes
     count = np.int64(0)
-    seen.clock[0] += 1
     for i in range(events.starts[event], events.starts[event + 1]):
         attribute = names[events.attributes[i]]
         if attribute < 0:
@@ -90,10 +96,33 @@ def has_token(seen: Seen, token: int) -> bool:
 
 
 @inlined
-def forget_message(seen: Seen, count: int) -> None:
-    """Make it ready for the next message."""
+def has_all_tokens(regions: Regions, one: int, seen: Seen) -> bool:
+    """Whether a message has all that a subscription asks for."""
+    for i in range(regions.token_starts[one], regions.token_starts[one + 1]):
+        if not has_token(seen, regions.tokens[i]):
+            return False
+    return True
+
+
+@inlined
+def forget_message(tables: Any, seen: Seen, count: int) -> None:
+    """`forget_event`."""
     for i in range(count):
         seen.marks[np.uint64(seen.tokens[i]) >> _SIX] = _NONE
     for place in range(len(seen.has)):
         seen.has[place] = 0
         seen.boxes[place, :] = np.nan
+
+
+@inner
+def _find_at_places(tables: RegionTables, structure: Any, seen: Seen, tokens: int) -> int:
+    """`find_everywhere`: at all places that a message with tokens has anything at."""
+    found = np.int64(0)
+    for place in range(len(seen.has) if tokens > 0 else 0):
+        if seen.has[place]:
+            message = message_at(seen, np.int64(place), tokens)
+            found = find(structure, tables.regions, np.int64(place), message, seen, found)
+    return np.int64(found)
+
+
+register_tables(RegionTables, read_message, forget_message, _find_at_places)

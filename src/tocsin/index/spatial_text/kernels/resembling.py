@@ -1,4 +1,4 @@
-"""Which subscriptions does each message resemble enough? One loop over messages for every structure.
+"""Which subscriptions does each message resemble enough?
 
 `find_alike` is one function for every structure: each registers its own beside its layout. It may let through more than
 it must; what that resembles enough, and how much, is computed here, as section 6 of Yu et al. 2015 has it.
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.narrowing.kernels import Coming
-from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Keywords, Message, Regions, Seen
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Coming
+from tocsin.index.filtering.kernels.matching import register_tables
+from tocsin.index.spatial_text.kernels.layouts import Keywords, Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.reading import forget_message, has_token, message_at, read_message
-from tocsin.kernels.answers.ordering import SPARE, put_in_order
 from tocsin.kernels.choosing import choose
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 
 
@@ -36,6 +36,7 @@ class Similarity(NamedTuple):
     threshold: float
     near: float  # the least share of the keywords' weight that will do where region and message are in contact
     far: float  # the same where they are not
+    keywords: Keywords
     regions: Regions
     weighed: Weighed
 
@@ -74,40 +75,18 @@ def weigh(regions: Regions, weights: NDArray[np.float64]) -> Weighed:
     return out
 
 
-@kernel
-def match_alike(
-    structure: Any,
-    keywords: Keywords,
-    asked: Similarity,
-    coming: Coming,
-    memory: Seen,
-    first: int,
-    ends: NDArray[np.int64],
-    out: NDArray[np.int32],
-    counts: NDArray[np.int64],
-) -> tuple[int, int]:
-    """Match events from `first` on. Returns like `match_all`; adds to `counts` how many were compared."""
-    held, words, what = viewed(structure), viewed(keywords), viewed(asked)
-    given, seen = viewed(coming), viewed(memory)
-    total = len(given.events.starts) - 1
-    written = np.int64(0)
-    for event in range(first, total):
-        tokens = read_message(words, what.regions, given, event, seen)
-        found = np.int64(0)
-        for place in range(len(seen.has)):
-            message = message_at(seen, np.int64(place), tokens)
-            if message.left > message.right:  # across the antimeridian
-                found = _all_of(what.regions, place, seen, found)
-            else:
-                found = find_alike(held, what, np.int64(place), message, seen, found)
-        counts[0] += found
-        found = _keep_alike(what, seen, found, tokens)
-        forget_message(seen, tokens)
-        if written + found + SPARE > len(out):
-            return (event, written) if event > first else (-1 - found - SPARE, np.int64(0))
-        written += put_in_order(seen.hits, found, given.alive, seen.words, seen.summary, seen.buckets, out, written)
-        ends[event] = written
-    return total, written
+@inner
+def _find_enough(asked: Similarity, structure: Any, seen: Seen, tokens: int) -> int:
+    """`find_everywhere`: at all places, whatever a message has there, those that it resembles enough."""
+    found = np.int64(0)
+    for place in range(len(seen.has)):
+        message = message_at(seen, np.int64(place), tokens)
+        if message.left > message.right:  # across the antimeridian
+            found = _all_of(asked.regions, place, seen, found)
+        else:
+            found = find_alike(structure, asked, np.int64(place), message, seen, found)
+    seen.examined[0] = found
+    return _keep_alike(asked, seen, found, tokens)
 
 
 @inlined
@@ -136,7 +115,6 @@ def _keep_alike(asked: Similarity, seen: Seen, found: int, tokens: int) -> int:
 
 @kernel
 def score_found(
-    keywords: Keywords,
     asked: Similarity,
     coming: Coming,
     memory: Seen,
@@ -144,17 +122,17 @@ def score_found(
     found: NDArray[np.int32],
 ) -> NDArray[np.float64]:
     """How much each event resembles what it found."""
-    words, what, given, seen = viewed(keywords), viewed(asked), viewed(coming), viewed(memory)
+    what, given, seen = viewed(asked), viewed(coming), viewed(memory)
     scores = np.empty(len(found))
     for event in range(len(starts) - 1):
         if starts[event] == starts[event + 1]:
             continue
-        tokens = read_message(words, what.regions, given, event, seen)
+        tokens = read_message(what, given, event, seen)
         for i in range(starts[event], starts[event + 1]):
             one = np.int64(found[i])
             message = message_at(seen, np.int64(what.regions.owners[one]), tokens)
             scores[i] = score_of(what, one, message, seen)
-        forget_message(seen, tokens)
+        forget_message(what, seen, tokens)
     return scores
 
 
@@ -220,3 +198,6 @@ def _common_width(left: float, right: float, other_left: float, other_right: flo
             if common >= 0.0 and not is_again:
                 width = max(width, 0.0) + common
     return width
+
+
+register_tables(Similarity, read_message, forget_message, _find_enough)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, numbered, starts_of
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
 from tocsin.index.spatial_text.kernels.choosing import rarest_tokens
-from tocsin.index.spatial_text.kernels.layouts import ABSENT, LEFT, LOWER, RIGHT, UPPER
+from tocsin.index.spatial_text.kernels.layouts import ABSENT
 from tocsin.index.spatial_text.kernels.resembling import Weighed
 from tocsin.index.spatial_text.regions import Held
 from tocsin.index.spatial_text.token_grid.kernels.lists import ABOVE, ACROSS, BLOCK, MOST, UP, Grid, Lists, pack_entries
@@ -39,12 +40,12 @@ def build_lists(
     entry_starts = starts_of(sizes, len(sizes))
     blocks = _blocks(regions.boxes[owners], shares, entry_starts)
     lists = Lists(
-        np.array([count]),
-        starts.astype(np.int32),
-        entry_starts.astype(np.int32),
-        blocks,
-        np.empty(len(owners), np.uint64),
-        owners,
+        tokens=np.array([count]),
+        starts=starts.astype(np.int32),
+        entry_starts=entry_starts.astype(np.int32),
+        blocks=blocks,
+        packed=np.empty(len(owners), np.uint64),
+        owners=owners,
     )
     pack_entries(lists, regions, frozen(keys % count, np.int32), frozen(shares, np.float64))
     return frozen_table(lists)

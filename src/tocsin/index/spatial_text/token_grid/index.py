@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored
+from tocsin.index.filtering import FilterAndRefine
 from tocsin.index.protocols import Arrays
-from tocsin.index.spatial_text.index import OverRegions
 from tocsin.index.spatial_text.regions import Held
 from tocsin.index.spatial_text.token_grid.building import build_grid
 from tocsin.index.spatial_text.token_grid.layout import is_stored, restored_grid, stored_grid
@@ -42,8 +42,8 @@ class TokenGridBuilder:
         return TokenGrid(*restored_grid(compiled, arrays)) if is_stored(arrays) else self.build(compiled)
 
 
-class TokenGrid(OverRegions):
+class TokenGrid(FilterAndRefine[Held]):
     """The Matcher over such lists."""
 
     def arrays(self) -> Arrays:
-        return {**super().arrays(), **stored_grid(self._held, self._structure)}
+        return {**super().arrays(), **stored_grid(self.held, self.structure)}

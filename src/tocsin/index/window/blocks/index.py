@@ -14,25 +14,26 @@ instead of sums and maxima; instead of a quadtree with groups there are lists th
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from tocsin.index.tables import bytes_of_table, grown, new_table
 from tocsin.index.window.blocks.kernels.building import order_postings, write_blocks, write_postings
 from tocsin.index.window.blocks.kernels.layouts import (
     BLOCK,
     FEATURES,
-    NO_RANK,
     Blocks,
     BlocksAndLate,
     Postings,
     Scratch,
 )
 from tocsin.index.window.blocks.kernels.searching import AT_ONCE
-from tocsin.index.window.growing import bytes_of, longer, no_lists, with_words
+from tocsin.index.window.growing import no_lists
 from tocsin.index.window.kernels.layouts import Interests, Words, X, Y
 from tocsin.index.window.pace import FIRST, LATE, BuiltAnew
+from tocsin.kernels.numbers import GOLDEN_32
 
 _OWN_BITS: Final = 8
 """So many of the most frequent words have a bit of a signature for themselves."""
@@ -51,22 +52,13 @@ class BlocksIndex(BuiltAnew):
         self.table = BlocksAndLate(_no_blocks(1, 0), no_lists(1), _scratch(0, 0))
 
     def know_words(self, count: int) -> None:
-        blocks = self.table.blocks
-        grown = blocks._replace(
-            ranks=longer(blocks.ranks, count, NO_RANK),
-            bits=longer(blocks.bits, count),
-            firsts=longer(blocks.firsts, count),
-            stops=longer(blocks.stops, count),
-        )
-        self.table = self.table._replace(blocks=grown, late=with_words(self.table.late, count))
+        blocks, late = grown(self.table.blocks, words=count), grown(self.table.late, words=count)
+        self.table = self.table._replace(blocks=blocks, late=late)
 
     def know_length(self, words: int) -> None:
         scratch = self.table.scratch
         if len(scratch.order) < words:
-            scratch = scratch._replace(
-                order=np.empty(words, np.int32), rests=np.empty(words, np.float32), gains=np.empty(words, np.float32)
-            )
-            self.table = self.table._replace(scratch=scratch)
+            self.table = self.table._replace(scratch=grown(scratch, words=words))
 
     def build(
         self,
@@ -102,7 +94,7 @@ class BlocksIndex(BuiltAnew):
         self.table = BlocksAndLate(blocks, no_lists(len(table.squares)), scratch)
 
     def bytes(self) -> int:
-        return bytes_of(self.table) - self.table.blocks.signatures.nbytes
+        return bytes_of_table(self.table) - self.table.blocks.signatures.nbytes
 
 
 def _empty_blocks(words: NDArray[np.int32], count: int) -> tuple[Blocks, NDArray[np.int64]]:
@@ -114,39 +106,22 @@ def _empty_blocks(words: NDArray[np.int32], count: int) -> tuple[Blocks, NDArray
     stops = np.cumsum(of_word)
     blocks = _no_blocks(count, int(of_word.sum()))
     blocks.ranks[used] = np.arange(len(used))
-    blocks.bits[used] = _bits(len(used))
+    blocks.bits[used] = signature_bits(len(used), _OWN_BITS, np.uint16)
     blocks.firsts[used], blocks.stops[used] = stops - of_word, stops
     return blocks, frequencies[used]
 
 
-def _bits(ranks: int) -> NDArray[np.uint16]:
-    """The bit of a signature that stands for the word of each rank."""
+def signature_bits(ranks: int, own: int, dtype: DTypeLike) -> NDArray[Any]:
+    """The bit of a signature that stands for the word of each rank: `own` of the most frequent have one alone."""
     place = np.arange(ranks)[::-1]
-    hashed = _OWN_BITS + ((place * 2654435761 >> 20) & 7)
-    return (1 << np.where(place < _OWN_BITS, place, hashed)).astype(np.uint16)
+    hashed = own + ((place * GOLDEN_32 >> 20) & (own - 1))
+    return (np.uint64(1) << np.where(place < own, place, hashed).astype(np.uint64)).astype(dtype)
 
 
 def _no_blocks(words: int, count: int) -> Blocks:
-    codes = np.zeros((count, 8 * BLOCK), np.uint8)
-    empty = np.zeros(0, np.int64)
-    return Blocks(
-        np.full(words, NO_RANK, np.int32),
-        np.zeros(words, np.uint16),
-        np.zeros(words, np.int64),
-        np.zeros(words, np.int64),
-        np.zeros((8, count), np.float32),
-        np.zeros((count, 16), np.float32),
-        codes,
-        codes.view(np.uint16),
-        np.zeros((count, BLOCK), np.int32),
-        empty,
-        np.zeros(0, np.int32),
-        np.zeros(0, np.int32),
-        np.zeros(2),
-    )
+    blocks = new_table(Blocks, words=words, blocks=count, slots=0, places=0)
+    return blocks._replace(signatures=blocks.codes.view(np.uint16))
 
 
 def _scratch(most: int, blocks: int) -> Scratch:
-    numbers = [np.empty(size, np.int32) for size in (blocks + 1, blocks + 1, AT_ONCE + BLOCK, AT_ONCE + BLOCK)]
-    none, shared = np.empty(0, np.float32), np.empty(BLOCK, np.float32)
-    return Scratch(np.empty(max(most, BLOCK), np.float32), none.astype(np.int32), none, none, shared, *numbers)
+    return new_table(Scratch, widest=most, words=0, blocks=blocks, candidates=AT_ONCE)

@@ -12,10 +12,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.tables import new_table
+from tocsin.index.window.blocks.index import signature_bits
 from tocsin.index.window.blocks.kernels.building import order_postings
 from tocsin.index.window.blocks.kernels.layouts import BLOCK, FEATURES, Postings
 from tocsin.index.window.foraging.kernels.building import write_message_blocks, write_message_postings
-from tocsin.index.window.foraging.kernels.layouts import NO_RANK, STEPS, MessageBlocks, Scratch
+from tocsin.index.window.foraging.kernels.layouts import NO_RANK, MessageBlocks, Scratch
 from tocsin.index.window.foraging.kernels.searching import evaluate_by_blocks
 from tocsin.index.window.kernels.layouts import FIRST_WORD, WITHIN, Interests, Messages, State, Words, X, Y
 from tocsin.index.window.kernels.searching import evaluate_all
@@ -88,17 +90,7 @@ def messages_in_blocks(messages: Messages, table: Words, diagonal: float) -> Mes
 def scratch_for(blocks: MessageBlocks, words: int) -> Scratch:
     """Memory for subscriptions of so many words at most."""
     most = int(np.sort(blocks.stops - blocks.firsts)[-words:].sum()) if words else 0
-    return Scratch(
-        np.empty(words, np.int32),
-        np.empty(words, np.float32),
-        np.empty(most, np.float32),
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.empty(STEPS + 2, np.int64),
-        np.empty(BLOCK, np.float32),
-        np.empty(BLOCK, np.int64),
-    )
+    return new_table(Scratch, words=words, blocks=most)
 
 
 def _empty_blocks(messages: Messages, words: NDArray[np.int32], count: int) -> tuple[MessageBlocks, NDArray[np.int64]]:
@@ -115,26 +107,19 @@ def _empty_blocks(messages: Messages, words: NDArray[np.int32], count: int) -> t
     places = messages.records[np.arange(first, stop) & (len(messages.word_starts) - 1)][:, [X, Y]]
     ranks, bits = np.full(count, NO_RANK, np.int32), np.zeros(count, np.uint64)
     firsts, ends = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    ranks[used], bits[used] = np.arange(len(used)), _bits(len(used))
+    ranks[used], bits[used] = np.arange(len(used)), signature_bits(len(used), _OWN_BITS, np.uint64)
     firsts[used], ends[used] = stops - of_word, stops
     blocks = MessageBlocks(
-        places.min(0, initial=np.inf) if len(places) else np.zeros(2),
-        ranks,
-        bits,
-        firsts,
-        ends,
-        headers,
-        np.zeros((3, BLOCK * room), np.float32),
-        np.zeros(BLOCK * room, np.uint64),
-        np.zeros(BLOCK * room, np.int32),
-        np.zeros(BLOCK * room, np.int64),
-        np.zeros(room, np.int32),
+        origin=places.min(0, initial=np.inf) if len(places) else np.zeros(2),
+        ranks=ranks,
+        bits=bits,
+        firsts=firsts,
+        stops=ends,
+        headers=headers,
+        postings=np.zeros((3, BLOCK * room), np.float32),
+        signs=np.zeros(BLOCK * room, np.uint64),
+        owners=np.zeros(BLOCK * room, np.int32),
+        word_places=np.zeros(BLOCK * room, np.int64),
+        counts=np.zeros(room, np.int32),
     )
     return blocks, frequencies[used]
-
-
-def _bits(ranks: int) -> NDArray[np.uint64]:
-    """The bit of a signature that stands for the word of each rank."""
-    place = np.arange(ranks)[::-1]
-    hashed = _OWN_BITS + ((place * 2654435761 >> 20) & (63 - _OWN_BITS))
-    return np.uint64(1) << np.where(place < _OWN_BITS, place, hashed).astype(np.uint64)

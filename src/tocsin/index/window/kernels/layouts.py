@@ -41,6 +41,9 @@ TOUCHED_BITS: Final = 25
 ONE_EXIT, ARRIVAL, OTHERS = 1, 2, 4
 """What touched a subscription: one of its best expired, one came, or more than these two: several expired, a search."""
 
+SPARE: Final = 64
+"""Places behind what is found that may be written to."""
+
 EXPIRING, TELLING = 0, 1
 """Where a push is that had to wait for room."""
 
@@ -92,15 +95,15 @@ class Buffers(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """The messages of the window, a ring of M; W words of them in a ring."""
+    """The messages of the window in a ring, their words in another."""
 
-    records: Annotated[NDArray[np.float64], 2]  # (M, 4) X, Y, TIME, MESSAGE_NORM
-    word_starts: NDArray[np.int64]  # (M,) counted from the first word that ever was
-    word_counts: NDArray[np.int32]  # (M,)
-    first_due: NDArray[np.int32]  # (M,) the first chunk of the slots that wait for it, NOBODY
-    due_held: NDArray[np.int32]  # (M,) how many there are in the first chunk
-    words: NDArray[np.int32]  # (W,)
-    ends: NDArray[np.int64]  # (3,) the oldest message, the next one, the next word
+    records: Annotated[NDArray[np.float64], "messages, 4"]  # X, Y, TIME, MESSAGE_NORM
+    word_starts: Annotated[NDArray[np.int64], "messages"]  # counted from the first word that ever was
+    word_counts: Annotated[NDArray[np.int32], "messages"]
+    first_due: Annotated[NDArray[np.int32], "messages", NOBODY]  # the first chunk of the slots that wait for it, NOBODY
+    due_held: Annotated[NDArray[np.int32], "messages"]  # how many there are in the first chunk
+    words: Annotated[NDArray[np.int32], "words"]
+    ends: Annotated[NDArray[np.int64], "3"]  # the oldest message, the next one, the next word
 
 
 class Waiting(NamedTuple):
@@ -111,22 +114,22 @@ class Waiting(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """A list of numbers for each word, in one pool. V words, P places. A list is a ring of a power of two."""
+    """A list of numbers for each word, in one pool. A list is a ring of a power of two."""
 
-    starts: NDArray[np.int64]  # (V,)
-    capacities: NDArray[np.int32]  # (V,)
-    heads: NDArray[np.int32]  # (V,)
-    counts: NDArray[np.int32]  # (V,)
-    pool: NDArray[np.int32]  # (P,)
-    used: NDArray[np.int64]  # (1,) places
+    starts: Annotated[NDArray[np.int64], "words"]
+    capacities: Annotated[NDArray[np.int32], "words"]
+    heads: Annotated[NDArray[np.int32], "words"]
+    counts: Annotated[NDArray[np.int32], "words"]
+    pool: Annotated[NDArray[np.int32], "places"]
+    used: Annotated[NDArray[np.int64], "1"]  # places
 
 
 class Words(NamedTuple):
-    """What is known of words. V words."""
+    """What is known of words."""
 
-    squares: NDArray[np.float64]  # (V,) of what each weighs; above 0
-    uses: NDArray[np.int32]  # (V,) how many subscriptions and messages of the window have it
-    present: NDArray[np.float64]  # (V,) the square of each word of the message that is looked at; 0 for others
+    squares: Annotated[NDArray[np.float64], "words"]  # of what each weighs; above 0
+    uses: Annotated[NDArray[np.int32], "words"]  # how many subscriptions and messages of the window have it
+    present: Annotated[NDArray[np.float64], "words"]  # the square of each word of the message at hand; 0 for others
 
 
 class Batch(NamedTuple):
@@ -139,41 +142,41 @@ class Batch(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What changes, message by message. C changes, B messages."""
+    """What changes, message by message."""
 
-    slots: NDArray[np.int32]  # (C,)
-    numbers: NDArray[np.int64]  # (C,) of messages
-    enters: NDArray[np.bool_]  # (C,) else it exits
-    scores: NDArray[np.float64]  # (C,)
-    ends: NDArray[np.int64]  # (B,) where the changes of each message end
+    slots: Annotated[NDArray[np.int32], "changes"]
+    numbers: Annotated[NDArray[np.int64], "changes"]  # of messages
+    enters: Annotated[NDArray[np.bool_], "changes"]  # else it exits
+    scores: Annotated[NDArray[np.float64], "changes"]
+    ends: Annotated[NDArray[np.int64], "messages"]  # where the changes of each message end
 
 
 class Work(NamedTuple):
-    """Memory of a call. S slots, M messages, X exits, T entries of the largest buffer, N words of a message."""
+    """Memory of a call. `buffer` is how many entries the largest one has, `exits` how many messages were pushed out."""
 
-    words: NDArray[np.int32]  # (N,) of the message, the lightest first
-    hits: NDArray[np.int32]  # (S + ROOM,)
-    hit_scores: NDArray[np.float64]  # (S,)
-    shares: NDArray[np.float64]  # (S,) 0 between messages
-    touched: NDArray[np.int32]  # (S,) whose best may have changed
-    before_scores: NDArray[np.float64]  # (S,) of the last of the best k, before the push
-    before_numbers: NDArray[np.int64]  # (S,)
-    arrivals: NDArray[np.float64]  # (S,) the score of the message that came, of each that was touched
-    steps: NDArray[np.uint8]  # (S,) what touched each: ONE_EXIT, ARRIVAL, OTHERS
-    order: NDArray[np.int64]  # (S,)
-    first_exits: NDArray[np.int32]  # (S,) the first exit of what expired, of each that was touched; NOBODY
-    last_exits: NDArray[np.int32]  # (S,)
-    next_exits: NDArray[np.int32]  # (X,) the next one of the same
-    exit_numbers: NDArray[np.int64]  # (X,) messages that were among the best, and expired
-    exit_scores: NDArray[np.float64]  # (X,)
-    found: NDArray[np.int32]  # (M,) messages with a word in common
-    reached: NDArray[np.float64]  # (M,) what they share, then their scores; 0 between calls
-    best: NDArray[np.float64]  # (4 * T + 64,)
-    chosen: NDArray[np.int64]  # (M,)
-    kept_scores: NDArray[np.float64]  # (T,)
-    kept_numbers: NDArray[np.int32]  # (T,)
-    progress: NDArray[np.int64]  # (6,)
-    counts: NDArray[np.int64]  # (4,)
+    words: Annotated[NDArray[np.int32], "words"]  # of the message, the lightest first
+    hits: Annotated[NDArray[np.int32], "slots + SPARE"]
+    hit_scores: Annotated[NDArray[np.float64], "slots + SPARE"]
+    shares: Annotated[NDArray[np.float64], "slots"]  # 0 between messages
+    touched: Annotated[NDArray[np.int32], "slots"]  # whose best may have changed
+    before_scores: Annotated[NDArray[np.float64], "slots"]  # of the last of the best k, before the push
+    before_numbers: Annotated[NDArray[np.int64], "slots"]
+    arrivals: Annotated[NDArray[np.float64], "slots"]  # the score of the message that came, of each that was touched
+    steps: Annotated[NDArray[np.uint8], "slots"]  # what touched each: ONE_EXIT, ARRIVAL, OTHERS
+    order: Annotated[NDArray[np.int64], "slots"]
+    first_exits: Annotated[NDArray[np.int32], "slots", NOBODY]  # of what expired, of each that was touched
+    last_exits: Annotated[NDArray[np.int32], "slots"]
+    next_exits: Annotated[NDArray[np.int32], "exits"]  # the next one of the same
+    exit_numbers: Annotated[NDArray[np.int64], "exits"]  # messages that were among the best, and expired
+    exit_scores: Annotated[NDArray[np.float64], "exits"]
+    found: Annotated[NDArray[np.int32], "messages + SPARE"]  # messages with a word in common
+    reached: Annotated[NDArray[np.float64], "messages"]  # what they share, then their scores; 0 between calls
+    best: Annotated[NDArray[np.float64], "4 * buffer + 64"]
+    chosen: Annotated[NDArray[np.int64], "messages + SPARE"]
+    kept_scores: Annotated[NDArray[np.float64], "buffer"]
+    kept_numbers: Annotated[NDArray[np.int32], "buffer"]
+    progress: Annotated[NDArray[np.int64], "6"]
+    counts: Annotated[NDArray[np.int64], "4"]
 
 
 class State(NamedTuple):

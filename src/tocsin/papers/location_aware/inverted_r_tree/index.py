@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tocsin.columns.arrays import frozen
-from tocsin.index.spatial_text.index import OverRegions
+from tocsin.index.filtering import FilterAndRefine
 from tocsin.index.spatial_text.kernels.resembling import Weighed
 from tocsin.index.spatial_text.regions import Held
 from tocsin.papers.location_aware.inverted_r_tree.kernels.alike import WeighedTrees
@@ -33,11 +33,11 @@ from tocsin.papers.location_aware.rt_trees.tokens import build_lists, build_weig
 class InvertedRTreeBuilder(SpatialFirstBuilder):
     """Builds R-trees with inverted files."""
 
-    def over(self, held: Held, trees: Trees) -> OverRegions:
+    def over(self, held: Held, trees: Trees) -> FilterAndRefine[Held]:
         regions = held.regions
         placed = place_on_paths(trees, parents_of(trees), regions.token_starts, regions.tokens, 0, ALL)
         files = build_lists(len(trees.firsts), placed)
-        return OverRegions(held, InvertedTrees(trees, files, frozen([self.most], np.int64)), counts=True)
+        return FilterAndRefine(held, InvertedTrees(trees, files, frozen([self.most], np.int64)), stamps=True)
 
     def alike(self, held: Held, weighed: Weighed) -> WeighedTrees:
         regions, trees = held.regions, build_trees(held, self.least, self.most)

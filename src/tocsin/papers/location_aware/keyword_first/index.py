@@ -15,9 +15,8 @@ import numpy as np
 
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.stored import restored
-from tocsin.index.protocols import Arrays
-from tocsin.index.spatial_text.index import OverRegions
+from tocsin.index.expressions import RebuiltOnLoad
+from tocsin.index.filtering import FilterAndRefine
 from tocsin.index.spatial_text.kernels.resembling import Weighed
 from tocsin.index.spatial_text.linear import build_everyone
 from tocsin.index.spatial_text.regions import Held
@@ -27,17 +26,13 @@ from tocsin.papers.location_aware.keyword_first.kernels.counting import Inverted
 
 
 @dataclass(frozen=True, slots=True)
-class KeywordFirstBuilder:
+class KeywordFirstBuilder(RebuiltOnLoad):
     """Builds inverted lists of keywords."""
 
-    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OverRegions:
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> FilterAndRefine[Held]:
         """Sort by keyword; statistics are of no use. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
-        return OverRegions(held, invert(held), counts=True)
-
-    def load(self, arrays: Arrays) -> OverRegions:
-        """Built anew."""
-        return self.build(restored(arrays))
+        return FilterAndRefine(held, invert(held), stamps=True)
 
     def alike(self, held: Held, weighed: Weighed) -> WeighedLists:
         """What finds whom a message may resemble enough."""

@@ -27,10 +27,9 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
-from tocsin.index.protocols import Arrays
-from tocsin.index.spatial_text.index import OverRegions
+from tocsin.index.expressions import RebuiltOnLoad
+from tocsin.index.filtering import FilterAndRefine
 from tocsin.index.spatial_text.kernels.resembling import Weighed
 from tocsin.index.spatial_text.regions import Held
 from tocsin.index.statistics import Statistics
@@ -50,7 +49,7 @@ MOST: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class SpatialFirstBuilder:
+class SpatialFirstBuilder(RebuiltOnLoad):
     """Builds R-trees whose nodes, but for roots, have `least` to `most` children; raises `InvalidInput` where no such
     tree need exist."""
 
@@ -64,18 +63,14 @@ class SpatialFirstBuilder:
                 "from 1 to half of most + 1, so that a full node can be split."
             )
 
-    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OverRegions:
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> FilterAndRefine[Held]:
         """Sort and pack; statistics are of no use. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
         return self.over(held, build_trees(held, self.least, self.most))
 
-    def load(self, arrays: Arrays) -> OverRegions:
-        """Built anew."""
-        return self.build(restored(arrays))
-
-    def over(self, held: Held, trees: Trees) -> OverRegions:
+    def over(self, held: Held, trees: Trees) -> FilterAndRefine[Held]:
         """The Matcher over given trees."""
-        return OverRegions(held, bare_trees(held, trees))
+        return FilterAndRefine(held, bare_trees(held, trees))
 
     def alike(self, held: Held, weighed: Weighed) -> Any:
         """What finds whom a message may resemble enough, a table that `find_alike` has been registered for."""
@@ -86,8 +81,8 @@ class SpatialFirstBuilder:
 class RTTreeBuilder(SpatialFirstBuilder):
     """Builds R-trees whose nodes have all keywords below."""
 
-    def over(self, held: Held, trees: Trees) -> OverRegions:
-        return OverRegions(held, token_trees(held, trees, held.regions.tokens, ALL))
+    def over(self, held: Held, trees: Trees) -> FilterAndRefine[Held]:
+        return FilterAndRefine(held, token_trees(held, trees, held.regions.tokens, ALL))
 
     def alike(self, held: Held, weighed: Weighed) -> BoundedTrees:
         return bounded_trees(held, weighed, build_trees(held, self.least, self.most))
@@ -106,8 +101,8 @@ class RTPlusTreeBuilder(SpatialFirstBuilder):
             known = ", ".join(f"{number} ({name})" for number, name in enumerate(SELECTIONS))
             raise InvalidInput(f"selection is {self.selection}; it must be one of {known}.")
 
-    def over(self, held: Held, trees: Trees) -> OverRegions:
-        return OverRegions(held, token_trees(held, trees, order_tokens(held, self.selection), 1))
+    def over(self, held: Held, trees: Trees) -> FilterAndRefine[Held]:
+        return FilterAndRefine(held, token_trees(held, trees, order_tokens(held, self.selection), 1))
 
     def alike(self, held: Held, weighed: Weighed) -> SharedTrees | RankedTrees:
         trees = build_trees(held, self.least, self.most)
@@ -118,8 +113,8 @@ class RTPlusTreeBuilder(SpatialFirstBuilder):
 class RTPlusPlusTreeBuilder(RTPlusTreeBuilder):
     """Builds R-trees whose nodes list who is below by the keyword whose turn it is, in the order of `selection`."""
 
-    def over(self, held: Held, trees: Trees) -> OverRegions:
-        return OverRegions(held, list_trees(held, trees, order_tokens(held, self.selection)), counts=True)
+    def over(self, held: Held, trees: Trees) -> FilterAndRefine[Held]:
+        return FilterAndRefine(held, list_trees(held, trees, order_tokens(held, self.selection)), stamps=True)
 
     def alike(self, held: Held, weighed: Weighed) -> RankedTrees:
         trees = build_trees(held, self.least, self.most)

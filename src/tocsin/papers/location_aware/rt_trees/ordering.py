@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
-from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Regions
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
+from tocsin.index.spatial_text.kernels.layouts import Regions
 from tocsin.index.spatial_text.regions import Held
 
 RANDOM, DF, IDF, LOCALITY = range(4)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tocsin.columns.arrays import frozen, frozen_table, gathered
-from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
 from tocsin.index.spatial_text.regions import Held
 from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees, bound_nodes
 
@@ -98,13 +98,13 @@ def trees_of(places: Sequence[Sequence[Level]], boxes: NDArray[np.float64]) -> T
         entries.append(current)
         held += len(current)
     trees = Trees(
-        np.array(roots, np.int32),
-        np.empty((nodes, 4)),
-        _joined(firsts, np.int32),
-        _joined(stops, np.int32),
-        _joined(is_leaf, np.uint8),
-        _joined(depths, np.int32),
-        _joined(entries, np.int32),
+        roots=np.array(roots, np.int32),
+        boxes=np.empty((nodes, 4)),
+        firsts=_joined(firsts, np.int32),
+        stops=_joined(stops, np.int32),
+        is_leaf=_joined(is_leaf, np.uint8),
+        levels=_joined(depths, np.int32),
+        entries=_joined(entries, np.int32),
     )
     bound_nodes(trees, frozen(boxes, np.float64))
     return frozen_table(trees)

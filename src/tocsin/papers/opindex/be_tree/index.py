@@ -20,12 +20,11 @@ import numpy as np
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
 from tocsin.index.alive import Alive
-from tocsin.index.expressions import OverExpressions
+from tocsin.index.expressions import OverExpressions, RebuiltOnLoad
 from tocsin.index.found import Found
-from tocsin.index.protocols import Arrays, Best
+from tocsin.index.protocols import Best
 from tocsin.index.statistics import Statistics
 from tocsin.language.canonical import name_text
 from tocsin.model.readings import attribute_of
@@ -39,7 +38,7 @@ MAX_CAP: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class BETreeBuilder:
+class BETreeBuilder(RebuiltOnLoad):
     """Builds a BE-tree whose l-nodes have at most `max_cap` conjunctions, unless nothing is left to split them by.
 
     Raises `InvalidInput` for a `max_cap` below 1.
@@ -57,10 +56,6 @@ class BETreeBuilder:
         growing = GrowingTree(conjunctions, self.max_cap)
         growing.insert(np.arange(len(conjunctions), dtype=np.int32))
         return BETree(growing.layout())
-
-    def load(self, arrays: Arrays) -> BETree:
-        """Built anew."""
-        return self.build(restored(arrays))
 
 
 class BETree(OverExpressions):

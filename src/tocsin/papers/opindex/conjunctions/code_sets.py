@@ -45,12 +45,12 @@ def chosen_sets(sets: CodeSets, order: NDArray[np.int64]) -> CodeSets:
     ranges, _ = gathered(sets.range_starts, predicates)
     return frozen_table(
         CodeSets(
-            starts_of(np.diff(sets.starts)[order], len(order)),
-            sets.fields[predicates],
-            sets.negated[predicates],
-            starts_of(np.diff(sets.range_starts)[predicates], len(predicates)),
-            sets.lows[ranges],
-            sets.highs[ranges],
+            starts=starts_of(np.diff(sets.starts)[order], len(order)),
+            fields=sets.fields[predicates],
+            negated=sets.negated[predicates],
+            range_starts=starts_of(np.diff(sets.range_starts)[predicates], len(predicates)),
+            lows=sets.lows[ranges],
+            highs=sets.highs[ranges],
         )
     )
 

@@ -7,7 +7,7 @@ found, their order.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +21,21 @@ from tocsin.kernels.programs.layouts import Bound, Events
 
 
 class Values(NamedTuple):
-    """Room for the scalar values of an event. V values."""
+    """Room for the scalar values of an event."""
 
-    fields: NDArray[np.int32]  # (V,) each once
-    codes: NDArray[np.int32]  # (V,)
-    payloads: NDArray[np.int64]  # (V,)
+    fields: Annotated[NDArray[np.int32], "values"]  # each once
+    codes: Annotated[NDArray[np.int32], "values"]
+    payloads: Annotated[NDArray[np.int64], "values"]
 
 
 class Scratch(NamedTuple):
-    """A call's memory. C conjunctions, S subscriptions."""
+    """A call's memory."""
 
     values: Values
-    hits: NDArray[np.int32]  # (C + 1,) what is found for an event
-    words: NDArray[np.uint64]  # (S / 64 + 1,) 0 between events
-    summary: NDArray[np.uint64]  # (S / 4096 + 1,) 0 between events
-    buckets: NDArray[np.int32]  # (BUCKETS,)
+    hits: Annotated[NDArray[np.int32], "conjunctions + 1"]  # what is found for an event
+    words: Annotated[NDArray[np.uint64], "words"]  # 0 between events
+    summary: Annotated[NDArray[np.uint64], "words // 64 + 1"]  # 0 between events
+    buckets: Annotated[NDArray[np.int32], "buckets"]
 
 
 class Question(NamedTuple):

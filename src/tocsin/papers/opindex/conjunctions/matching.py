@@ -13,9 +13,10 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.index.fields.kernels.code_sets import most_scalar_values
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.index.found import Found, collect
+from tocsin.index.tables import new_table
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.programs.layouts import Bound
-from tocsin.papers.opindex.conjunctions.kernels import Question, Scratch, Values, match_conjunctions
+from tocsin.papers.opindex.conjunctions.kernels import Question, Scratch, match_conjunctions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +31,11 @@ class FindsConjunctions:
     def match(self, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64]) -> Found:
         """All matches of a batch among the subscriptions that are alive."""
         widest = most_scalar_values(self.fields, batch.arrays, bound.attributes)
-        scratch = self._new_scratch(widest, len(alive))
+        lengths = {"values": widest, "conjunctions": len(self.owners), "words": len(alive), "buckets": BUCKETS}
         about = (self.structure, self.new_room(widest), self.fields, self.owners)
-        question = Question(*about, alive, batch.arrays, bound, scratch)
+        question = Question(*about, alive, batch.arrays, bound, new_table(Scratch, **lengths))
         counts = np.zeros(2, np.int64)
         starts, found = collect(
             len(batch), lambda first, ends, out: match_conjunctions(question, first, ends, out, counts)
         )
         return Found(starts, found, int(counts[0]), int(counts[1]))
-
-    def _new_scratch(self, widest: int, words: int) -> Scratch:
-        return Scratch(
-            Values(np.empty(widest, np.int32), np.empty(widest, np.int32), np.empty(widest, np.int64)),
-            np.empty(len(self.owners) + 1, np.int32),
-            np.zeros(words, np.uint64),
-            np.zeros(words // 64 + 1, np.uint64),
-            np.empty(BUCKETS, np.int32),
-        )

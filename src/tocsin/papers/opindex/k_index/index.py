@@ -25,12 +25,11 @@ import numpy as np
 from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
 from tocsin.index.alive import Alive
-from tocsin.index.expressions import OverExpressions
+from tocsin.index.expressions import OverExpressions, RebuiltOnLoad
 from tocsin.index.found import Found
-from tocsin.index.protocols import Arrays, Best
+from tocsin.index.protocols import Best
 from tocsin.index.statistics import Statistics
 from tocsin.papers.opindex.conjunctions.matching import FindsConjunctions
 from tocsin.papers.opindex.k_index.building import MOST_VALUES, Domain, build_layout
@@ -40,7 +39,7 @@ _UNDECLARED: Final = (1, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class KIndexBuilder:
+class KIndexBuilder(RebuiltOnLoad):
     """Builds a k-index. `lowest` and `highest` declare the integers that ranges of numbers are enumerated over.
 
     By default none are, and a range needs both ends. Raises `InvalidInput` for a domain that is empty or too large.
@@ -69,10 +68,6 @@ class KIndexBuilder:
         """
         ends = (self.lowest, self.highest) if self.is_declared else (-EXACT, EXACT)
         return KIndex(build_layout(compiled, Domain(frozen(ends, np.int64), self.is_declared)))
-
-    def load(self, arrays: Arrays) -> KIndex:
-        """Built anew."""
-        return self.build(restored(arrays))
 
 
 class KIndex(OverExpressions):

@@ -8,6 +8,7 @@ import numpy as np
 
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.index.tables import bytes_of_table, new_table
 from tocsin.papers.opindex.k_index.kernels.finding import HeldLists
 from tocsin.papers.opindex.k_index.kernels.lists import ListsRoom, PostingLists
 from tocsin.papers.opindex.k_index.kernels.values import PAIRS_BESIDE
@@ -39,20 +40,17 @@ class KLayout(NamedTuple):
     def new_room(self, deepest: int, widest: int) -> ListsRoom:
         """Memory for events of at most `widest` values, each of which opens all pairs that it can."""
         pairs = (PAIRS_BESIDE + 1) * widest
-        return ListsRoom(
-            np.empty(pairs, np.int64),
-            np.empty(pairs, np.int64),
-            np.empty(pairs * deepest, np.int64),
-            np.empty(pairs * deepest, np.int64),
-            np.empty(pairs * deepest, np.int64),
-            np.zeros(len(self.lists.size_starts), np.int32),
-            np.full(len(self.fields.kinds), -1, np.int32),
+        return new_table(
+            ListsRoom,
+            pairs=pairs,
+            lists=pairs * deepest,
+            largest=len(self.lists.size_starts) - 1,
+            fields=len(self.fields.kinds),
         )
 
     def nbytes(self) -> int:
         """Bytes of all of it, without values, operands and expressions."""
-        tables = sum(array.nbytes for table in (self.lists, self.fields) for array in table)
-        return int(self.members.nbytes() + tables - self.value_bytes())
+        return self.members.nbytes() + bytes_of_table((self.lists, self.fields)) - self.value_bytes()
 
     def value_bytes(self) -> int:
         """Bytes of values and operands."""

@@ -65,12 +65,12 @@ class Members:
             np.concatenate([self.owners, others.owners]),
             _end_to_end(self.starts, others.starts),
             CodeSets(
-                _end_to_end(self.sets.starts, others.sets.starts),
-                np.concatenate([self.sets.fields, others.sets.fields]),
-                np.concatenate([self.sets.negated, others.sets.negated]),
-                _end_to_end(self.sets.range_starts, others.sets.range_starts),
-                np.concatenate([self.sets.lows, others.sets.lows]),
-                np.concatenate([self.sets.highs, others.sets.highs]),
+                starts=_end_to_end(self.sets.starts, others.sets.starts),
+                fields=np.concatenate([self.sets.fields, others.sets.fields]),
+                negated=np.concatenate([self.sets.negated, others.sets.negated]),
+                range_starts=_end_to_end(self.sets.range_starts, others.sets.range_starts),
+                lows=np.concatenate([self.sets.lows, others.sets.lows]),
+                highs=np.concatenate([self.sets.highs, others.sets.highs]),
             ),
         )
         return both.chosen(np.lexsort((both.owners, both.sizes)))

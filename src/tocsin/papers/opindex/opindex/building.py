@@ -50,12 +50,12 @@ def build_lists(rewriting: Rewriting, segments: int, signature_bits: int) -> OpL
     operators = frozen(present % OPERATORS, np.uint8)
     kernels.sign_segments(operators, segment_starts, entries.keys, segments, signature_bits, signatures)
     return OpLists(
-        rewriting.fields,
-        rewriting.prefixes,
-        frozen_table(Directory(pivots, rows, segment_starts, signatures)),
-        frozen_table(entries),
-        _counters(*parts[0][:2], len(chosen), np.int32),
-        _counters(*parts[1][:2], len(chosen), np.uint64),
+        fields=rewriting.fields,
+        prefixes=rewriting.prefixes,
+        directory=frozen_table(Directory(pivots, rows, segment_starts, signatures)),
+        entries=frozen_table(entries),
+        counted=_counters(*parts[0][:2], len(chosen), np.int32),
+        clauses=_counters(*parts[1][:2], len(chosen), np.uint64),
     )
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.found import Found, collect
+from tocsin.index.tables import new_table
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.programs.layouts import Bound
 from tocsin.papers.opindex.opindex.kernels.events import OpQuestion, OpScratch, widest_event
@@ -37,19 +38,13 @@ class Matching:
 
     def _new_scratch(self, values: int, words: int) -> OpScratch:
         counted, clauses = self._lists.counted, self._lists.clauses
-        return OpScratch(
-            np.empty(values, np.int32),
-            np.empty(values, np.int64),
-            np.empty(values, np.int64),
-            np.empty(values, np.uint64),
-            np.empty(values, np.uint64),
-            np.empty(values, np.uint64),
-            np.empty(OPERATORS * values + 1, np.int32),
-            np.empty(OPERATORS * values + 1, np.uint64),
-            np.empty(np.diff(counted.starts).max(initial=0) + 1, np.int32),
-            np.empty(np.diff(clauses.starts).max(initial=0) + 1, np.uint64),
-            np.empty(len(counted.owners) + len(clauses.owners) + 1, np.int32),
-            np.zeros(words, np.uint64),
-            np.zeros(words // 64 + 1, np.uint64),
-            np.empty(BUCKETS, np.int32),
+        return new_table(
+            OpScratch,
+            values=values,
+            operators=OPERATORS,
+            counters=int(np.diff(counted.starts).max(initial=0)),
+            bitmaps=int(np.diff(clauses.starts).max(initial=0)),
+            found=len(counted.owners) + len(clauses.owners),
+            words=words,
+            buckets=BUCKETS,
         )

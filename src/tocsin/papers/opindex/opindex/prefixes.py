@@ -49,14 +49,14 @@ def _table(ordered: list[tuple[int, int, bytes]], fields: int) -> Prefixes:
     places = {group: place for place, group in enumerate(groups)}
     sizes = np.bincount([places[key[:2]] for key in ordered], minlength=len(groups)) if ordered else np.empty(0, int)
     return Prefixes(
-        frozen(starts_of(np.bincount([field for field, _ in groups], minlength=fields), fields), np.int32)
+        starts=frozen(starts_of(np.bincount([field for field, _ in groups], minlength=fields), fields), np.int32)
         if groups
         else frozen(np.zeros(fields + 1), np.int32),
-        frozen([transform for _, transform in groups], np.uint16),
-        frozen(starts_of(sizes, len(groups)), np.int32),
-        starts_of([len(text) for *_, text in ordered], len(ordered)),
-        frozen(np.frombuffer(b"".join(text for *_, text in ordered), np.uint8), np.uint8),
-        frozen(parents_of([(key[:2], key[2]) for key in ordered]), np.int32),
+        transforms=frozen([transform for _, transform in groups], np.uint16),
+        group_starts=frozen(starts_of(sizes, len(groups)), np.int32),
+        text_starts=starts_of([len(text) for *_, text in ordered], len(ordered)),
+        text=frozen(np.frombuffer(b"".join(text for *_, text in ordered), np.uint8), np.uint8),
+        parents=frozen(parents_of([(key[:2], key[2]) for key in ordered]), np.int32),
     )
 
 

@@ -220,11 +220,11 @@ def _simples(rows: list[tuple[int, int, list[list[Entry]]]]) -> Simples:
     flat = [(operator, key, bit) for _, _, own in rows for bit, clause in enumerate(own) for operator, key in clause]
     sizes = [sum(map(len, own)) for _, _, own in rows]
     return Simples(
-        np.array([owner for owner, _, _ in rows], np.int32),
-        np.array([pivot for _, pivot, _ in rows], np.int32),
-        np.array([2 ** len(own) - 1 for _, _, own in rows], np.uint64),
-        starts_of(sizes, len(rows)),
-        np.array([operator for operator, _, _ in flat], np.uint8),
-        np.array([key for _, key, _ in flat], np.int64),
-        np.array([bit for _, _, bit in flat], np.uint8),
+        owners=np.array([owner for owner, _, _ in rows], np.int32),
+        pivots=np.array([pivot for _, pivot, _ in rows], np.int32),
+        needed=np.array([2 ** len(own) - 1 for _, _, own in rows], np.uint64),
+        starts=starts_of(sizes, len(rows)),
+        operators=np.array([operator for operator, _, _ in flat], np.uint8),
+        keys=np.array([key for _, key, _ in flat], np.int64),
+        clauses=np.array([bit for _, _, bit in flat], np.uint8),
     )

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.errors import UnknownIndex
-from tocsin.index.window.growing import no_lists, with_words
+from tocsin.index.tables import grown, new_table
+from tocsin.index.window.growing import no_lists
 from tocsin.index.window.kernels.disseminating import register
 from tocsin.index.window.kernels.layouts import NOBODY, Interests, Words, X, Y
 from tocsin.index.window.pace import FIRST, LATE, BuiltAnew
@@ -43,13 +44,13 @@ class CiqIndex(BuiltAnew):
             raise UnknownIndex(f"depth={depth}: depth is a number from 0 to {_DEEPEST}")
         super().__init__(diagonal, late, first)
         self._depth = depth
-        self.table = Ciq(_no_cells(depth), no_lists(1), _scratch(0))
+        self.table = Ciq(_no_cells(depth), no_lists(1), new_table(Scratch, words=0))
 
     def know_words(self, count: int) -> None:
-        self.table = self.table._replace(late=with_words(self.table.late, count))
+        self.table = self.table._replace(late=grown(self.table.late, words=count))
 
     def know_length(self, words: int) -> None:
-        self.table = self.table._replace(scratch=_scratch(words))
+        self.table = self.table._replace(scratch=new_table(Scratch, words=words))
 
     def build(
         self,
@@ -99,15 +100,8 @@ def _with_lists(cells: Cells, words: NDArray[np.int32], of: NDArray[np.int32], e
 
 
 def _no_cells(depth: int) -> Cells:
-    none, numbers, few = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32)
-    list_starts = np.zeros(cells_before(depth + 1) + 1, np.int64)
-    box = np.array([0.0, 0.0, 1.0, 1.0])
-    return Cells(depth, box, list_starts, few, np.zeros(1, np.int64), few, few, numbers, numbers, none, few)
-
-
-def _scratch(words: int) -> Scratch:
-    at, stops, heads = (np.zeros(words, np.int64) for _ in range(3))
-    return Scratch(at, stops, heads, np.zeros(words))
+    cells = new_table(Cells, cells=cells_before(depth + 1), lists=0, postings=0, entries=0, slots=0)
+    return cells._replace(depth=depth, box=np.array([0.0, 0.0, 1.0, 1.0]))
 
 
 register(Ciq, search_cells, retune_cells)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.window.growing import bytes_of, no_lists, put_behind_all, with_words
+from tocsin.index.tables import bytes_of_table, grown
+from tocsin.index.window.growing import no_lists, put_behind_all
 from tocsin.index.window.kernels.layouts import Interests, Words
 from tocsin.papers.skype.inverted_file.kernels import InvertedFile
 
@@ -23,7 +24,7 @@ class InvertedFileIndex:
         self.table = InvertedFile(no_lists(1))
 
     def know_words(self, count: int) -> None:
-        self.table = InvertedFile(with_words(self.table.lists, count))
+        self.table = InvertedFile(grown(self.table.lists, words=count))
 
     def know_length(self, words: int) -> None:
         """It needs nothing for long messages."""
@@ -48,4 +49,4 @@ class InvertedFileIndex:
         self.table = InvertedFile(put_behind_all(no_lists(len(table.squares)), slots, starts, words))
 
     def bytes(self) -> int:
-        return bytes_of([self.table.lists])
+        return bytes_of_table(self.table)

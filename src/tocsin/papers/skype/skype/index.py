@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.errors import UnknownIndex
-from tocsin.index.window.growing import bytes_of, longer, no_lists, with_words
+from tocsin.index.tables import bytes_of_table, grown, new_table
+from tocsin.index.window.growing import no_lists
 from tocsin.index.window.kernels.disseminating import register
 from tocsin.index.window.kernels.layouts import Interests, Words, X, Y
 from tocsin.index.window.pace import FIRST, LATE, BuiltAnew
 from tocsin.papers.skype.skype.kernels.building import bound_groups, weigh_postings
-from tocsin.papers.skype.skype.kernels.layouts import NO_RANK, Leaves, Postings, Scratch, Skype, Switches
+from tocsin.papers.skype.skype.kernels.layouts import Leaves, Postings, Scratch, Skype, Switches
 from tocsin.papers.skype.skype.kernels.searching import retune_tree, search_tree
 from tocsin.papers.skype.skype.quadtree import quadtree
 
@@ -61,17 +62,15 @@ class SkypeIndex(BuiltAnew):
             )
         super().__init__(diagonal, late, first)
         self._leaf, self._groups = leaf, groups
-        scratch = Scratch(np.zeros(0, np.int32), np.zeros(1), np.zeros(1), np.zeros(1))
-        self.table = Skype(Switches(**switches), _no_leaves(1, 0), _no_postings(0), no_lists(1), scratch)
+        none, scratch = no_lists(1), new_table(Scratch, words=0)
+        self.table = Skype(Switches(**switches), _no_leaves(1, 0), new_table(Postings, postings=0), none, scratch)
 
     def know_words(self, count: int) -> None:
-        leaves = self.table.leaves
-        grown = leaves._replace(ranks=longer(leaves.ranks, count, NO_RANK))
-        self.table = self.table._replace(leaves=grown, late=with_words(self.table.late, count))
+        leaves, late = grown(self.table.leaves, words=count), grown(self.table.late, words=count)
+        self.table = self.table._replace(leaves=leaves, late=late)
 
     def know_length(self, words: int) -> None:
-        numbers = [np.zeros(words + 1) for _ in range(3)]
-        self.table = self.table._replace(scratch=Scratch(np.zeros(words, np.int32), *numbers))
+        self.table = self.table._replace(scratch=new_table(Scratch, words=words))
 
     def build(
         self,
@@ -92,7 +91,7 @@ class SkypeIndex(BuiltAnew):
         leaves.leaf_of[slots] = leaf_of
         leaves.place_starts[slots] = starts[:-1]
         leaves = leaves._replace(boxes=boxes, nearness=np.full(len(boxes), np.inf))
-        postings, words = _no_postings(len(words)), words.copy()
+        postings, words = new_table(Postings, postings=len(words)), words.copy()
         weigh_postings(leaves, interests, table.squares, slots, starts, words, self._diagonal, postings)
         of_leaf = np.repeat(leaf_of, np.diff(starts)).astype(np.int64)
         postings, leaves = self._grouped(postings, leaves, of_leaf * len(used) + leaves.ranks[words], len(used))
@@ -123,18 +122,11 @@ class SkypeIndex(BuiltAnew):
         return Postings._make(np.ascontiguousarray(array[order]) for array in postings), leaves
 
     def bytes(self) -> int:
-        return bytes_of([self.table.leaves, self.table.postings, self.table.late, self.table.scratch])
-
-
-def _no_postings(count: int) -> Postings:
-    return Postings._make([np.zeros(count, np.int32), *(np.zeros(count) for _ in range(11))])
+        return bytes_of_table(self.table[1:])
 
 
 def _no_leaves(words: int, slots: int) -> Leaves:
-    none, one = np.zeros(0, np.int32), np.zeros(1, np.int64)
-    lists = (one, none, one, one)
-    of_slots = (np.zeros(slots, np.int32), np.zeros(slots, np.int64), np.zeros(slots, np.int32))
-    return Leaves(np.full(words, NO_RANK, np.int32), np.zeros((0, 4)), np.zeros(0), *lists, *of_slots, none, none)
+    return new_table(Leaves, words=words, slots=slots, leaves=0, lists=0, groups=0, postings=0)
 
 
 register(Skype, search_tree, retune_tree)

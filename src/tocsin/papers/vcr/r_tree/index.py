@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.stored import restored
 from tocsin.errors import InvalidInput
-from tocsin.index.protocols import Arrays
-from tocsin.index.rectangles.index import OverRectangles
+from tocsin.index.expressions import RebuiltOnLoad
+from tocsin.index.filtering import FilterAndRefine
+from tocsin.index.filtering.kernels.layouts import RIGHT
 from tocsin.index.rectangles.rectangles import Held
 from tocsin.index.statistics import Statistics
 from tocsin.papers.vcr.r_tree.kernels import RTrees, bound_level
@@ -32,7 +32,7 @@ BRANCHING: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class RTreeBuilder:
+class RTreeBuilder(RebuiltOnLoad):
     """Builds R-trees whose nodes have up to `branching` children; raises `InvalidInput` for fewer than 2."""
 
     branching: int = BRANCHING
@@ -41,18 +41,10 @@ class RTreeBuilder:
         if not 2 <= self.branching <= 1024:
             raise InvalidInput(f"branching of r_tree is {self.branching}; it must be 2 to 1024.")
 
-    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OverRTrees:
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> FilterAndRefine[Held]:
         """Sort and pack; statistics are of no use. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
-        return OverRTrees(held, build_r_trees(held, self.branching), has_stamps=False)
-
-    def load(self, arrays: Arrays) -> OverRTrees:
-        """Built anew."""
-        return self.build(restored(arrays))
-
-
-class OverRTrees(OverRectangles):
-    """The Matcher over R-trees."""
+        return FilterAndRefine(held, build_r_trees(held, self.branching))
 
 
 def build_r_trees(held: Held, branching: int) -> RTrees:
@@ -71,19 +63,19 @@ def build_r_trees(held: Held, branching: int) -> RTrees:
     nodes = [level for own in levels for level in own]
     packed = np.concatenate([np.empty(0, np.int32), *entries])
     return RTrees(
-        frozen([branching], np.int64),
-        groups.starts,
-        frozen(packed, np.int32),
-        frozen(groups.rectangles[packed], np.int32),
-        starts_of([len(own) for own in levels], len(levels)),
-        starts_of([len(level) for level in nodes], len(nodes)),
-        frozen(np.concatenate([np.empty((0, 4), np.int32), *nodes]), np.int32),
+        branching=frozen([branching], np.int64),
+        starts=groups.starts,
+        entries=frozen(packed, np.int32),
+        boxes=frozen(groups.rectangles[packed], np.int32),
+        level_starts=starts_of([len(own) for own in levels], len(levels)),
+        node_starts=starts_of([len(level) for level in nodes], len(nodes)),
+        nodes=frozen(np.concatenate([np.empty((0, 4), np.int32), *nodes]), np.int32),
     )
 
 
 def sort_tile_recursive(rectangles: NDArray[np.int32], branching: int) -> NDArray[np.int64]:
     """The order in which neighbours share a leaf."""
-    middles = rectangles[:, 0].astype(np.int64) + rectangles[:, 1], rectangles[:, 2].astype(np.int64) + rectangles[:, 3]
+    middles = (rectangles[:, :RIGHT].astype(np.int64) + rectangles[:, RIGHT:]).T
     leaves = -(-len(rectangles) // branching)
     strip = max(int(np.ceil(np.sqrt(leaves))), 1) * branching
     by_x = np.argsort(middles[0], kind="stable")

@@ -7,8 +7,9 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.rectangles.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, EventRanges, Groups, Seen
-from tocsin.index.rectangles.kernels.matching import meets, register
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, meets
+from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, Seen
+from tocsin.index.rectangles.kernels.matching import register
 from tocsin.kernels.jit import inner, kernel
 
 _DEEPEST: Final = 32

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.errors import InvalidInput, UnsuitableIndex
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
 from tocsin.index.rectangles.kernels.layouts import Groups
 from tocsin.index.rectangles.rectangles import Held
 from tocsin.papers.vcr.vcr.kernels import (
@@ -89,19 +90,19 @@ def build_vcrs(held: Held, sides: Sides) -> VCRs:
     place_starts = starts_of([len(one.starts) for one in own], len(own))
     lists_before = starts_of([len(one.owners) for one in own], len(own))
     return VCRs(
-        frozen([one.kx for one in own], np.int64),
-        frozen([one.ky for one in own], np.int64),
-        frozen([one.width for one in own], np.int64),
-        frozen([one.prime for one in own], np.int64),
-        starts_of([len(one.distances) for one in own], len(own)),
-        _joined([one.distances for one in own], np.int64),
-        place_starts,
-        starts_of([len(one.names) for one in own], len(own)),
-        _joined([one.names for one in own], np.int64),
-        _joined([one.starts + before for one, before in zip(own, lists_before, strict=False)], np.int64),
-        _joined([one.owners for one in own], np.int32),
-        frozen([one.has_overlaps for one in own], np.bool_),
-        frozen(np.array([one.asks_between for one in own]).reshape(-1, 2), np.bool_),
+        kxs=frozen([one.kx for one in own], np.int64),
+        kys=frozen([one.ky for one in own], np.int64),
+        widths=frozen([one.width for one in own], np.int64),
+        primes=frozen([one.prime for one in own], np.int64),
+        distance_starts=starts_of([len(one.distances) for one in own], len(own)),
+        distances=_joined([one.distances for one in own], np.int64),
+        place_starts=place_starts,
+        name_starts=starts_of([len(one.names) for one in own], len(own)),
+        names=_joined([one.names for one in own], np.int64),
+        starts=_joined([one.starts + before for one, before in zip(own, lists_before, strict=False)], np.int64),
+        owners=_joined([one.owners for one in own], np.int32),
+        has_overlaps=frozen([one.has_overlaps for one in own], np.bool_),
+        asks_between=frozen(np.array([one.asks_between for one in own]).reshape(-1, 2), np.bool_),
     )
 
 
@@ -114,8 +115,8 @@ def _lists_of(held: Held, pair: int, sides: Sides) -> _Lists:
     members = groups.members[groups.starts[pair] : groups.starts[pair + 1]]
     rectangles = groups.rectangles
     cells = rectangles[members] >> 1
-    kx = _exponent(sides.lx, cells[:, 1] - cells[:, 0] + 1)
-    ky = _exponent(sides.ly, cells[:, 3] - cells[:, 2] + 1)
+    kx = _exponent(sides.lx, cells[:, RIGHT] - cells[:, LEFT] + 1)
+    ky = _exponent(sides.ly, cells[:, UPPER] - cells[:, LOWER] + 1)
     width, height = (
         (int(held.sizes[axes[pair]]) >> 1) + 1 + (1 << k) for axes, k in ((groups.axes, kx), (groups.seconds, ky))
     )
@@ -137,16 +138,16 @@ def _lists_of(held: Held, pair: int, sides: Sides) -> _Lists:
     lists = _in_table if hashed else _in_array
     prime, names, starts, owners = lists(activated, np.append(firsts, len(owners)), owners, all_of_map)
     return _Lists(
-        kx,
-        ky,
-        width,
-        prime,
-        distance_table(kx, ky, width, False),
-        names,
-        starts,
-        frozen(owners, np.int32),
-        overlapped,
-        _asks_between(groups, members, held.sizes[[groups.axes[pair], groups.seconds[pair]]]),
+        kx=kx,
+        ky=ky,
+        width=width,
+        prime=prime,
+        distances=distance_table(kx, ky, width, False),
+        names=names,
+        starts=starts,
+        owners=frozen(owners, np.int32),
+        has_overlaps=overlapped,
+        asks_between=_asks_between(groups, members, held.sizes[[groups.axes[pair], groups.seconds[pair]]]),
     )
 
 
@@ -204,5 +205,5 @@ def _asks_between(groups: Groups, members: NDArray[np.int32], sizes: NDArray[np.
     Then what its lists say of values that are no operands (even codes), or that are (odd), is to be compared.
     """
     own = groups.rectangles[members]
-    lows, highs = own[:, [0, 2]], own[:, [1, 3]]
+    lows, highs = own[:, [LEFT, LOWER]], own[:, [RIGHT, UPPER]]
     return bool((lows & 1 == 1).any()), bool(((highs & 1 == 0) & (highs < sizes - 1)).any())

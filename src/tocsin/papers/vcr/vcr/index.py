@@ -17,16 +17,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tocsin.columns.expressions.compiled import CompiledExpressions
-from tocsin.columns.expressions.stored import restored
-from tocsin.index.protocols import Arrays
-from tocsin.index.rectangles.index import OverRectangles
+from tocsin.index.expressions import RebuiltOnLoad
+from tocsin.index.filtering import FilterAndRefine
 from tocsin.index.rectangles.rectangles import Held
 from tocsin.index.statistics import Statistics
 from tocsin.papers.vcr.vcr.building import Sides, build_vcrs
 
 
 @dataclass(frozen=True, slots=True)
-class VCRBuilder:
+class VCRBuilder(RebuiltOnLoad):
     """Builds a VCR index of sides up to `lx` and `ly`; 0 takes the power of two that is nearest to the average.
 
     `overlapped` 1 decomposes into VCRs of one size; `hashed` 1 keeps a hash table, 0 an array, -1 the one that is
@@ -41,18 +40,10 @@ class VCRBuilder:
     def __post_init__(self) -> None:
         self._sides()
 
-    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> VCRIndex:
+    def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> FilterAndRefine[Held]:
         """Decompose every rectangle; statistics are of no use. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
-        return VCRIndex(held, build_vcrs(held, self._sides()), has_stamps=bool(self.overlapped))
-
-    def load(self, arrays: Arrays) -> VCRIndex:
-        """Built anew."""
-        return self.build(restored(arrays))
+        return FilterAndRefine(held, build_vcrs(held, self._sides()), stamps=bool(self.overlapped))
 
     def _sides(self) -> Sides:
         return Sides(self.lx, self.ly, self.overlapped, self.hashed)
-
-
-class VCRIndex(OverRectangles):
-    """The Matcher over virtual construct rectangles."""

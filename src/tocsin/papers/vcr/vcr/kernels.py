@@ -12,14 +12,15 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.filtering.kernels.layouts import meets
 from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, Seen
-from tocsin.index.rectangles.kernels.matching import find_by_scan, meets, register
+from tocsin.index.rectangles.kernels.matching import find_by_scan, register
 from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.numbers import scattered
 
 ARRAY: Final = 0
 """Instead of a prime: the lists of a map's VCRs are all there, and found by their number."""
 
-_SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
 _UNUSED: Final = np.int64(-1)
 
 
@@ -131,7 +132,7 @@ def count_all_pieces(
     """How many VCRs each of some rectangles is made of."""
     counts = np.empty(len(members), np.int64)
     for m in range(len(members)):
-        left, right, lower, upper = rectangles[members[m]]
+        left, lower, right, upper = rectangles[members[m]]
         across = count_pieces((right >> 1) - (left >> 1) + 1, kx, overlapped)
         counts[m] = across * count_pieces((upper >> 1) - (lower >> 1) + 1, ky, overlapped)
     return counts
@@ -154,7 +155,7 @@ def write_pieces(
         widest = max(widest, starts[m + 1] - starts[m])
     room = np.empty((widest, 4), np.int64)
     for m in range(len(members)):
-        left, right, lower, upper = rectangles[members[m]]
+        left, lower, right, upper = rectangles[members[m]]
         x, y = np.int64(left >> 1), np.int64(lower >> 1)
         w, h = np.int64(right >> 1) - x + 1, np.int64(upper >> 1) - y + 1
         count = decompose(kx, ky, x + (np.int64(1) << kx), y + (np.int64(1) << ky), w, h, overlapped, room)
@@ -165,8 +166,7 @@ def write_pieces(
 @inlined
 def _hashed(number: int, prime: int) -> int:
     """Where to look for a VCR first: its number is scattered, then divided (section 2.2.3)."""
-    scattered = np.uint64(number) * _SCATTER
-    return np.int64((scattered >> np.uint64(20)) % np.uint64(prime))
+    return np.int64((scattered(number) >> np.uint64(20)) % np.uint64(prime))
 
 
 @kernel

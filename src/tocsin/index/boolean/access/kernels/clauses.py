@@ -7,7 +7,7 @@ that clause is *whole*. Several ranges of one field become one.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,16 +40,16 @@ _NEVER: Final = -1
 
 
 class Clauses(NamedTuple):
-    """C clauses with T tests, by owner; those of a clause by mark, then field."""
+    """Clauses with their tests, by owner; those of a clause by mark, then field."""
 
-    owners: NDArray[np.int32]  # (C,) the expression
-    whole: NDArray[np.uint8]  # (C,) 1 where the tests are all of it
-    starts: NDArray[np.int64]  # (C + 1,)
-    marks: NDArray[np.uint8]  # (T,)
-    fields: NDArray[np.int32]  # (T,) or the attribute, of MEETS and MISSING; 0 of HOLDS
-    lows: NDArray[np.int32]  # (T,) codes; of MEETS the box, of HOLDS the literal's place in the program
-    highs: NDArray[np.int32]  # (T,)
-    costs: NDArray[np.float64]  # (T,) the share of events that are in the range
+    owners: Annotated[NDArray[np.int32], "clauses"]  # the expression
+    whole: Annotated[NDArray[np.uint8], "clauses"]  # 1 where the tests are all of it
+    starts: Annotated[NDArray[np.int64], "clauses + 1"]
+    marks: Annotated[NDArray[np.uint8], "tests"]
+    fields: Annotated[NDArray[np.int32], "tests"]  # or the attribute, of MEETS and MISSING; 0 of HOLDS
+    lows: Annotated[NDArray[np.int32], "tests"]  # codes; of MEETS the box, of HOLDS the literal's place in the program
+    highs: Annotated[NDArray[np.int32], "tests"]
+    costs: Annotated[NDArray[np.float64], "tests"]  # the share of events that are in the range
 
 
 class Stack(NamedTuple):

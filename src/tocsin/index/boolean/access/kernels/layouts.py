@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.index.fields.kernels.layouts import ABSENT, Fields
 from tocsin.kernels.packing import kind_of
 
 # What a run of a clustered list is sorted by.
@@ -97,14 +97,14 @@ class Hashing(NamedTuple):
 
 
 class GroupLookup(NamedTuple):
-    """What an event asks schemas, and then the groups that it finds. W room."""
+    """What an event asks schemas, and then the groups that it finds."""
 
-    schemas: NDArray[np.int32]  # (W,)
-    codes: NDArray[np.int32]  # (W,) what the group's postings are searched by
-    keys: NDArray[np.int64]  # (W,)
-    slots: NDArray[np.int64]  # (W,) where the search begins; then where it ended
-    firsts: NDArray[np.int64]  # (W,) of each group's first run the postings [firsts, lasts) that can hold the code
-    lasts: NDArray[np.int64]  # (W,)
+    schemas: Annotated[NDArray[np.int32], "lookups"]
+    codes: Annotated[NDArray[np.int32], "lookups"]  # what the group's postings are searched by
+    keys: Annotated[NDArray[np.int64], "lookups"]
+    slots: Annotated[NDArray[np.int64], "lookups"]  # where the search begins; then where it ended
+    firsts: Annotated[NDArray[np.int64], "lookups"]  # postings [firsts, lasts) of its first run can hold the code
+    lasts: Annotated[NDArray[np.int64], "lookups"]
 
 
 class Wants(NamedTuple):
@@ -124,31 +124,32 @@ class Wants(NamedTuple):
 class Scratch(NamedTuple):
     """A thread's memory between calls.
 
-    A attributes, D fields, N pairs that 64 events can activate, E entries, S subscriptions.
+    `pairs` of a field and a code are what 64 events can activate; `words` of 64 have a bit for each subscription.
     """
 
-    pair_ends: NDArray[np.int64]  # (LANES + 2,) an event's pairs are [pair_ends[lane], pair_ends[lane + 1])
-
-    fields: NDArray[np.int32]  # (N,) what a block of events activates
-    codes: NDArray[np.int32]  # (N,) or LATER
-    payloads: NDArray[np.int64]  # (N,) what a code that is LATER is worked out from
-    values: NDArray[np.int32]  # (D,) the event's code of each field; ABSENT between events
-    satisfiable: NDArray[np.uint64]  # (1024,) a bit for each filter that an event may satisfy; 0 between events
-    survivors: NDArray[np.uint32]  # (E + 1,) conjunctions that are still in question
-    doubtful: NDArray[np.uint32]  # (E + 1,) those of which not even the first predicate is known to hold
-    hits: NDArray[np.int32]  # (E + 1,) subscriptions found, in any order, perhaps twice
-    candidates: NDArray[np.int32]  # (E + 1,) programs that one event's keys lead to, perhaps twice
-    distinct: NDArray[np.int32]  # (Q + 1,) programs to verify for a block, each once
-    program_lanes: NDArray[np.uint64]  # (Q,) the events of the block whose keys lead to each; 0 between blocks
-    program_masks: NDArray[np.uint64]  # (Q + 1,) those that it holds for
-    words: NDArray[np.uint64]  # (S / 64 + 1,) a bit for each subscription found; 0 between events
-    summary: NDArray[np.uint64]  # (S / 4096 + 1,) a bit for each word that is not 0
-    buckets: NDArray[np.int32]  # (BUCKETS,) to sort few hits by
-    program_ends: NDArray[np.int64]  # (LANES + 1,) like `pair_ends`, of the programs that hold
-    program_counts: NDArray[np.int64]  # (LANES,) how many each event's keys lead to
-    boxes: NDArray[np.int32]  # (A,) of an attribute that the event has its box, or -1
-    present: NDArray[np.uint8]  # (A,) 1 for an attribute that the event has; 0 between events
-    taken: NDArray[np.int64]  # (3,) owners that are taken; postings looked at, and tested
+    pair_ends: Annotated[NDArray[np.int64], "lanes + 2"]  # an event's pairs are [pair_ends[lane], pair_ends[lane + 1])
+    fields: Annotated[NDArray[np.int32], "pairs"]  # what a block of events activates
+    codes: Annotated[NDArray[np.int32], "pairs"]  # or LATER
+    payloads: Annotated[NDArray[np.int64], "pairs"]  # what a code that is LATER is worked out from
+    values: Annotated[NDArray[np.int32], "fields", ABSENT]  # the event's code of each field; ABSENT between events
+    satisfiable: Annotated[NDArray[np.uint64], "1024"]  # a bit for each filter that may be satisfied; 0 between events
+    survivors: Annotated[NDArray[np.uint32], "conjunctions + 1"]  # conjunctions that are still in question
+    doubtful: Annotated[
+        NDArray[np.uint32], "conjunctions + 1"
+    ]  # of these not even the first predicate is known to hold
+    hits: Annotated[NDArray[np.int32], "entries + 1"]  # subscriptions found, in any order, perhaps twice
+    candidates: Annotated[NDArray[np.int32], "postings + 1"]  # programs that one event's keys lead to, perhaps twice
+    distinct: Annotated[NDArray[np.int32], "programs + 1"]  # programs to verify for a block, each once
+    program_lanes: Annotated[NDArray[np.uint64], "programs"]  # the events whose keys lead to each; 0 between blocks
+    program_masks: Annotated[NDArray[np.uint64], "programs + 1"]  # those that it holds for
+    words: Annotated[NDArray[np.uint64], "words"]  # a bit for each subscription found; 0 between events
+    summary: Annotated[NDArray[np.uint64], "words // 64 + 1"]  # a bit for each word that is not 0
+    buckets: Annotated[NDArray[np.int32], "buckets"]  # to sort few hits by
+    program_ends: Annotated[NDArray[np.int64], "lanes + 1"]  # like `pair_ends`, of the programs that hold
+    program_counts: Annotated[NDArray[np.int64], "lanes"]  # how many each event's keys lead to
+    boxes: Annotated[NDArray[np.int32], "attributes"]  # of an attribute that the event has its box, or -1
+    present: Annotated[NDArray[np.uint8], "attributes"]  # 1 for an attribute that the event has; 0 between events
+    taken: Annotated[NDArray[np.int64], "3"]  # owners that are taken; postings looked at, and tested
     asked: GroupLookup
 
 

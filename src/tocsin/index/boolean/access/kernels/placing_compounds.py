@@ -12,6 +12,7 @@ from tocsin.index.boolean.access.kernels.directory import packed_entries
 from tocsin.index.boolean.access.kernels.layouts import Runs
 from tocsin.index.fields.kernels.layouts import CELL, HIGHEST_CODE, LOWEST_CODE, Fields
 from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.numbers import scattered
 from tocsin.kernels.packing import viewed
 
 NO_FIELD: Final = -1
@@ -22,7 +23,6 @@ KEY: Final = np.uint64(0)
 ENTRIES: Final = np.uint64(1)  # the group's postings; 0 for a slot without a group
 RUNS: Final = np.uint64(2)  # the runs that they make
 RUN_WIDTH: Final = np.uint64(3)  # of the first of them, by which nearly all groups do
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _ONE = np.uint64(1)
 
 
@@ -145,7 +145,7 @@ def next_key(key: int, fields: Fields, field: int, code: int) -> int:
 @inlined
 def slot_of(key: int, shift: int) -> int:
     """Where the search for a key begins."""
-    return (np.uint64(key) * _SPREAD) >> np.uint64(shift)
+    return scattered(key) >> np.uint64(shift)
 
 
 @kernel

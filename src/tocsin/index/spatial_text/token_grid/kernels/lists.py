@@ -13,11 +13,13 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.matching import has_all_tokens, meets_region, register
-from tocsin.index.spatial_text.kernels.reading import has_token
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, meets
+from tocsin.index.filtering.kernels.matching import register
+from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
+from tocsin.index.spatial_text.kernels.reading import has_all_tokens, has_token
 from tocsin.kernels.compacting import write_flagged
 from tocsin.kernels.jit import inlined, inner, kernel, prefetch
+from tocsin.kernels.numbers import scattered_32
 from tocsin.kernels.packing import viewed
 
 BLOCK: Final = 64
@@ -77,7 +79,7 @@ def _packed(left: int, lower: int, right: int, upper: int) -> int:
 @inlined
 def bit_of(token: int) -> int:
     """The bit of a signature that stands for a token."""
-    mixed = (np.uint64(token) * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)
+    mixed = scattered_32(token) & np.uint64(0xFFFFFFFF)
     return np.uint64(1) << (ABOVE + (mixed >> np.uint64(27)))
 
 
@@ -136,7 +138,7 @@ def _by_place(grid: Grid, number: int, message: Message, seen: Seen, found: int)
     lists, flags, hits = grid.everyone, seen.flags, seen.hits
     left, at = message.tokens * _BLOCKS, found
     for block in range(lists.starts[number], lists.starts[number + 1]):
-        if not meets_block(lists.blocks, np.int64(block), message):
+        if not meets(lists.blocks, np.int64(block), message):
             continue
         left -= 1
         if left < 0:
@@ -183,20 +185,9 @@ def ask_ahead(lists: Lists, first_list: int, message: Message, seen: Seen, i: in
 def _collect(lists: Lists, first: int, last: int, message: Message, others: int, seen: Seen, at: int) -> int:
     """Write the entries of some blocks that are let through to `seen.hits`."""
     for block in range(first, last):
-        if meets_block(lists.blocks, np.int64(block), message):
+        if meets(lists.blocks, np.int64(block), message):
             at = _in_block(lists, np.int64(block), message, others, seen, at)
     return at
-
-
-@inlined
-def meets_block(blocks: NDArray[np.float32], block: int, message: Message) -> bool:
-    """Whether a message and the box around a block share a point."""
-    return (
-        (blocks[block, LEFT] <= message.right)
-        & (message.left <= blocks[block, RIGHT])
-        & (blocks[block, LOWER] <= message.upper)
-        & (message.lower <= blocks[block, UPPER])
-    )
 
 
 @inlined
@@ -231,7 +222,7 @@ def _keep(regions: Regions, message: Message, seen: Seen, found: int, stop: int)
         prefetch(boxes, 4 * ahead)
         prefetch(starts, ahead)
         one = np.int64(hits[i])
-        if meets_region(regions, one, message) and has_all_tokens(regions, one, seen):
+        if meets(regions.boxes, one, message) and has_all_tokens(regions, one, seen):
             hits[kept] = one
             kept += 1
     return kept

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.filtering.kernels.layouts import meets
 from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.resembling import Similarity, Weighed, register_alike
 from tocsin.index.spatial_text.token_grid.kernels.lists import (
@@ -22,7 +23,6 @@ from tocsin.index.spatial_text.token_grid.kernels.lists import (
     MOST,
     Lists,
     ask_ahead,
-    meets_block,
     question_of,
 )
 from tocsin.kernels.compacting import write_flagged
@@ -87,7 +87,7 @@ def _collect_alike(lists: Lists, number: int, message: Message, near: float, far
     blocks = lists.blocks
     for block in range(lists.starts[number], lists.starts[number + 1]):
         most = np.float64(blocks[block, MOST])
-        if (most >= near and meets_block(blocks, np.int64(block), message)) or most >= far:
+        if (most >= near and meets(blocks, np.int64(block), message)) or most >= far:
             at = _in_block_alike(lists, np.int64(block), message, near, far, seen, at)
     return at
 
@@ -98,11 +98,11 @@ def _in_block_alike(lists: Lists, block: int, message: Message, near: float, far
     packed, flags = lists.packed[first:stop], seen.flags
     of_near = question_of(lists, block, message) | _share_asked(near)
     of_far = _ANYWHERE | _share_asked(far)
-    meets = near <= 1.0 and meets_block(lists.blocks, block, message)
+    is_there = near <= 1.0 and meets(lists.blocks, block, message)
     if far > 1.0:
         for i in range(np.uint64(stop - first)):
             flags[i] = np.uint8((of_near - packed[i]) & _BOTH == _BOTH)
-    elif meets:
+    elif is_there:
         for i in range(np.uint64(stop - first)):
             one, other = (of_near - packed[i]) & _BOTH == _BOTH, (of_far - packed[i]) & _SHARE == _SHARE
             flags[i] = np.uint8(one | other)

@@ -53,37 +53,36 @@ SLACK: Final = 2e-5
 
 
 class Blocks(NamedTuple):
-    """Blocks by word. V words, B blocks, S slots, P postings."""
+    """Blocks by word."""
 
-    ranks: NDArray[np.int32]  # (V,) rarest first, NO_RANK
-    bits: NDArray[np.uint16]  # (V,) of a signature
-    firsts: NDArray[np.int64]  # (V,) a word's blocks
-    stops: NDArray[np.int64]  # (V,)
-    headers: Annotated[NDArray[np.float32], 2]  # (8, B)
-    scales: Annotated[NDArray[np.float32], 2]  # (B, 16)
-    codes: Annotated[NDArray[np.uint8], 2]  # (B, 512) FEATURES rows of 64, then signatures
-    signatures: Annotated[NDArray[np.uint16], 2]  # (B, 256) the same memory
-    owners: Annotated[NDArray[np.int32], 2]  # (B, 64) slots
-    place_starts: NDArray[np.int64]  # (S,) where the postings of a slot are: places[start : start + count]
-    place_counts: NDArray[np.int32]  # (S,)
-    places: NDArray[np.int32]  # (P,) 64 * block + column
-    origin: NDArray[
-        np.float64
-    ]  # (2,) from where x and y are counted: far from 0 float32 would lose what tells places apart
+    ranks: Annotated[NDArray[np.int32], "words", NO_RANK]  # rarest first, NO_RANK
+    bits: Annotated[NDArray[np.uint16], "words"]  # of a signature
+    firsts: Annotated[NDArray[np.int64], "words"]  # a word's blocks
+    stops: Annotated[NDArray[np.int64], "words"]
+    headers: Annotated[NDArray[np.float32], "8, blocks"]
+    scales: Annotated[NDArray[np.float32], "blocks, 16"]
+    codes: Annotated[NDArray[np.uint8], "blocks, 512"]  # FEATURES rows of 64, then signatures
+    signatures: Annotated[NDArray[np.uint16], "blocks, 256"]  # the same memory
+    owners: Annotated[NDArray[np.int32], "blocks, 64"]  # slots
+    place_starts: Annotated[NDArray[np.int64], "slots"]  # the postings of a slot are places[start : start + count]
+    place_counts: Annotated[NDArray[np.int32], "slots"]
+    places: Annotated[NDArray[np.int32], "places"]  # 64 * block + column
+    # From where x and y are counted: far from 0 float32 would lose what tells places apart.
+    origin: Annotated[NDArray[np.float64], "2"]
 
 
 class Scratch(NamedTuple):
-    """Memory of a search. M blocks of one word at most, B blocks, C candidates."""
+    """Memory of a search, where a word has at most `widest` blocks."""
 
-    margins: NDArray[np.float32]  # (M,) or 64
-    order: NDArray[np.int32]  # (N,) the words of a message that have blocks, the most frequent first
-    rests: NDArray[np.float32]  # (N,) |m after w| of each
-    gains: NDArray[np.float32]  # (N,) the square of each by the norm of m
-    shared: NDArray[np.float32]  # (64,) what the words after w add up to for each posting of a block
-    chosen: NDArray[np.int32]  # (B + 1,) blocks that pass by their header
-    under: NDArray[np.int32]  # (B + 1,) by which word
-    candidates: NDArray[np.int32]  # (C + 64,)
-    by: NDArray[np.int32]  # (C + 64,) the rank of the word that each was found by
+    margins: Annotated[NDArray[np.float32], "max(widest, BLOCK)"]
+    order: Annotated[NDArray[np.int32], "words"]  # the words of a message that have blocks, the most frequent first
+    rests: Annotated[NDArray[np.float32], "words"]  # |m after w| of each
+    gains: Annotated[NDArray[np.float32], "words"]  # the square of each by the norm of m
+    shared: Annotated[NDArray[np.float32], "64"]  # what the words after w add up to for each posting of a block
+    chosen: Annotated[NDArray[np.int32], "blocks + 1"]  # blocks that pass by their header
+    under: Annotated[NDArray[np.int32], "blocks + 1"]  # by which word
+    candidates: Annotated[NDArray[np.int32], "candidates + BLOCK"]
+    by: Annotated[NDArray[np.int32], "candidates + BLOCK"]  # the rank of the word that each was found by
 
 
 class BlocksAndLate(NamedTuple):

@@ -46,14 +46,14 @@ class MessageBlocks(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory of a search. N words of a subscription, C blocks of its words."""
+    """Memory of a search for a subscription of so many words, which have so many blocks."""
 
-    words: NDArray[np.int32]  # (N,) rarest first
-    rests: NDArray[np.float32]  # (N,) |s after w|
-    bounds: NDArray[np.float32]  # (C,) the most that a message of each block is worth
-    blocks: NDArray[np.int32]  # (C,)
-    under: NDArray[np.int32]  # (C,) by which word
-    order: NDArray[np.int32]  # (C,) the most promising first
-    ends: NDArray[np.int64]  # (STEPS + 2,)
-    margins: NDArray[np.float32]  # (64,)
-    chosen: NDArray[np.int64]  # (64,)
+    words: Annotated[NDArray[np.int32], "words"]  # rarest first
+    rests: Annotated[NDArray[np.float32], "words"]  # |s after w|
+    bounds: Annotated[NDArray[np.float32], "blocks"]  # the most that a message of each block is worth
+    blocks: Annotated[NDArray[np.int32], "blocks"]
+    under: Annotated[NDArray[np.int32], "blocks"]  # by which word
+    order: Annotated[NDArray[np.int32], "blocks"]  # the most promising first
+    ends: Annotated[NDArray[np.int64], "STEPS + 2"]
+    margins: Annotated[NDArray[np.float32], "64"]
+    chosen: Annotated[NDArray[np.int64], "64"]

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.filtering.kernels.layouts import meets
+from tocsin.index.filtering.kernels.matching import register
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.matching import meets_region, register
 from tocsin.kernels.jit import inlined, inner
 from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenLists, next_common
-from tocsin.papers.location_aware.rt_trees.kernels.trees import DEEPEST, Trees, meets
+from tocsin.papers.location_aware.rt_trees.kernels.trees import DEEPEST, Trees
 
 
 class InvertedTrees(NamedTuple):
@@ -92,7 +93,7 @@ def _count(regions: Regions, one: int, message: Message, seen: Seen, found: int)
     if count == regions.token_starts[one + 1] - regions.token_starts[one]:
         seen.examined[0] += 1
         seen.hits[found] = one
-        found += meets_region(regions, one, message)
+        found += meets(regions.boxes, one, message)
     return np.int64(found)
 
 

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.filtering.kernels.layouts import meets
+from tocsin.index.filtering.kernels.matching import register
 from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.matching import meets_region, register
 from tocsin.kernels.jit import inlined, inner
 
 
@@ -45,7 +46,7 @@ def _compare(regions: Regions, one: int, message: Message, seen: Seen, found: in
     """Write a subscription to `seen.hits` if its region is where the message is."""
     seen.examined[0] += 1
     seen.hits[found] = one
-    return np.int64(found + meets_region(regions, one, message))
+    return np.int64(found + meets(regions.boxes, one, message))
 
 
 register(Inverted, find_by_keywords)

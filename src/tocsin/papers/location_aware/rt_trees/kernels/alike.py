@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.index.filtering.kernels.layouts import meets
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Seen
 from tocsin.index.spatial_text.kernels.resembling import Similarity, register_alike, spatial_share
 from tocsin.kernels.choosing import choose
@@ -17,7 +18,7 @@ from tocsin.kernels.jit import inlined, inner
 from tocsin.papers.location_aware.rt_trees.kernels.bounds import SLACK, most_in_common
 from tocsin.papers.location_aware.rt_trees.kernels.filters import BareTrees
 from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenLists, TokenSets, next_common
-from tocsin.papers.location_aware.rt_trees.kernels.trees import DEEPEST, Trees, begin, descend, meets, next_node
+from tocsin.papers.location_aware.rt_trees.kernels.trees import DEEPEST, Trees, begin, descend, next_node
 
 
 class BoundedTrees(NamedTuple):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.spatial_text.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Message
+from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, meets
+from tocsin.index.spatial_text.kernels.layouts import Message
 from tocsin.index.spatial_text.kernels.resembling import Weighed
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
-from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees, meets
+from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees
 
 SLACK = 1e-9
 """By so much bounds are loosened, for they are rounded otherwise than scores."""

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tocsin.index.filtering.kernels.layouts import meets
+from tocsin.index.filtering.kernels.matching import register
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.matching import meets_region, register
 from tocsin.kernels.jit import inlined, inner, prefetch
 from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenLists, next_common
 from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees, find_in_tree, register_entering
@@ -57,7 +58,7 @@ def _count_first(lists: TokenLists, first: int, stop: int, regions: Regions, mes
     for i in range(first, stop):
         prefetch(regions.boxes, 4 * np.int64(lists.entries[min(i + _AHEAD, stop - 1)]))
         one = np.int64(lists.entries[i])
-        if seen.stamps[one] != message.stamp and meets_region(regions, one, message):
+        if seen.stamps[one] != message.stamp and meets(regions.boxes, one, message):
             seen.stamps[one], seen.counts[one] = message.stamp, 0
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Seen
 from tocsin.index.spatial_text.kernels.reading import has_token
 from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.numbers import scattered_32
 from tocsin.kernels.packing import viewed
 
-_FACTOR = np.uint64(2654435761)
 _DOWN = np.uint64(15)
 
 
@@ -58,7 +58,7 @@ def fill_sets(sets: TokenSets, nodes: NDArray[np.int32], tokens: NDArray[np.int3
 @inlined
 def _first_slot(token: int, last: int) -> int:
     """Where in a table a token lies unless others were there before it."""
-    return np.int64((np.uint64(token) * _FACTOR >> _DOWN) & np.uint64(last))
+    return np.int64((scattered_32(token) >> _DOWN) & np.uint64(last))
 
 
 @inlined

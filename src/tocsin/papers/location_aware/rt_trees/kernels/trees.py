@@ -12,8 +12,9 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.spatial_text.kernels.layouts import ABSENT, LEFT, LOWER, RIGHT, UPPER, Message, Regions, Seen
-from tocsin.index.spatial_text.kernels.matching import has_all_tokens
+from tocsin.index.filtering.kernels.layouts import RIGHT, meets
+from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
+from tocsin.index.spatial_text.kernels.reading import has_all_tokens
 from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
@@ -108,17 +109,6 @@ def descend(trees: Trees, node: int, at: NDArray[np.int64], end: NDArray[np.int6
     """Let the children of a node wait; how deep they are."""
     at[depth + 1], end[depth + 1] = trees.firsts[node], trees.stops[node]
     return np.int64(depth + 1)
-
-
-@inlined
-def meets(boxes: NDArray[np.float64], one: int, message: Message) -> bool:
-    """Whether a box and that of a message share a point."""
-    return (
-        (boxes[one, LEFT] <= message.right)
-        & (message.left <= boxes[one, RIGHT])
-        & (boxes[one, LOWER] <= message.upper)
-        & (message.lower <= boxes[one, UPPER])
-    )
 
 
 @inlined

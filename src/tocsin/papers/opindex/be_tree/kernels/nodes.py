@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.kernels.numbers import scattered
 from tocsin.kernels.packing import viewed
 
 # Places in `Growing.state`.
@@ -131,7 +132,7 @@ def new_partition(tree: Growing, node: int, field: int) -> int:
 
 @inlined
 def first_slot(node: int, field: int, slots: int) -> int:
-    mixed = ((np.uint64(node) << np.uint64(32)) | np.uint64(field)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = scattered((np.uint64(node) << np.uint64(32)) | np.uint64(field))
     return np.int64((mixed >> np.uint64(32)) & np.uint64(slots - 1))
 
 

@@ -6,7 +6,7 @@ that double and then halve.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,15 +48,15 @@ class PostingLists(NamedTuple):
 
 
 class ListsRoom(NamedTuple):
-    """Memory for one event after the other. P room for pairs, W for lists of one size, K largest size, D fields."""
+    """Memory for one event after the other; `lists` is how many of one size."""
 
-    behind: NDArray[np.int64]  # (P,) behind the lists of a pair that are still to be looked at
-    firsts: NDArray[np.int64]  # (P,) the first list of the pair
-    places: NDArray[np.int64]  # (W,) of each list of the current size: the place of its current entry
-    stops: NDArray[np.int64]  # (W,)
-    currents: NDArray[np.int64]  # (W,) `current_of` each list, sorted; END for those that are done
-    counters: NDArray[np.int32]  # (K + 1,) of each clause; 0 between members
-    codes: NDArray[np.int32]  # (D,) the event's code of each field while it verifies; else -1
+    behind: Annotated[NDArray[np.int64], "pairs"]  # behind the lists of a pair that are still to be looked at
+    firsts: Annotated[NDArray[np.int64], "pairs"]  # the first list of the pair
+    places: Annotated[NDArray[np.int64], "lists"]  # of each list of the current size: the place of its current entry
+    stops: Annotated[NDArray[np.int64], "lists"]
+    currents: Annotated[NDArray[np.int64], "lists"]  # `current_of` each list, sorted; END for those that are done
+    counters: Annotated[NDArray[np.int32], "largest + 1"]  # of each clause; 0 between members
+    codes: Annotated[NDArray[np.int32], "fields", -1]  # the event's code of each field while it verifies; else -1
 
 
 @inner

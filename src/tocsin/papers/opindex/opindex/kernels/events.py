@@ -7,7 +7,7 @@ Paper: Zhang, Chan, Tan 2014, section 4.2 (directory and signatures) and 6.2 (pr
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,25 +21,25 @@ from tocsin.papers.opindex.opindex.kernels.layouts import OpLists, Prefixes, fie
 
 
 class OpScratch(NamedTuple):
-    """A call's memory. V values that an event can have, C counters and B bitmaps of a pivot, H of all, S subscriptions.
+    """A call's memory: `values` that an event can have, `counters` and `bitmaps` of a pivot, `found` of all.
 
     The first `values` pairs of an event are its values; those behind are its prefixes.
     """
 
-    fields: NDArray[np.int32]  # (V,)
-    keys: NDArray[np.int64]  # (V,) field << 32 | code, or prefix
-    texts: NDArray[np.int64]  # (V,) the string in the batch's dictionary
-    segments: NDArray[np.uint64]  # (V,) of any list
-    field_bits: NDArray[np.uint64]  # (V,)
-    operand_bits: NDArray[np.uint64]  # (V,)
-    survivors: NDArray[np.int32]  # (OPERATORS V + 1,) pairs whose segment is to be searched: pair << 3 | operator
-    searched: NDArray[np.uint64]  # (OPERATORS V + 1,) that segment
-    counters: NDArray[np.int32]  # (C + 1,)
-    bitmaps: NDArray[np.uint64]  # (B + 1,)
-    hits: NDArray[np.int32]  # (H + 1,)
-    words: NDArray[np.uint64]  # (S / 64 + 1,) 0 between events
-    summary: NDArray[np.uint64]  # (S / 4096 + 1,)
-    buckets: NDArray[np.int32]  # (BUCKETS,)
+    fields: Annotated[NDArray[np.int32], "values"]
+    keys: Annotated[NDArray[np.int64], "values"]  # field << 32 | code, or prefix
+    texts: Annotated[NDArray[np.int64], "values"]  # the string in the batch's dictionary
+    segments: Annotated[NDArray[np.uint64], "values"]  # of any list
+    field_bits: Annotated[NDArray[np.uint64], "values"]
+    operand_bits: Annotated[NDArray[np.uint64], "values"]
+    survivors: Annotated[NDArray[np.int32], "operators * values + 1"]  # whose segment is searched: pair << 3 | operator
+    searched: Annotated[NDArray[np.uint64], "operators * values + 1"]  # that segment
+    counters: Annotated[NDArray[np.int32], "counters + 1"]
+    bitmaps: Annotated[NDArray[np.uint64], "bitmaps + 1"]
+    hits: Annotated[NDArray[np.int32], "found + 1"]
+    words: Annotated[NDArray[np.uint64], "words"]  # 0 between events
+    summary: Annotated[NDArray[np.uint64], "words // 64 + 1"]
+    buckets: Annotated[NDArray[np.int32], "buckets"]
 
 
 class OpQuestion(NamedTuple):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.numbers import scattered
 
 # Operators: each has predicate lists of its own.
 EQUAL: Final = 0  # operand: the value's code
@@ -93,7 +94,7 @@ def key_of(field: int, operand: int) -> int:
 @inlined
 def _mixed(key: int) -> int:
     """64 bits, each of which depends on the whole key."""
-    bits = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    bits = scattered(key)
     bits ^= bits >> np.uint64(32)
     bits *= np.uint64(0xD6E8FEB86659FD93)
     return bits >> np.uint64(32)

@@ -6,7 +6,7 @@ on the way to its own, and its own: together these are the whole, and each place
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,28 +21,28 @@ AT_END: Final = 2**31 - 1
 
 
 class Cells(NamedTuple):
-    """C cells of all levels, the root first; L lists, P postings, E entries, S slots."""
+    """Cells of all levels, the root first."""
 
     depth: int
-    box: NDArray[np.float64]  # (4,) xmin, ymin, width, height; a width is above 0
-    list_starts: NDArray[np.int64]  # (C + 1,)
-    list_words: NDArray[np.int32]  # (L,) ascending in a cell
-    starts: NDArray[np.int64]  # (L + 1,)
-    postings: NDArray[np.int32]  # (P,) entries, ascending in a list
-    owners: NDArray[np.int32]  # (E,) slots, ascending in a cell
-    worths: NDArray[np.float64]  # (E,) what a place in the cell is worth at most
-    needs: NDArray[np.float64]  # (E,) what the words must share at least, by the message's norm
-    place_starts: NDArray[np.int64]  # (S,) where the entries of a slot are: places[start : start + 1 + 3 * depth]
-    places: NDArray[np.int32]  # (E,)
+    box: Annotated[NDArray[np.float64], "4"]  # xmin, ymin, width, height; a width is above 0
+    list_starts: Annotated[NDArray[np.int64], "cells + 1"]
+    list_words: Annotated[NDArray[np.int32], "lists"]  # ascending in a cell
+    starts: Annotated[NDArray[np.int64], "lists + 1"]
+    postings: Annotated[NDArray[np.int32], "postings"]  # entries, ascending in a list
+    owners: Annotated[NDArray[np.int32], "entries"]  # slots, ascending in a cell
+    worths: Annotated[NDArray[np.float64], "entries"]  # what a place in the cell is worth at most
+    needs: Annotated[NDArray[np.float64], "entries"]  # what the words must share at least, by the message's norm
+    place_starts: Annotated[NDArray[np.int64], "slots"]  # entries of a slot: places[start : start + 1 + 3 * depth]
+    places: Annotated[NDArray[np.int32], "entries"]
 
 
 class Scratch(NamedTuple):
-    """Memory of a search: where it is in the lists of a message's words. N words."""
+    """Memory of a search: where it is in the lists of a message's words."""
 
-    at: NDArray[np.int64]  # (N,)
-    stops: NDArray[np.int64]  # (N,)
-    heads: NDArray[np.int64]  # (N,) the entry at each, AT_END
-    squares: NDArray[np.float64]  # (N,) of the word
+    at: Annotated[NDArray[np.int64], "words"]
+    stops: Annotated[NDArray[np.int64], "words"]
+    heads: Annotated[NDArray[np.int64], "words"]  # the entry at each, AT_END
+    squares: Annotated[NDArray[np.float64], "words"]  # of the word
 
 
 class Ciq(NamedTuple):

@@ -36,46 +36,46 @@ class Switches(NamedTuple):
 
 
 class Postings(NamedTuple):
-    """Postings by leaf, word, group and b, which ascends in a group. P postings."""
+    """Postings by leaf, word, group and b, which ascends in a group."""
 
-    owners: NDArray[np.int32]  # (P,) slots
-    shares: NDArray[np.float64]  # (P,) a
-    needs: NDArray[np.float64]  # (P,) b
-    sums: NDArray[np.float64]  # (P,) wtsum: of this word and all after it
-    maxima: NDArray[np.float64]  # (P,) maxwt of the same
-    weights: NDArray[np.float64]  # (P,) wt
-    rest_sums: NDArray[np.float64]  # (P,) wtsum of the words after it
-    rest_maxima: NDArray[np.float64]  # (P,) maxwt of the same
-    inners: NDArray[np.float64]  # (P,) distance to the nearest edge of the leaf, in diagonals
-    floors: NDArray[np.float64]  # (P,) the least b from here to the end of the group
-    most_shares: NDArray[np.float64]  # (P,) the most a
-    most_maxima: NDArray[np.float64]  # (P,) the most maxwt
+    owners: Annotated[NDArray[np.int32], "postings"]  # slots
+    shares: Annotated[NDArray[np.float64], "postings"]  # a
+    needs: Annotated[NDArray[np.float64], "postings"]  # b
+    sums: Annotated[NDArray[np.float64], "postings"]  # wtsum: of this word and all after it
+    maxima: Annotated[NDArray[np.float64], "postings"]  # maxwt of the same
+    weights: Annotated[NDArray[np.float64], "postings"]  # wt
+    rest_sums: Annotated[NDArray[np.float64], "postings"]  # wtsum of the words after it
+    rest_maxima: Annotated[NDArray[np.float64], "postings"]  # maxwt of the same
+    inners: Annotated[NDArray[np.float64], "postings"]  # distance to the nearest edge of the leaf, in diagonals
+    floors: Annotated[NDArray[np.float64], "postings"]  # the least b from here to the end of the group
+    most_shares: Annotated[NDArray[np.float64], "postings"]  # the most a
+    most_maxima: Annotated[NDArray[np.float64], "postings"]  # the most maxwt
 
 
 class Leaves(NamedTuple):
-    """C leaves, L lists, G groups, S slots, V words, P postings."""
+    """Leaves of the quadtree, their lists, and the groups of these."""
 
-    ranks: NDArray[np.int32]  # (V,) rarest first, NO_RANK
-    boxes: Annotated[NDArray[np.float64], 2]  # (C, 4) xmin, ymin, xmax, ymax
-    nearness: NDArray[np.float64]  # (C,) lambdaS: no message whose place is worth less reaches anybody
-    list_starts: NDArray[np.int64]  # (C + 1,)
-    list_ranks: NDArray[np.int32]  # (L,) ascending in a leaf
-    group_starts: NDArray[np.int64]  # (L + 1,)
-    starts: NDArray[np.int64]  # (G + 1,)
-    leaf_of: NDArray[np.int32]  # (S,)
-    place_starts: NDArray[np.int64]  # (S,) where the postings of a slot are: places[start : start + count]
-    place_counts: NDArray[np.int32]  # (S,)
-    places: NDArray[np.int32]  # (P,)
-    groups: NDArray[np.int32]  # (P,)
+    ranks: Annotated[NDArray[np.int32], "words", NO_RANK]  # rarest first, NO_RANK
+    boxes: Annotated[NDArray[np.float64], "leaves, 4"]  # xmin, ymin, xmax, ymax
+    nearness: Annotated[NDArray[np.float64], "leaves"]  # lambdaS: no message whose place is worth less reaches anybody
+    list_starts: Annotated[NDArray[np.int64], "leaves + 1"]
+    list_ranks: Annotated[NDArray[np.int32], "lists"]  # ascending in a leaf
+    group_starts: Annotated[NDArray[np.int64], "lists + 1"]
+    starts: Annotated[NDArray[np.int64], "groups + 1"]
+    leaf_of: Annotated[NDArray[np.int32], "slots"]
+    place_starts: Annotated[NDArray[np.int64], "slots"]  # the postings of a slot are places[start : start + count]
+    place_counts: Annotated[NDArray[np.int32], "slots"]
+    places: Annotated[NDArray[np.int32], "postings"]
+    groups: Annotated[NDArray[np.int32], "postings"]
 
 
 class Scratch(NamedTuple):
-    """Memory of a search. N words of a message, S slots."""
+    """Memory of a search for a message of so many words."""
 
-    order: NDArray[np.int32]  # (N,) the words of a message that have lists, rarest first
-    weights: NDArray[np.float64]  # (N + 1,) wt of each
-    sums: NDArray[np.float64]  # (N + 1,) wtsum from each on; 0 behind the last
-    maxima: NDArray[np.float64]  # (N + 1,) maxwt from each on
+    order: Annotated[NDArray[np.int32], "words"]  # the words of a message that have lists, rarest first
+    weights: Annotated[NDArray[np.float64], "words + 1"]  # wt of each
+    sums: Annotated[NDArray[np.float64], "words + 1"]  # wtsum from each on; 0 behind the last
+    maxima: Annotated[NDArray[np.float64], "words + 1"]  # maxwt from each on
 
 
 class Skype(NamedTuple):

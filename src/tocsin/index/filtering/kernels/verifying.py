@@ -18,15 +18,6 @@ _ONE = np.uint64(1)
 _NONE = np.uint64(0)
 
 
-class Coming(NamedTuple):
-    """Events, and who is alive. S subscriptions."""
-
-    events: Events
-    bound: Bound
-    alive: NDArray[np.uint64]  # (S / 64 + 1,)
-    is_anyone_gone: bool
-
-
 class Room(NamedTuple):
     """A call's memory. S subscriptions."""
 

@@ -19,7 +19,7 @@ from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions, leaf_arrays
 from tocsin.columns.expressions.programs import depths, leaf_places
 from tocsin.errors import ExpressionError, SegmentError
-from tocsin.index.narrowing.kernels import with_boxes
+from tocsin.index.filtering.kernels.verifying import with_boxes
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
 from tocsin.language import parse

@@ -1,0 +1,34 @@
+"""Boxes, and the events that meet them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.kernels.jit import inlined
+from tocsin.kernels.programs.layouts import Bound, Events
+
+# Columns of a box, whether its sides are coordinates or codes, in the order of the boxes of events.
+LEFT, LOWER, RIGHT, UPPER = range(4)
+
+
+class Coming(NamedTuple):
+    """Events, and who is alive. S subscriptions."""
+
+    events: Events
+    bound: Bound
+    alive: NDArray[np.uint64]  # (S / 64 + 1,)
+    is_anyone_gone: bool
+
+
+@inlined
+def meets(boxes: NDArray[Any], one: int, asked: Any) -> bool:
+    """Whether a box and where an event lies (`left`, `lower`, `right`, `upper`) share a point; both are closed."""
+    return (
+        (boxes[one, LEFT] <= asked.right)
+        & (asked.left <= boxes[one, RIGHT])
+        & (boxes[one, LOWER] <= asked.upper)
+        & (asked.lower <= boxes[one, UPPER])
+    )
