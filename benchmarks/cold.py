@@ -54,7 +54,7 @@ import json, sys
 from benchmarks import b1
 from benchmarks.boolean_workload import UNI, ZIPF
 from benchmarks.calibration import median_seconds
-from tocsin.columns.events.wanted import Wanted
+from tocsin.columns.events.batch import Wanted  # as versions before 0052 had it, too
 from tocsin.engine.loading import build_from
 from tocsin.planner import choose
 
