@@ -2,7 +2,8 @@
 
 import sys
 
-INTERRUPTED = 130
+from tocsin.cli import INTERRUPTED
+
 _SPARK_RUNS_IN = {"pipeline", "demo"}
 
 

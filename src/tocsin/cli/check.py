@@ -12,8 +12,8 @@ from tocsin.cli.options import add_format, add_sample, said, sampled
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
 from tocsin.columns.events.wanted import Wanted
-from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.loading import extras_of, read_part
+from tocsin.engine.misnamed import no_degrees
 from tocsin.engine.notices import notices
 from tocsin.engine.seen import seen_in
 from tocsin.errors import ExpressionError, InvalidInput
@@ -22,8 +22,8 @@ from tocsin.kernels.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.language.advice import advice_on
 from tocsin.model.expression import attributes
-from tocsin.model.notice import Notice, together
 from tocsin.model.readings import attribute_of
+from tocsin.model.subscription import Notice, together
 from tocsin.planner import choose
 from tocsin.segment import Segment, assemble
 

@@ -19,8 +19,7 @@ from tocsin.engine import Answer, Engine, Fences
 from tocsin.engine.loading import is_index
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
-from tocsin.model.notice import Notice
-from tocsin.model.subscription import SubscriptionId
+from tocsin.model.subscription import Notice, SubscriptionId
 from tocsin.records import open_writer
 from tocsin.records.files import STANDARD
 from tocsin.records.formats import JSON, format_of

@@ -11,8 +11,19 @@ import sys
 from collections.abc import Sequence
 
 import tocsin
-from tocsin.__main__ import INTERRUPTED
-from tocsin.cli import check, compiling, demo, explaining, fencing, indexes, matching, pipeline, updating, warming
+from tocsin.cli import (
+    INTERRUPTED,
+    check,
+    compiling,
+    demo,
+    explaining,
+    fencing,
+    indexes,
+    matching,
+    pipeline,
+    updating,
+    warming,
+)
 from tocsin.errors import TocsinError
 from tocsin.records.formats import FORMATS, JSON, either
 

@@ -28,7 +28,7 @@ from tocsin.engine.loading import is_index
 from tocsin.engine.matching import EVENT_KEY, warnings_of
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
-from tocsin.model.notice import Notice, together
+from tocsin.model.subscription import Notice, together
 from tocsin.model.texts import texts_in
 from tocsin.planner import choose
 from tocsin.records import open_writer

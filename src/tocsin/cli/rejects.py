@@ -12,8 +12,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from tocsin.engine.loading import require_some
 from tocsin.errors import InvalidInput
-from tocsin.model.notice import Notice
-from tocsin.model.subscription import Reject
+from tocsin.model.subscription import Notice, Reject
 from tocsin.records.files import STANDARD
 from tocsin.writing import aside, raising_invalid_input
 

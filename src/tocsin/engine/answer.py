@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from tocsin.errors import InvalidInput, MissingExtra
 from tocsin.language.showing import table_html
-from tocsin.model.notice import Notice
-from tocsin.model.subscription import Reject, summary_of
+from tocsin.model.subscription import Notice, Reject, summary_of
 from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
 from tocsin.records.chunks import SparseChunk
 from tocsin.records.events import Events

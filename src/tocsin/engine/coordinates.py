@@ -7,22 +7,14 @@ of the column. And points that DISTANCE_M is asked of may lie beyond the globe, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from tocsin.columns.events.batch import EventBatch
-from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.meeting import box_numbers
-from tocsin.language import name_text
-from tocsin.language.operators.distance import DISTANCE
-from tocsin.model.notice import Notice
-
-if TYPE_CHECKING:
-    from tocsin.engine.seen import Seen
 
 _DEGREES: Final = frozenset(("OGC:CRS84", "OGC:CRS84H", "EPSG:4326", "EPSG:4979"))
 _OF_FILE: Final = b"geo"
@@ -91,24 +83,3 @@ def beyond_globe(batch: EventBatch) -> dict[str, int]:
 
 _LONGITUDE: Final = 180.0
 _LATITUDE: Final = 90.0
-
-
-def no_degrees(seen: Seen | None, wanted: Wanted, prefix: str = "") -> Iterator[Notice]:
-    """A notice for each attribute that subscriptions ask about whose coordinates are no longitude and latitude."""
-    if seen is None:
-        return
-    for name, system in seen.systems.items():
-        if wanted.holds(name):
-            reason = (
-                f"its coordinates are in {system:.60} and taken as they are; bring them to longitude and latitude "
-                "(OGC:CRS84) unless subscriptions are in that system, too, and none asks for DISTANCE_M"
-            )
-            yield Notice(name, name_text(name), reason, 0, None)
-    for name, count in seen.beyond_globe.items():
-        if any(DISTANCE in asked for asked in wanted.places.get(name, ())):
-            points = "1 point lies" if count == 1 else f"{count:,} points lie"
-            reason = f"{points} beyond longitude 180 or latitude 90, where DISTANCE_M is UNKNOWN; longitude comes first"
-            yield Notice(prefix + name, name_text(prefix + name), reason, 0, None)
-    for name, own in seen.elements.items():
-        if name in wanted.elements:
-            yield from no_degrees(own, wanted.elements[name], f"{prefix}{name}.")

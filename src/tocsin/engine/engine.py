@@ -15,14 +15,13 @@ import pyarrow as pa
 from tocsin.columns.events.objects import encode_objects
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.explaining import explain_stored
 from tocsin.engine.holdings import export, held_table, optional_parts
 from tocsin.engine.loading import checked_rejects, collect, extras_of
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.merging import Merger
-from tocsin.engine.misnamed import misnamed
+from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.notices import notices_of
 from tocsin.engine.saving import open_sources, save_sources, texts_of
 from tocsin.engine.seen import seen_in
@@ -34,9 +33,8 @@ from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Plan, Statistics, find_index
 from tocsin.language import Explanation, Templates
 from tocsin.language.stored import stored_payload
-from tocsin.model.notice import Notice
 from tocsin.model.ranking import Ranking, Similar
-from tocsin.model.subscription import Report, SubscriptionId, checked_score, shown
+from tocsin.model.subscription import Notice, Report, SubscriptionId, checked_score, shown
 from tocsin.model.texts import Text
 from tocsin.planner import choose
 from tocsin.records import parsed_record, subscription_of

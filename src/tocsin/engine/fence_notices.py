@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any, Final
 
 from tocsin.model.instants import MICROSECONDS, read_instant
-from tocsin.model.notice import Notice
+from tocsin.model.subscription import Notice
 from tocsin.model.values import Instant
 
 _FAR_S: Final = 3.2e10

@@ -16,18 +16,16 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates, without_places
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.coordinates import no_degrees
 from tocsin.engine.loading import extras_of, load_segments, raise_first, require_some
-from tocsin.engine.misnamed import misnamed
+from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.notices import notices_of
 from tocsin.engine.seen import Seen
 from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
-from tocsin.model.notice import Notice, together
 from tocsin.model.ranking import Ranking
-from tocsin.model.subscription import Reject
+from tocsin.model.subscription import Notice, Reject, together
 from tocsin.model.texts import Text, texts_in
 from tocsin.records import Chunk, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces

@@ -10,8 +10,9 @@ from tocsin.encoding import Points
 from tocsin.engine.seen import Seen
 from tocsin.language import name_text
 from tocsin.language.nearest import nearest
-from tocsin.model.notice import Notice
+from tocsin.language.operators.distance import DISTANCE
 from tocsin.model.ranking import Ranking, Relaxed
+from tocsin.model.subscription import Notice
 
 
 def misnamed(
@@ -46,6 +47,27 @@ def misnamed(
     if isinstance(ranking, Relaxed):
         for name in sorted(set(ranking.drop) - asked):
             yield from _unasked(f"drop {name!r}", name, asked, is_sure=True)
+
+
+def no_degrees(seen: Seen | None, wanted: Wanted, prefix: str = "") -> Iterator[Notice]:
+    """A notice for each attribute that subscriptions ask about whose coordinates are no longitude and latitude."""
+    if seen is None:
+        return
+    for name, system in seen.systems.items():
+        if wanted.holds(name):
+            reason = (
+                f"its coordinates are in {system:.60} and taken as they are; bring them to longitude and latitude "
+                "(OGC:CRS84) unless subscriptions are in that system, too, and none asks for DISTANCE_M"
+            )
+            yield Notice(name, name_text(name), reason, 0, None)
+    for name, count in seen.beyond_globe.items():
+        if any(DISTANCE in asked for asked in wanted.places.get(name, ())):
+            points = "1 point lies" if count == 1 else f"{count:,} points lie"
+            reason = f"{points} beyond longitude 180 or latitude 90, where DISTANCE_M is UNKNOWN; longitude comes first"
+            yield Notice(prefix + name, name_text(prefix + name), reason, 0, None)
+    for name, own in seen.elements.items():
+        if name in wanted.elements:
+            yield from no_degrees(own, wanted.elements[name], f"{prefix}{name}.")
 
 
 def _asked(wanted: Wanted) -> set[str]:

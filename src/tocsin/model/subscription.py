@@ -1,17 +1,14 @@
-"""What are a subscription, a match and a reject?"""
+"""Subscriptions, matches, and what is said of them: rejects and notices."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.errors import RecordError, in_field
 from tocsin.model.expression import Expression
-
-if TYPE_CHECKING:
-    from tocsin.model.notice import Notice
 
 SubscriptionId: TypeAlias = str | int
 
@@ -138,3 +135,29 @@ def shown(raw: object, width: int = 40) -> str:
         return f"of {raw.bit_length()} bits"
     text = repr(raw)
     return text if len(text) <= width else text[: width - 3] + "..."
+
+
+class Notice(NamedTuple):
+    """Something that subscriptions ask and that cannot be, or always is, of the events that came.
+
+    `condition` is one that asks it, in the subscription `example`; `subscriptions` is how many ask it. Of an option of
+    the call that names what is not there, `condition` is the option, no subscription asks it, and there is no example.
+    """
+
+    attribute: str
+    condition: str
+    reason: str
+    subscriptions: int
+    example: SubscriptionId | None
+
+    def __str__(self) -> str:
+        if self.example is None:
+            return f"{self.condition}: {self.reason}"
+        more = f" and {self.subscriptions - 1:,} more" if self.subscriptions > 1 else ""
+        return f"{self.condition} (subscription {self.example}{more}): {self.reason}"
+
+
+def together(ahead: Sequence[Notice], then: Sequence[Notice]) -> list[Notice]:
+    """All of two lists, but what both say of one condition: that is told by the second alone."""
+    conditions = {notice.condition for notice in then}
+    return [*(notice for notice in ahead if notice.condition not in conditions), *then]

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tocsin.engine.loading import build_from, extras_of
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.locks import Lock
-from tocsin.model.notice import Notice
-from tocsin.model.subscription import Reject
+from tocsin.model.subscription import Notice, Reject
 from tocsin.pipeline.description import Pipeline
 from tocsin.pipeline.layout import claim
 from tocsin.pipeline.sinks import Write, files, writer_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.language.advice import Advice
-from tocsin.model.notice import Notice
+from tocsin.model.subscription import Notice
 
 
 class Extras:

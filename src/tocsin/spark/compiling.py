@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 
 from tocsin.columns.arrays import Texts
 from tocsin.index import Plan, Statistics
-from tocsin.model.notice import Notice
-from tocsin.model.subscription import Reject
+from tocsin.model.subscription import Notice, Reject
 from tocsin.placement import HASH, Placement, check_placement, key_set, most_alike, planned
 from tocsin.planner import choose
 from tocsin.records.extras import Extras

@@ -19,7 +19,7 @@ from tocsin.kernels import codes
 from tocsin.language import to_text
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import And, Expression, Not, Or, attributes
-from tocsin.model.notice import Notice
+from tocsin.model.subscription import Notice
 from tocsin.segment import Snapshot
 
 _LONGEST: Final = 100
