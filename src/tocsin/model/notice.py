@@ -1,4 +1,4 @@
-"""What is a notice? Something that is asked and that no event can give, or every event does."""
+"""Warnings about conditions that no event, or every event, satisfies."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from tocsin.model.subscription import SubscriptionId
 
 
 class Notice(NamedTuple):
-    """Something that subscriptions ask and that cannot be, or always is, of the events that came.
+    """A warning about a condition that can never be, or always is, TRUE for the events that came.
 
-    `condition` is one that asks it, in the subscription `example`; `subscriptions` is how many ask it. Of an option of
-    the call that names what is not there, `condition` is the option, no subscription asks it, and there is no example.
+    `condition` is an example of it, taken from the subscription `example`; `subscriptions` counts the subscriptions
+    that have one. If an option of the call names an unknown attribute, `condition` is that option, `subscriptions` is 0
+    and `example` is None.
     """
 
     attribute: str
@@ -29,6 +30,6 @@ class Notice(NamedTuple):
 
 
 def together(ahead: Sequence[Notice], then: Sequence[Notice]) -> list[Notice]:
-    """All of two lists, but what both say of one condition: that is told by the second alone."""
+    """Concatenate two lists. If both warn about one condition, only the warning of the second list is kept."""
     conditions = {notice.condition for notice in then}
     return [*(notice for notice in ahead if notice.condition not in conditions), *then]
