@@ -24,8 +24,9 @@ class Renewed(Protocol):
 
 
 _FORKS: Final = threading.Lock()
-"""Held while a process forks, so that two forking threads never wait for each other's locks. Nothing else takes it,
-because code that registers a lock may hold another.
+"""Held while a process forks, so that two forking threads never wait for each other's locks.
+
+Nothing else takes it, because code that registers a lock may hold another.
 """
 
 _NUMBERS: Final = itertools.count()

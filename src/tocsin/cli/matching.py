@@ -39,7 +39,7 @@ from tocsin.records.keys import as_texts
 from tocsin.segment import Newest, Snapshots, open_index
 
 _FEW: Final = 100_000
-"""Beyond this number of subscriptions, what no event has is reported only if nothing matched, since it takes time."""
+"""With more subscriptions, conditions that no event satisfies are reported only if nothing matched, to save time."""
 _MOST_SHOWN: Final = 3
 
 

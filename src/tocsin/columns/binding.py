@@ -1,7 +1,8 @@
 """Binding of a batch to compiled expressions: its attributes and strings are mapped to theirs, once a batch.
 
-Only what the expressions need is computed: transformed strings for CASEI or ACCENTI, their bytes for LIKE, an order
-among the batch's strings for comparisons of two attributes, matching patterns, and boxes that shapes intersect.
+Transformed strings are computed only if CASEI or ACCENTI is used, and their bytes only for LIKE. An order among the
+batch's strings is computed only for comparisons of two attributes. Matching patterns, and the boxes that shapes
+intersect, are found only if there are any.
 """
 
 from __future__ import annotations

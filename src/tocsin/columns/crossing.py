@@ -55,9 +55,7 @@ def with_crossing_shapes(batch: EventBatch, names: Collection[str] | None = None
 
 
 def with_crossing_boxes(batch: EventBatch) -> Events:
-    """The events' arrays with these shapes as boxes again (left edge above right edge), for readers that know such
-    boxes.
-    """
+    """The events' arrays with these shapes as boxes again, for readers that know boxes across the antimeridian."""
     arrays = batch.arrays
     if not batch.crossing:
         return arrays

@@ -65,9 +65,7 @@ def string_payload(number: Payload, side: Payload | int = AT) -> Payload:
 
 
 def string_of(payload: Payload, *, at_low_end: bool) -> Payload:
-    """The number of the string at, or beside, an end of a range: just above it at the low end, just below at the high
-    end.
-    """
+    """The number of the string for an end of a range. A low end may lie just above it, a high end just below."""
     return (payload - at_low_end) >> 1
 
 

@@ -1,6 +1,6 @@
 """Subscriptions of the demo: travel alerts, drawn at random from the routes, carriers and planes that really flew.
 
-The subscriptions are synthetic. A draw picks a route as often as it was flown and asks for a delay, a cancellation, a
+The subscriptions are synthetic. A draw picks a route as often as it was flown. It asks for a delay, a cancellation, a
 kind of weather or a region around the destination. So popular routes have many alerts, and few alerts ask for long
 delays. The same seed draws the same alerts. The alerts in `FAMOUS` are written by hand and always included.
 """

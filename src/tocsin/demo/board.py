@@ -39,7 +39,10 @@ class Board:
         return self._shown and done * _PARTS // self._total > self._told
 
     def show(self, done: int, figures: str, lists: Sequence[Sequence[str]]) -> None:
-        """Show the figures and the lists. Each list has a heading and lines; a pipe gets only the first line."""
+        """Show the figures and the lists.
+
+        A list has a heading and lines; a pipe gets the heading and the first line.
+        """
         if not self.is_due(done):
             return
         if self._live:

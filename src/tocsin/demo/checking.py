@@ -24,7 +24,7 @@ _Rows = dict[str, list[tuple[str, float]]]
 
 
 def differing(alerts: Sequence[Alert], played: Played, rung: Rung) -> int:
-    """The number of answered flights whose answer differs from the engine's. A flight answered twice differs."""
+    """The number of flights with an answer other than the engine's. A flight answered twice counts as different."""
     table = rung.table()
     clock = table.filter(pc.equal(table["subscription"], CLOCK["id"]))
     states: dict[int, list[str]] = defaultdict(list)

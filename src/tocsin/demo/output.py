@@ -13,8 +13,9 @@ from pathlib import Path
 
 @contextmanager
 def finished_in(output: Path, parts: Sequence[str]) -> Iterator[Path]:
-    """An empty folder to make `parts` in. They replace those in `output` if the block succeeds, and are deleted
-    otherwise.
+    """An empty folder to make `parts` in.
+
+    They replace those in `output` if the block succeeds, else they are deleted.
     """
     folder = output / ".unfinished"
     shutil.rmtree(folder, ignore_errors=True)

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 SUBSCRIPTIONS: Final = 20_000
 SEED: Final = 2013
 PARTITIONS: Final = 32
-"""The partitions of the events: enough that the progress bar moves, and that the last task does not keep other cores
-waiting.
-"""
+"""Partitions of the events: enough to move the progress bar, and to keep all cores busy until the end."""
 
 INDEX_PARTITIONS: Final = 2
 

@@ -24,9 +24,7 @@ _RING_S: Final = 1.0
 
 @dataclass(slots=True)
 class Rung:
-    """The matches so far: rows of flight, alert and score, including the clock's; and the delay of each flight's
-    answer.
-    """
+    """The matches so far (flight, alert and score, including the clock's), and the delay of each flight's answer."""
 
     batches: list[pa.Table] = field(default_factory=list)
     flights: int = 0

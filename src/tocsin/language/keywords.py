@@ -1,7 +1,7 @@
 """The operator TEXT: a search for words, and for phrases of adjacent words.
 
-TEXT is a shorthand for conditions on two readings of the attribute (`model.readings`): the list of its words contains
-each word, and the line of its words contains each phrase. A list of strings has the words of all its strings. No phrase
+TEXT is a shorthand for conditions on two readings of the attribute (`model.readings`). The list of its words must
+contain each word, and the line of its words each phrase. A list of strings has the words of all its strings. No phrase
 crosses from one string to the next.
 """
 

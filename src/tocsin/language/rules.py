@@ -52,9 +52,7 @@ def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None
 
 
 def number(value: float, written: str, is_integer: bool, *, span: Span | None = None) -> Constant:
-    """Make a number that float64 holds. `written` is its spelling, and `is_integer` says whether it is spelled as an
-    integer.
-    """
+    """Make a number that float64 holds; `written` is its spelling, and `is_integer` whether that is an integer's."""
     if abs(value) >= LARGEST_INTEGER and not (_is_exact(written) if is_integer else _keeps_digits(written, value)):
         raise Misplaced(f"{written[:40]} cannot be represented exactly; write it as a string")
     if math.isnan(value):

@@ -3,8 +3,8 @@
 Among a million subscriptions there are usually only a few forms of text. One regular expression cuts a text into the
 words of `tokens.py`. Names, strings and numbers are *slots*; keywords, functions and everything between words form the
 *skeleton*. The first text of a skeleton is parsed with a placeholder in each slot; later texts only have their values
-read. This is sound because only the skeleton decides the shape of the tree. The few rules about values (is the number
-exact? is the pattern valid?) are checked again for each text. Any doubtful text has no template and goes to `parse`.
+read. This is sound because only the skeleton decides the shape of the tree. The few rules about values, such as exact
+numbers and valid patterns, are checked again for each text. Any doubtful text has no template and goes to `parse`.
 """
 
 from __future__ import annotations
@@ -308,9 +308,7 @@ def _check_of(node: Expression) -> _Check | None:
 
 
 def _is_box(node: Expression, values: Values) -> bool:
-    """Whether the values form a box that does not cross the antimeridian. A box across it becomes two, without
-    template.
-    """
+    """Whether the values form a box that does not cross the antimeridian. Templates exclude boxes across it."""
     try:
         filled = _filled(node, (), values)
     except InvalidInput:

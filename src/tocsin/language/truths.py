@@ -1,7 +1,8 @@
-"""The truth values: SQL's three, and EITHER for a range whose values make a comparison TRUE in part and FALSE in part.
+"""The truth values: TRUE, FALSE and UNKNOWN as in SQL, and EITHER.
 
-A truth is a pair: can it be TRUE, can it be FALSE. UNKNOWN can be neither. Pairs combine component by component, as in
-Belnap's four-valued logic. Without EITHER this is SQL's three-valued logic.
+A comparison with a range is EITHER if it is TRUE for some values of the range and FALSE for others. A truth is a pair:
+can it be TRUE, can it be FALSE. UNKNOWN can be neither. Pairs combine component by component, as in Belnap's
+four-valued logic. Without EITHER this is SQL's three-valued logic.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _possible(value: Value | Truth) -> tuple[Value | Truth, ...]:
 
 
 def compare_range(op: str, value: Range, constant: Value | Truth) -> Truth:
-    """Compare a range with a constant: can the comparison be TRUE for its values, and can it be FALSE?
+    """Compare a range with a constant; EITHER if the comparison holds for some values of the range, but not for others.
 
     For a contained range, the result is TRUE or FALSE only if all values agree.
 

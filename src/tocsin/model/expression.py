@@ -180,8 +180,10 @@ class Between(Node):
 
 @dataclass(frozen=True, slots=True)
 class Like(Node):
-    r"""`operand LIKE pattern`: `%` any run, `_` one code point, `\` escapes. The pattern is a string constant, or one
-    inside CASEI or ACCENTI."""
+    r"""`operand LIKE pattern`: `%` any run, `_` one code point, `\` escapes.
+
+    The pattern is a string constant, or one inside CASEI or ACCENTI.
+    """
 
     operand: Expression
     pattern: Expression

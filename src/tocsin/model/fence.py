@@ -98,9 +98,9 @@ class FenceRules:
 
     An object enters with its `enter_after`-th consecutive event that satisfies the subscription. It exits with its
     `exit_after`-th consecutive event for which the subscription is FALSE, so one odd position is not an exit. Both may
-    be a duration instead, a `timedelta` or a text such as "30 s": the run of events must last that long from its first
-    to its last event. An object dwells once it has been inside for `dwell` seconds. With `inside`, every further event
-    inside is reported.
+    be a duration instead, a `timedelta` or a text such as "30 s". The run of events must then last that long, from its
+    first to its last event. An object dwells once it has been inside for `dwell` seconds. With `inside`, every further
+    event inside is reported.
 
     >>> FenceRules(exit_after=0)
     Traceback (most recent call last):
@@ -188,8 +188,7 @@ class Stay:
 
 @dataclass(slots=True)
 class Visits:
-    """The state of one object: its stays by subscription, its latest event time, and its position if positions are
-    kept.
+    """The state of one object: its stays by subscription, its latest event time, and its position if that is kept.
 
     `began` is the number of the event that started tracking, or restarted it after the object was lost.
     """
@@ -208,8 +207,7 @@ class Visits:
         passed: Set[SubscriptionId] = frozenset(),
         unknown: Set[SubscriptionId] = frozenset(),
     ) -> Iterator[FenceChange]:
-        """Yield the changes that an event causes: exits, then crossings, then the rest. Each group is ordered by
-        subscription.
+        """Yield the changes that an event causes: exits, then crossings, then the rest, each ordered by subscription.
 
         `passed` holds the subscriptions that the path from the previous event led through. Those that the object was
         in, or is in now, are not crossings. The event says nothing about the `unknown` subscriptions, so their state is

@@ -39,9 +39,7 @@ def read_instant(text: str) -> Instant | None:
 
 
 def read_instants(texts: pa.Array) -> pa.Array:
-    """Parse each string of an Arrow array as `read_instant` does, to microseconds; null if not an instant. Cost:
-    linear.
-    """
+    """Parse strings of an Arrow array as `read_instant` does, to microseconds; null if not an instant. Cost: linear."""
     looks = pc.match_substring_regex(texts, INSTANT_PATTERN)
     zoned = pc.match_substring_regex(texts, rf":.*{_ZONE}$")
     upper = pc.replace_substring_regex(pc.ascii_upper(texts), r"(\.\d{6})\d+", r"\1")

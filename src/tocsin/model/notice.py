@@ -12,8 +12,8 @@ class Notice(NamedTuple):
     """A warning about a condition that can never be, or always is, TRUE for the events that came.
 
     `condition` is an example of it, taken from the subscription `example`; `subscriptions` counts the subscriptions
-    that have one. If an option of the call names an unknown attribute, `condition` is that option, `subscriptions` is 0
-    and `example` is None.
+    that have one. In a warning about an option of the call, `condition` is the option, `subscriptions` is 0 and
+    `example` is None.
     """
 
     attribute: str

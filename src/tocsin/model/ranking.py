@@ -1,4 +1,4 @@
-"""Rankings: which of an event's matches to report, and with what score. One class each, listed in `RANKINGS`.
+"""Rankings choose which of an event's matches to report, and score them. Each is a class, listed in `RANKINGS`.
 
 A class defines its spelling in commands and pipeline files, and names the question that answers it.
 """

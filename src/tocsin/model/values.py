@@ -219,14 +219,11 @@ Value: TypeAlias = Scalar | tuple[Scalar, ...] | Geometry | Range | Untyped
 
 
 EDGES: Final = {2: (0, 1, 0, 1), 3: (0, 1, 0, 1), 4: (0, 1, 2, 3), 6: (0, 1, 3, 4)}
-"""Positions of the left, lower, right and upper edge in a list, by its length. Lengths 3 and 6 have an ignored
-altitude.
-"""
+"""Positions of the left, lower, right and upper edge in a list, by its length. Lengths 3 and 6 include an altitude."""
 
 
 def box_of(value: Value) -> tuple[float, float, float, float] | None:
-    """The box that a spatial function sees: a geometry's bounds, or a list of numbers that is a point or a box; else
-    None.
+    """The box that a spatial function sees: a geometry's bounds, or a list that is a point or a box; else None.
 
     A box across the antimeridian has its left edge above its right edge; `sides_of` splits it.
 

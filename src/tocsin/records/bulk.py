@@ -19,8 +19,7 @@ _OPERATORS: Final = ", ".join(COMPARISONS)
 
 @dataclass(frozen=True, slots=True)
 class SparseEvents:
-    """Events with many possible attributes, one in each row: columns `names` (lists of strings) and `values` (of
-    doubles).
+    """Events with many possible attributes, one event a row: columns `names` (lists of strings), `values` (of doubles).
 
     Row i has attribute `names[i][j]` with value `values[i][j]`. Raises `InvalidInput` if the table lacks a column.
     """
@@ -48,8 +47,8 @@ class SparseEvents:
 class Conjunctions:
     """Subscriptions that are ANDs of comparisons with numbers.
 
-    Columns `id`, `predicates` (a list of structs `attribute`, `op`, `value`) and optionally `score`. `op` is one of `=
-    <> < <= > >=`. Raises `InvalidInput` if the table lacks these columns.
+    Columns are `id`, `predicates` (a list of structs `attribute`, `op`, `value`) and optionally `score`. `op` is one of
+    `= <> < <= > >=`. Raises `InvalidInput` if the table lacks these columns.
     """
 
     table: Any

@@ -63,7 +63,7 @@ def _chunk(table: pa.Table, rows: NDArray[np.int64], done: float) -> Subscriptio
 
 
 def _scores(table: pa.Table) -> NDArray[np.float64]:
-    """The scores, 1.0 if null. Invalid scores stay infinite, so that their rows are examined one by one."""
+    """The scores, 1.0 if null. Scores that are not finite are kept, so that their rows are examined one by one."""
     if "score" not in table.column_names:
         return np.ones(table.num_rows)
     column = one_array(table["score"])

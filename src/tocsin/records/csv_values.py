@@ -31,8 +31,7 @@ Problems = list[tuple[int, str]]
 
 
 def convert_column(fields: pa.Array, kind: str | None) -> tuple[pa.Array, Problems]:
-    """Convert fields (bytes, null for empty) to values of a type. Also returns the places that do not fit, with
-    reasons.
+    """Convert fields (bytes, null for empty) to values of a type; also returns the places that do not fit, and why.
 
     `kind` is None for a column that had only blanks and null words so far.
     """

@@ -30,7 +30,7 @@ class ReadOptions:
 
     choose: Chooser = lambda _: True  # which top-level columns are needed
     schema: Mapping[str, ColumnType] = field(default_factory=dict)  # the types of untyped columns
-    delimiter: str | None = None  # recognised where None
+    delimiter: str | None = None  # recognised if None
     as_text: bool = False  # whether untyped columns stay texts
     names: list[str] | None = None  # names of untyped columns, if the file has no header
     parts: Mapping[str, pa.Scalar] = field(default_factory=dict)  # constant columns, given by the file's folders

@@ -21,8 +21,7 @@ def is_collection(document: object) -> bool:
 
 
 def as_record(document: Any) -> Any:
-    """Convert a feature to a record of its foreign members, `id`, `geometry` and properties. Properties take
-    precedence.
+    """Convert a feature to a record of its foreign members, `id`, `geometry` and properties; properties win.
 
     Anything else is returned as it is.
 

@@ -1,5 +1,6 @@
-"""Sources of several files: a list of paths, a pattern or a folder. Files are read in order, with continuous row
-numbers.
+"""Sources of several files: a list of paths, a pattern or a folder.
+
+Files are read in order, with continuous row numbers.
 """
 
 from __future__ import annotations

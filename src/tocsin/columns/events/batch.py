@@ -58,9 +58,7 @@ class EventBatch:
         return bool(len(boxes)) and bool((boxes[:, 0] > boxes[:, 2]).any())
 
     def with_extents(self) -> NDArray[np.bool_]:
-        """(E,) which events have a range or a shape in any attribute. These stand for several values in a lookup by
-        value.
-        """
+        """(E,) which events have a range or a shape in any attribute. Lookups by value cannot handle these."""
         arrays = self.arrays
         if not self.may_have_extents:
             return np.zeros(len(self), bool)

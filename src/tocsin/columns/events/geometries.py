@@ -30,9 +30,7 @@ def is_binary(kind: pa.DataType) -> bool:
 
 
 def encode_geometries(column: pa.Array, store: ValueStore) -> ScalarColumn:
-    """Encode points as boxes, other geometries as shapes. Bytes that are not a valid geometry are UNTYPED, with a
-    problem.
-    """
+    """Encode points as boxes, other geometries as shapes. Bytes that are not a valid geometry become UNTYPED."""
     present = pc.is_valid(column).to_numpy(zero_copy_only=False)
     count = len(column)
     types, payloads = np.full(count, codes.UNTYPED, np.uint8), np.zeros(count, np.int64)

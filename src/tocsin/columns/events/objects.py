@@ -140,8 +140,7 @@ class _ObjectEncoder:
         self.ends.append(len(self.attributes))
 
     def _add_values(self, record: Mapping[str, Any], level: _Level, depth: int) -> bool:
-        """Add the values of an object. Returns False, half done, if two names may coincide or lists of objects are
-        joined.
+        """Add the values of an object. Returns False, half done, if two names may coincide or lists of objects occur.
 
         Nearly all events succeed here; `flatten` costs four times as much.
         """

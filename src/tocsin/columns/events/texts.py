@@ -92,9 +92,7 @@ class Additions:
     def lists(
         self, lengths: NDArray[np.int64], types: NDArray[np.uint8], members: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """The numbers of lists with these lengths; members are given by type and payload, distinct and sorted in each
-        list.
-        """
+        """The numbers of new lists; members are given by type and payload, distinct and sorted in each list."""
         self._lengths.append(lengths)
         self._types.append(types)
         self._members.append(members)

@@ -60,9 +60,7 @@ def add_lists(
     payloads: NDArray[np.int64],
     store: ValueStore,
 ) -> NDArray[np.int64]:
-    """Store many lists, given as elements in order with the number of their list. Returns the lists' numbers in the
-    store.
-    """
+    """Store many lists, given as elements in order with the number of their list; returns their numbers."""
     boxes = _boxes(len(valid), owners, types, payloads, store)
     return _add_sets(valid, owners, types, payloads, boxes, store)
 

@@ -148,7 +148,8 @@ _IGNORES_CASE: Final = re.compile(r"\(\?[a-zA-Z]*i")
 def contradictory(compiled: CompiledExpressions, literals: Literals) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """ANDs of predicates that no value of an attribute satisfies together: the expressions, and the attributes.
 
-    Their ranges are disjoint, or they need values of different types. The same values are needed by the AND's NOT.
+    Their ranges are disjoint, or they need values of different types. A negated predicate also needs a value of its
+    type.
     """
     leaves = compiled.arrays
     kinds = leaves.leaf_kinds[literals.leaves]

@@ -44,7 +44,7 @@ class Growing(Generic[Kind]):
             self.extend([value])
 
     def copy(self) -> Growing[Kind]:
-        """A copy of which no reader has a view."""
+        """A copy that shares nothing with the views of readers."""
         twin: Growing[Kind] = Growing(self._buffer.dtype)
         twin._buffer, twin._length = self._buffer.copy(), self._length
         return twin

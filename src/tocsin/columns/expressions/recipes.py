@@ -1,7 +1,7 @@
 """Recipes: a template compiled once for all its instances, to leaves with slots for attributes and operands.
 
-A recipe is the compiled tree of a template, with slot numbers in place of placeholders. Only a template whose leaves
-compare attributes with constants, in ways independent of the values, has one. `filled_program` applies it to one
+A recipe is the compiled tree of a template, with slot numbers in place of placeholders. A template has one only if its
+leaves compare attributes with constants, in ways independent of the values. `filled_program` applies it to one
 instance, `instances` to all of a chunk.
 """
 

@@ -99,9 +99,7 @@ class SomeElement(Function):
 
     @staticmethod
     def _literal(node: AnyElement, leaves: Leaves, kind: str) -> int:
-        """A reading of the event, named for the condition on elements; also has the condition's names read from
-        elements.
-        """
+        """A reading of the event, named for the condition on elements. Its names are read from the elements."""
         name = node.items.name
         inner = leaves.names_of(node.condition)
         if kind == WHETHER:

@@ -151,9 +151,9 @@ class Operator:
         return True
 
     def rule_of_values(self, node: Any) -> tuple[Callable[..., str | None], Sequence[Expression]] | None:
-        """A check of the strings in some parts, which gives an error message or None.
+        """A check of the strings in some parts, which runs for each text of a form; None if there is nothing to check.
 
-        It runs for each text of a form.
+        The check returns an error message, or None.
         """
         return None
 
@@ -168,7 +168,7 @@ class Function(Operator):
     """What the arguments are, in the user's words."""
     takes_arrays: ClassVar[bool] = False
     comparison: ClassVar[Operator | None] = None
-    """The record of comparisons, for a function whose value is a number that can only be compared."""
+    """The record of comparisons with the function's value, if that is a number that can only be compared."""
 
     def require(self, name: str, arguments: Sequence[Expression]) -> None:
         """Raise `Misplaced` for arguments that are not allowed."""

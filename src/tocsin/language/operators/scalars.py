@@ -1,6 +1,4 @@
-"""Constants and attributes, the operands of other operators. An attribute as a condition is TRUE when its value is
-true.
-"""
+"""Constants and attributes, the operands of other operators. As a condition, an attribute is TRUE when its value is."""
 
 from __future__ import annotations
 
