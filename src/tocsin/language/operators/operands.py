@@ -2,7 +2,7 @@
 
 Const   a constant (CASEI and ACCENTI of one are applied)
 Path    an attribute, perhaps through CASEI and ACCENTI
-Null    a constant that is null whatever the event (CASEI(5))
+Null    a constant that is null for every event (CASEI(5))
 Number  arithmetic
 Truth   a condition, used as a value
 """
