@@ -1,7 +1,7 @@
 """Tokenizer of CQL2 text: one regular expression, applied once from left to right.
 
-A character that cannot start a token becomes a token of a type that the grammar lacks, and ends the list. So the parser
-stops at the first error in the text, of whatever kind, and `syntax_errors.py` words the message.
+Text that cannot be a token becomes a token of a type that the grammar lacks, and ends the list. So the parser stops at
+the first error in the text, of whatever kind, and `syntax_errors.py` words the message.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def _are_truths(*operands: Operand) -> bool:
 
 
 def is_null(operand: Expression, *, span: Span | None = None) -> Expression:
-    """Make the node of IS NULL; FALSE for a constant that has no other use as a scalar."""
+    """Make the node of IS NULL; FALSE for a geometry, or an interval between constants."""
     ends = operand.children() if isinstance(operand, Interval) else ()
     if is_place(operand) or (ends and not any(isinstance(end, Attribute) for end in ends)):
         return Constant(False, span=span)
