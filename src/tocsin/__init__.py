@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, or a module: imported when it is first asked for, so that the command line begins without."""
+    """Import a public name or a module on first use, so that the command line starts quickly."""
     public = importlib.import_module("tocsin.public")
     if name == "__all__" or name in public.__all__:
         value = globals()[name] = getattr(public, name)

@@ -3,7 +3,7 @@
     TocsinError
     ├── InvalidInput            (also a ValueError) a value that the caller gave cannot be used
     │   ├── ExpressionError         an expression cannot be understood: line, column, caret, what was expected
-    │   │   └── UnsupportedError        it is CQL2, and this version does not evaluate it yet
+    │   │   └── UnsupportedError        it is CQL2 that this version does not evaluate yet
     │   ├── RecordError             a record (event or subscription) cannot be used: row, id, field, reason
     │   ├── DuplicateSubscription   the id is taken
     │   ├── UnknownIndex            no registered index has that name, or it has no such option
@@ -29,8 +29,8 @@ class InvalidInput(TocsinError, ValueError):
 class ExpressionError(InvalidInput):
     """An expression cannot be understood.
 
-    `line` and `column` count from 1, `column` in code points; `text` is the whole expression. `str(error)` shows
-    the line with a caret under the place; `error.reason` is the one-line message alone.
+    `line` and `column` count from 1, `column` in code points; `text` is the whole expression. `str(error)` shows the
+    line with a caret below the position. `error.reason` is the one-line message alone.
     """
 
     def __init__(self, reason: str, text: str = "", offset: int | None = None) -> None:
@@ -56,12 +56,12 @@ class UnsupportedError(ExpressionError):
 
 
 def in_field(field: str, reason: str) -> str:
-    """A reason after the field that is to blame, where one is."""
+    """The reason, preceded by the field that is to blame if there is one."""
     return f"{field}: {reason}" if field else reason
 
 
 class RecordError(InvalidInput):
-    """A record cannot be used as a whole. `field` is empty where no single field is to blame."""
+    """A record cannot be used as a whole. `field` is empty if no single field is to blame."""
 
     def __init__(self, reason: str, field: str = "") -> None:
         self.reason = reason
@@ -73,14 +73,14 @@ class RecordError(InvalidInput):
 
 
 class DuplicateSubscription(InvalidInput):
-    """A subscription of that id exists already."""
+    """A subscription with that id exists already."""
 
 
 class UnknownSubscription(TocsinError, KeyError):
     """No subscription has that id."""
 
     def __str__(self) -> str:
-        return str(self.args[0])  # a KeyError would show it in quotes
+        return str(self.args[0])  # KeyError would show it in quotes
 
 
 class UnknownIndex(InvalidInput):
@@ -88,9 +88,9 @@ class UnknownIndex(InvalidInput):
 
 
 class UnsuitableIndex(InvalidInput):
-    """An index that was asked for by name cannot hold a subscription; `auto` never says so.
+    """An index that was asked for by name cannot hold a subscription; `auto` never raises this.
 
-    `number` is the subscription's, counted from 0 among those that the index was given, until its id is known.
+    `number` counts the subscription from 0 among those given to the index, until its id is known.
     """
 
     def __init__(self, reason: str, number: int, subscription: str | int | None = None) -> None:
@@ -109,7 +109,7 @@ class SegmentError(TocsinError):
 
 
 class MissingExtra(TocsinError, ImportError):
-    """An optional dependency is not installed; the message says which extra brings it."""
+    """An optional dependency is not installed; the message names the extra to install."""
 
 
 def _place(text: str, offset: int | None) -> tuple[int, int]:
@@ -120,7 +120,7 @@ def _place(text: str, offset: int | None) -> tuple[int, int]:
 
 
 def _window(line: str, column: int, width: int = 100) -> tuple[str, int]:
-    """The part of a long line around `column`, and the caret's place in it."""
+    """The part of a long line around `column`, and the caret's position in it."""
     at = column - 1
     if len(line) <= width:
         return line, at

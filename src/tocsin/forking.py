@@ -1,8 +1,8 @@
-"""What does a child of a fork find? Locks that nobody holds, over what nobody was changing.
+"""Fork safety of locks: in the child of a fork, no lock is held, and guarded data is consistent.
 
-A fork copies the thread that forks and no other: a lock that another one held stays shut for good, and what it guards
-stays half changed. So a fork waits for locks that are held for moments (`awaited`); what is held for long, over what
-changes in one step at its end, is made anew in the child (`renewed`). Children that are spawned need none of this.
+A fork copies only the thread that forks. A lock held by another thread would stay locked for good, with its data half
+changed. So a fork waits for locks that are held briefly (`awaited`). Locks that are held for long, over data that
+changes in one final step, are recreated in the child (`renewed`). Spawned children need none of this.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ Lock = TypeVar("Lock")
 
 
 class Renewed(Protocol):
-    """Something with locks that are held for long."""
+    """An object with locks that are held for long."""
 
     def renew_locks(self) -> None:
-        """Be as if nobody held them, in a process that was just forked."""
+        """Recreate the locks as unheld, in a process that was just forked."""
 
 
 _FORKS: Final = threading.Lock()
-"""Held while a process forks, so that two threads never wait for each other's locks. Nobody else takes it, for who
-registers a lock may hold another."""
+"""Held while a process forks, so that two forking threads never wait for each other's locks.
+
+Nothing else takes it, because code that registers a lock may hold another.
+"""
 
 _NUMBERS: Final = itertools.count()
 _AWAITED: Final[dict[int, weakref.ref[Any]]] = {}
@@ -35,16 +37,16 @@ _HELD: Final[list[Any]] = []
 
 
 def awaited(lock: Lock, *, is_innermost: bool = False) -> Lock:
-    """The same lock; a fork waits until nobody holds it.
+    """Make forks wait until the lock is not held; returns the lock.
 
-    Nobody takes two of these at once, but for innermost ones, which are taken last.
+    No thread takes two of these at once, except innermost ones, which are taken last.
     """
     _add(_INNERMOST if is_innermost else _AWAITED, lock)
     return lock
 
 
 def renewed(owner: Renewed) -> None:
-    """Have the owner's locks made anew in children."""
+    """Have the owner's locks recreated in children."""
     _add(_RENEWED, owner)
 
 
@@ -61,7 +63,7 @@ def _alive(known: dict[int, weakref.ref[Any]]) -> list[Any]:
 def _before() -> None:
     _FORKS.acquire()
     held: set[int] = set()
-    while new := [lock for lock in _alive(_AWAITED) if id(lock) not in held]:  # some are made while we wait
+    while new := [lock for lock in _alive(_AWAITED) if id(lock) not in held]:  # locks may be made while this waits
         held |= _hold(new)
     _hold(_alive(_INNERMOST))
 

@@ -1,7 +1,7 @@
-"""How do processes not do the same at once? One has a lock on a file or a folder, the others wait.
+"""Inter-process locks on a file or a folder.
 
-What compiles a kernel holds its file's, so that three that start cold compile it once; what writes a version of an
-index holds its folder's, so that nobody takes it for abandoned.
+A process that compiles a kernel locks the kernel's file, so that processes starting together compile it once. A process
+that writes a version of an index locks its folder, so that no other process takes it for abandoned.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-if sys.platform != "win32":  # where each goes on without
+if sys.platform != "win32":  # without locks on Windows
     import fcntl
 
 _PATIENCE_S: Final = 600.0
@@ -21,14 +21,14 @@ _BETWEEN_S: Final = 0.02
 
 
 class Lock:
-    """Held from when it is made until `release`, or the end of the process, however it ends.
+    """A lock, held from construction until `release` or the end of the process, even if it crashes.
 
-    Who waits longer than `patience_s` goes on without it, as does who is on a file system without locks.
+    After `patience_s` the caller proceeds without the lock. It also does on a file system without locks.
     """
 
     def __init__(self, path: Path, patience_s: float = _PATIENCE_S) -> None:
         self.waited = False
-        """Whether another one had it first."""
+        """Whether another process held it first."""
         self.is_held = False
         self._file: int | None = None
         if sys.platform == "win32":
@@ -52,10 +52,10 @@ class Lock:
                 time.sleep(_BETWEEN_S)
 
     def release(self) -> None:
-        """Let the next one have it; a file stays, for whoever waits has it open."""
+        """Release the lock. The file stays, because waiting processes have it open."""
         if self._file is not None:
             if self.is_held:
-                fcntl.flock(self._file, fcntl.LOCK_UN)  # a child of a fork may have it open, too
+                fcntl.flock(self._file, fcntl.LOCK_UN)  # a forked child may have it open, too
             os.close(self._file)
             self._file, self.is_held = None, False
 

@@ -1,4 +1,4 @@
-"""What does `import tocsin` give? All public names, imported when one is asked for: that takes a second."""
+"""The public names of `import tocsin`. They are imported on first use, which takes a second."""
 
 from tocsin.engine import Answer, Engine, EngineStats, Fences, Matches, Stats, explain, idf, match, sample
 from tocsin.errors import (

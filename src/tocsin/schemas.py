@@ -1,7 +1,7 @@
-"""What becomes of values whose type a schema says? Texts are read as it; what is of another type is a misfit.
+"""Types of values by a user's schema: texts are parsed as the type, and values of other types are misfits.
 
-Columns of a CSV are read as their types before; here are JSON, dicts and tables, of which each value, or each column,
-brings a type of its own. What a text says is what the field of a CSV that holds it would.
+CSV columns are typed when they are read. This module handles JSON, dicts and tables, in which each value, or each
+column, has its own type. A text means the same as a CSV field with that text.
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ WORDS: Final = {
     codes.UNTYPED: "of no type",
     codes.SHAPE: "a geometry",
 }
-"""Types of values, for people."""
+"""Names of value types for users."""
 
 
 class _Entries(NamedTuple):
-    """What may change of a batch's entries. N of them."""
+    """The parts of a batch's entries that may change. N entries."""
 
     types: NDArray[np.uint8]  # (N,)
     payloads: NDArray[np.int64]  # (N,)
-    is_kept: NDArray[np.bool_]  # (N,) false where a text stands for absence
-    boxes: list[NDArray[np.float64]]  # (., 4) those that texts say, behind the batch's
-    shapes: list[Any]  # the same of shapes
+    is_kept: NDArray[np.bool_]  # (N,) False if a text means absence
+    boxes: list[NDArray[np.float64]]  # (., 4) boxes parsed from texts, after the batch's
+    shapes: list[Any]  # likewise for shapes
 
 
 def typed(batch: EventBatch, wanted: Wanted, schema: Mapping[str, Any]) -> EventBatch:
-    """A batch with the types of a schema, which says those of elements by the names that they have in their list."""
+    """Give a batch the types of a schema. The elements of lists have their types under the list's name."""
     whole = with_readings(with_schema(without_readings(batch, wanted), schema), wanted)
     elements, rejects = dict(batch.elements), list(whole.rejects)
     for name, lists in batch.elements.items():
@@ -87,7 +87,7 @@ def typed(batch: EventBatch, wanted: Wanted, schema: Mapping[str, Any]) -> Event
 
 
 def with_schema(batch: EventBatch, schema: Mapping[str, Any]) -> EventBatch:
-    """A batch whose attributes have the types of a schema, as far as it names them. Cost: of the values it names."""
+    """Give a batch's attributes the types of a schema that names them. Cost: linear in the values that it names."""
     texts = texts_in(schema)
     schema = {**schema, **dict.fromkeys(texts, "text")}
     arrays = batch.arrays
@@ -121,7 +121,7 @@ def with_schema(batch: EventBatch, schema: Mapping[str, Any]) -> EventBatch:
 
 
 def checked_texts(texts: Mapping[str, Text | str] | None) -> dict[str, Text]:
-    """Attributes that are texts, and how words are made of them; raises `InvalidInput` for another type."""
+    """Check attributes that are texts, and their settings; raises `InvalidInput` for another type."""
     for name, kind in (texts or {}).items():
         if text_type(kind) is None:
             raise InvalidInput(f"texts says {kind!r:.40} of {name!r}; it is a Text, or 'text'")
@@ -129,7 +129,7 @@ def checked_texts(texts: Mapping[str, Text | str] | None) -> dict[str, Text]:
 
 
 def require_asked(wanted: Wanted, texts: Mapping[str, Text]) -> None:
-    """Raise `InvalidInput` where words are to be made of an attribute in a way in which no TEXT of it asks for them."""
+    """Raise `InvalidInput` if the schema's settings for an attribute differ from those of every TEXT on it."""
     for name, how in texts.items():
         asked = sorted({reading_of(one).rest for one in wanted.texts.get(name, ())})
         if asked and how != PLAIN and str(how) not in asked:
@@ -141,9 +141,9 @@ def require_asked(wanted: Wanted, texts: Mapping[str, Text]) -> None:
 
 
 def _is_of(arrays: Events, kind: str) -> NDArray[np.bool_]:
-    """Which values are of a type, or of none already.
+    """Which values are of a type, or UNTYPED already.
 
-    A range is of the type of its ends; some lists are boxes, all are texts.
+    A range has the type of its ends. Lists that are boxes count as geometries, and all lists count as texts.
     """
     types = arrays.types
     found: NDArray[np.bool_] = (
@@ -157,7 +157,7 @@ def _is_of(arrays: Events, kind: str) -> NDArray[np.bool_]:
 
 
 def _convert_numbers(places: NDArray[np.int64], unit: str, entries: _Entries) -> NDArray[np.int64]:
-    """Make instants of the epoch numbers at some places; returns the places of what is not one."""
+    """Convert the epoch numbers at some places to instants; returns the places that could not be converted."""
     own = places[entries.types[places] == codes.NUMBER]
     moments = epochs(numbers_of(entries.payloads[own]), unit)
     are_instants = moments >= FIRST_INSTANT.microseconds
@@ -166,7 +166,7 @@ def _convert_numbers(places: NDArray[np.int64], unit: str, entries: _Entries) ->
 
 
 def _convert_texts(strings: list[str], places: NDArray[np.int64], kind: str, entries: _Entries) -> dict[int, str]:
-    """Make values of the texts at some places; returns what is wrong with those that have none, by place."""
+    """Convert the texts at some places to values. Returns the problems of those that have none, by place."""
     if not len(places):
         return {}
     distinct, which = np.unique(entries.payloads[places], return_inverse=True)
@@ -187,7 +187,7 @@ def _convert_texts(strings: list[str], places: NDArray[np.int64], kind: str, ent
 def _convert_places(
     texts: list[str], which: NDArray[np.int64], places: NDArray[np.int64], entries: _Entries
 ) -> dict[int, str]:
-    """The same for places."""
+    """Convert the texts at some places to geometries; returns the problems by place."""
     first = sum(map(len, entries.boxes))
     types, payloads = np.full(len(texts), codes.UNTYPED, np.uint8), np.zeros(len(texts), np.int64)
     boxes: list[tuple[float, float, float, float]] = []
@@ -215,7 +215,7 @@ def _convert_places(
 
 
 def _place(text: str) -> Point | Shape:
-    """What a text says; of a plain point without any library."""
+    """Parse a geometry; a plain point needs no library."""
     match = _POINT.fullmatch(text)
     if match is None:
         return place_of(shape_of_text(text))

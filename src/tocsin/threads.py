@@ -1,4 +1,4 @@
-"""How do several threads share work that must come out in order? Each takes the next piece; a few lie ready."""
+"""Thread pool for work with results in order: each thread takes the next item, and some items are prefetched."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 def workers(count: int | None, what: str = "threads") -> int:
-    """How many workers: as many as are asked for, or as there are cores for this process; raises `InvalidInput`."""
+    """The number of workers: `count`, or the number of cores available to this process. Raises `InvalidInput`."""
     if count is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
@@ -27,10 +27,10 @@ def workers(count: int | None, what: str = "threads") -> int:
 def in_order(
     items: Iterator[Item], work: Callable[[Item], Result], threads: int, is_live: Callable[[Item], bool]
 ) -> Iterator[Result]:
-    """What work gives of each item, in their order; items are taken by the caller's thread, a few ahead.
+    """Yield the result of each item, in order. The caller's thread takes items, a few ahead.
 
-    Where the first is live, as from a pipe, each is answered before the next one is waited for. No thread is begun for
-    one item alone.
+    If the first item is live, as from a pipe, each is answered before the next is awaited. A single item starts no
+    thread.
     """
     few = list(islice(items, 1))
     if threads > 1 and few and not is_live(few[0]):

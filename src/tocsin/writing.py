@@ -1,4 +1,4 @@
-"""How is a file written whole or not at all? Aside, under a name that nobody else has, and renamed at the end."""
+"""Atomic writing of files: into a temporary file with a unique name, renamed at the end."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tocsin.errors import InvalidInput
 
 @contextmanager
 def aside(path: str | Path) -> Iterator[Path]:
-    """Where to write meanwhile: it becomes `path` when the body ends, and goes when the body fails.
+    """Yield a temporary path that becomes `path` when the body ends, and is deleted when the body fails.
 
-    A link stays one, and its target becomes what is written. A device or a pipe is written to as it is.
+    A symbolic link is kept, and its target is replaced. A device or a pipe is written directly.
     """
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -32,9 +32,9 @@ def aside(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def raising_invalid_input(path: str | Path) -> Iterator[None]:
-    """Raise `InvalidInput` with the name of the file in place of an error of the file system.
+    """Convert an error of the file system to `InvalidInput` with the file's name.
 
-    A pipe whose reader has gone raises `BrokenPipeError` as before.
+    A pipe whose reader is gone still raises `BrokenPipeError`.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""tocsin check: is an expression, or a file of subscriptions, understood? Line, column, a caret, what was expected."""
+"""tocsin check: validate an expression or a file of subscriptions. Errors have line, column, caret and expectation."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _check_file(given: argparse.Namespace) -> int:
 
 
 def _print_notices(given: argparse.Namespace, part: Part, ahead: Sequence[Notice]) -> None:
-    """What is asked that cannot be or, with a sample, that no event of it has."""
+    """Print conditions that can never hold or, with a sample, that no event of it satisfies."""
     wanted = Wanted(part.compiled.attributes)
     seen = None if given.sample is None else seen_in(given.sample, wanted)
     if seen is not None and seen.refused:

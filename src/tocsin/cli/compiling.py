@@ -1,4 +1,4 @@
-"""tocsin compile: subscriptions into an index folder, which `match` and Spark map instead of parsing again."""
+"""tocsin compile: subscriptions into an index folder, which `match` and Spark memory-map instead of parsing again."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def run(given: argparse.Namespace) -> int:
     part, rejects = read_part(given.subscriptions)
     number = _number(part.ids, rejects, given.subscriptions, given.id)
     ranking = ranked(given)
-    assert ranking is None or isinstance(ranking, Similar)  # the only one that can be said
+    assert ranking is None or isinstance(ranking, Similar)  # the only ranking that the command has an option for
     explained = explain(part.sources[number].as_py(), _event(given.events, given.row), ranking=ranking)
     print(f"subscription {part.ids[number]}, event {given.row}:")
     print(explained)
@@ -90,7 +90,7 @@ def _event(source: str, row: int) -> Mapping[str, Any]:
 
 
 def _find(chunk: ObjectChunk | TableChunk, row: int) -> Mapping[str, Any] | None:
-    """The record of a row, if the chunk has it; a value that does not fit its column is of no type."""
+    """The record of a row, if the chunk has it. A value that does not fit its column has no type."""
     if isinstance(chunk, ObjectChunk):
         return next((record for found, record in chunk.records if found == row), None)
     place = int(np.searchsorted(chunk.rows, row))

@@ -78,7 +78,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 class _Following:
-    """The subscriptions of an index, at each batch those of its newest version."""
+    """The subscriptions of an index; each batch uses the newest version."""
 
     def __init__(self, folder: str) -> None:
         self._events = 0
@@ -97,7 +97,7 @@ class _Following:
 
 
 def _engine(given: argparse.Namespace, log: RejectLog) -> tuple[Engine | _Following, Sequence[Notice]]:
-    """The subscriptions, and what is told of them."""
+    """The subscriptions, and warnings about them."""
     if is_index(given.subscriptions):
         loaded = _Following(given.subscriptions) if _comes_by_line(given.events) else Engine.load(given.subscriptions)
         return loaded, ()
@@ -130,7 +130,7 @@ def _fences(given: argparse.Namespace, engine: Engine | _Following) -> Fences:
 
 
 def _follow(given: argparse.Namespace, fences: Fences, log: RejectLog) -> tuple[int, int, list[Notice]]:
-    """Write all changes: how many events and changes there were, and the warnings of the last answer."""
+    """Write all changes. Returns the numbers of events and changes, and the warnings of the last answer."""
     events = changes = 0
     notices: list[Notice] = []
     with open_writer(said(given.out, given.out_format)) as writer:
@@ -150,7 +150,7 @@ def _follow(given: argparse.Namespace, fences: Fences, log: RejectLog) -> tuple[
 
 
 def _sources(events: str) -> Iterator[Any]:
-    """The file as a whole; of JSON lines on standard input each line as it comes."""
+    """The file as a whole; for JSON lines on standard input, each line as it arrives."""
     if not _comes_by_line(events):
         return iter((events,))
     lines: Iterable[bytes] = sys.stdin.buffer

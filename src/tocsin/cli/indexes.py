@@ -1,4 +1,7 @@
-"""tocsin index list: which indexes there are, those of windows last, what they answer, and where they come from."""
+"""tocsin index list: the available indexes, with the questions that they answer and their sources.
+
+Windows come last.
+"""
 
 from __future__ import annotations
 

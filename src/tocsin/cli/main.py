@@ -1,4 +1,4 @@
-"""Which command is it? Parses the command line, runs it, and turns errors into one clear line.
+"""The entry point: parses the command line, runs the command, and turns errors into one clear line.
 
 Exit status: 0 every record was served, 1 some record was not, 2 could not run, 130 interrupted.
 """
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tocsin {given.command}: {error}", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
-        # The reader of our output has gone, as `head` does; what Python flushes at exit must not complain again.
+        # The reader of the output is gone, as with `head`. Python's flush at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLEAN if given.command in ("match", "explain", "index", "pipeline") else FAILED
     except KeyboardInterrupt:
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The command line's grammar."""
+    """Build the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="tocsin",
         description="Match streams of events against standing subscriptions, exactly.",

@@ -39,7 +39,7 @@ from tocsin.records.keys import as_texts
 from tocsin.segment import Newest, Snapshots, open_index
 
 _FEW: Final = 100_000
-"""Of more subscriptions it is told what no event has only where nothing matched: it takes time."""
+"""With more subscriptions, conditions that no event satisfies are reported only if nothing matched, to save time."""
 _MOST_SHOWN: Final = 3
 
 
@@ -118,7 +118,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _read(given: argparse.Namespace, request: Request, extras: Extras, log: RejectLog) -> Snapshots:
-    """The subscriptions, or a compiled index; what cannot be taken goes to the log."""
+    """Read the subscriptions, or load a compiled index; rejects go to the log."""
     with ShareBar("reading subscriptions") as bar:
         subscriptions, rejects = load_segments(
             given.subscriptions,
@@ -133,7 +133,7 @@ def _read(given: argparse.Namespace, request: Request, extras: Extras, log: Reje
 
 
 def _print_notices(found: list[Notice]) -> None:
-    """The first ones, and how many more there are."""
+    """Print the first warnings, and the number of the rest."""
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}", file=sys.stderr)
     if len(found) > _MOST_SHOWN:
@@ -164,8 +164,8 @@ def _match(
     seen: Seen | None,
     newest: Newest[Snapshots] | None,
 ) -> int:
-    """Write all matches; how many events were answered."""
-    if given.events == STANDARD:  # what is loaded for a first answer is there when the first event comes
+    """Write all matches; returns the number of answered events."""
+    if given.events == STANDARD:  # load everything for a first answer before the first event arrives
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
     parts = match_chunks(subscriptions, given.events, request, stats, seen, newest)
     with open_writer(said(given.out, given.out_format)) as writer, ShareBar("matching") as bar:
@@ -180,14 +180,16 @@ def _match(
 
 
 def _newest(given: argparse.Namespace, stats: Stats) -> Newest[Snapshots] | None:
-    """The versions of an index that `tocsin update` brings while standard input is answered."""
+    """The versions of an index that `tocsin update` publishes while standard input is being answered."""
     if given.events != STANDARD or not is_index(given.subscriptions):
         return None
-    choose(given.index)  # which refuses what names no index
+    choose(given.index)  # rejects an unknown index
 
     def opened(folder: Path) -> Snapshots:
         snapshots = open_index(folder)
-        stats.subscriptions = len(snapshots) if stats.subscriptions else 0  # those of the first are counted elsewhere
+        stats.subscriptions = (
+            len(snapshots) if stats.subscriptions else 0
+        )  # those of the first version are counted elsewhere
         return snapshots
 
     return newest_told(given.subscriptions, opened, lambda: stats.events)
@@ -197,7 +199,7 @@ Opened = TypeVar("Opened", bound=Sized)
 
 
 def newest_told(folder: str, opened: Callable[[Path], Opened], events: Callable[[], int]) -> Newest[Opened]:
-    """The versions of an index, told as they come; `events` is how many were answered by then."""
+    """The versions of an index, announced as they appear; `events` gives the number of events answered so far."""
     is_first = True
 
     def announced(path: Path) -> Opened:
@@ -213,7 +215,7 @@ def newest_told(folder: str, opened: Callable[[Path], Opened], events: Callable[
 
 
 def _with_text_keys(table: pa.Table) -> pa.Table:
-    """Keys of events as texts, for a file has one type a column, and what comes later may be of another."""
+    """Event keys as texts: a file has one type for a column, and later keys may be of another type."""
     if EVENT_KEY not in table.column_names:
         return table
     return table.set_column(1, EVENT_KEY, as_texts(table[EVENT_KEY].combine_chunks()))

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they mean."""
+"""Options shared by several commands, and their parsing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tocsin.records.formats import FORMATS, Formatted, words_of
 
 
 def add_format(parser: argparse.ArgumentParser, *, writes: bool = False) -> None:
-    """Let the user say a format."""
+    """Add the option for the format."""
     parser.add_argument(
         "--format",
         choices=list(FORMATS),
@@ -31,22 +31,22 @@ def add_format(parser: argparse.ArgumentParser, *, writes: bool = False) -> None
 
 
 def said(path: str, word: str | None) -> str:
-    """A path, with the format that was said."""
+    """A path with the format given by the option."""
     return path if word is None else Formatted(path, word)
 
 
 def add_sample(parser: argparse.ArgumentParser) -> None:
-    """Let the user name a file of events."""
+    """Add the option for a sample of events."""
     parser.add_argument("--sample", metavar="EVENTS", help="count attributes and values on the first 10,000 of these")
 
 
 def sampled(given: argparse.Namespace) -> Statistics | None:
-    """The statistics of that file, None where none was named."""
+    """The statistics of the sample; None if there is none."""
     return None if given.sample is None else sample(said(given.sample, given.format))
 
 
 def add_rankings(parser: argparse.ArgumentParser) -> None:
-    """Let the user say one ranking: `--top 20`."""
+    """Add one option for each ranking, such as `--top 20`; they exclude each other."""
     group = parser.add_mutually_exclusive_group()
     for word, kind in RANKINGS.items():
         read = kind.numbers[0][1] if len(kind.numbers) == 1 else str
@@ -54,7 +54,7 @@ def add_rankings(parser: argparse.ArgumentParser) -> None:
 
 
 def ranked(given: argparse.Namespace) -> Ranking | None:
-    """The ranking that was said, None where none was; raises `InvalidInput`."""
+    """The ranking given by an option, None if there is none; raises `InvalidInput`."""
     for word, kind in RANKINGS.items():
         if (what := getattr(given, word, None)) is not None:
             try:
@@ -68,19 +68,19 @@ def ranked(given: argparse.Namespace) -> Ranking | None:
 
 
 def add_payload_columns(parser: argparse.ArgumentParser) -> None:
-    """Let the user name fields of subscriptions that their payloads keep."""
+    """Add the option for subscription fields to keep in payloads."""
     parser.add_argument(
         "--payload-columns", default="", metavar="NAME,...", help="further fields of subscriptions, kept in payloads"
     )
 
 
 def extras_said(given: argparse.Namespace) -> Extras:
-    """What notes the other fields of subscriptions, and keeps those that the user names."""
+    """An `Extras` that records unknown fields of subscriptions, and keeps those named by the option."""
     return extras_of(filter(None, given.payload_columns.split(",")))
 
 
 def schema_of(text: str) -> dict[str, str]:
-    """`price:number,name:string` as a mapping."""
+    """Parse `price:number,name:string` to a mapping."""
     schema: dict[str, str] = {}
     for item in filter(None, text.split(",")):
         name, colon, kind = item.rpartition(":")
@@ -91,7 +91,7 @@ def schema_of(text: str) -> dict[str, str]:
 
 
 def points_of(text: str) -> dict[str, tuple[str, str]]:
-    """`location=lon:lat` as a mapping."""
+    """Parse `location=lon:lat` to a mapping."""
     points: dict[str, tuple[str, str]] = {}
     for item in filter(None, text.split(",")):
         name, equals, pair = item.partition("=")

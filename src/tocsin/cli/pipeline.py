@@ -1,4 +1,4 @@
-"""tocsin pipeline: a file describes events, subscriptions, changes and sinks; `run` keeps them going, on Spark."""
+"""tocsin pipeline: runs a pipeline on Spark from a file that describes events, subscriptions, changes and sinks."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def run_pipeline(given: argparse.Namespace) -> int:
 
 
 def plan_of(pipeline: Pipeline) -> str:
-    """What a pipeline would do, in words."""
+    """Describe in words what a pipeline would do."""
     matched = "every match" if pipeline.ranking is None else str(pipeline.ranking)
     compiled = "" if pipeline.subscriptions is None else f", compiled from {pipeline.subscriptions} where it is missing"
     lines = [
@@ -120,14 +120,14 @@ def stopping() -> Iterator[threading.Event]:
 
 
 class _Shown:
-    """One line that tells how it goes: on a terminal it moves, in a pipe a new one comes now and then."""
+    """Shows progress: one updated line on a terminal, a new line now and then in a pipe."""
 
     def __init__(self) -> None:
         self._shown = time.monotonic()
         self._is_terminal = sys.stderr.isatty()
 
     def look(self, progress: Progress) -> None:
-        """Show what was done, if it is time to."""
+        """Show the progress, if it is time to."""
         now = time.monotonic()
         if now - self._shown < (_TERMINAL_S if self._is_terminal else _PIPE_S) or "batch" not in progress.gauges:
             return
@@ -142,7 +142,7 @@ class _Shown:
         self._put(line)
 
     def say(self, what: str) -> None:
-        """Tell what is begun."""
+        """Show what is starting."""
         self._put(f"{what} ...")
 
     def _put(self, line: str) -> None:
@@ -150,6 +150,6 @@ class _Shown:
         sys.stderr.flush()
 
     def end(self) -> None:
-        """Leave the line."""
+        """Clear the line."""
         if self._is_terminal:
             print("\r\033[K", end="", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""tocsin compile --plan: what placements on Spark's partitions would cost, before anything is built."""
+"""tocsin compile --plan: the estimated costs of placements on Spark's partitions, before anything is built."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARTITIONS: Final = 8
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
-    """Let the user ask for a plan instead of an index."""
+    """Add the options for a plan."""
     parser.add_argument("--plan", action="store_true", help="build nothing; say what placements on Spark would cost")
     parser.add_argument("--partitions", type=int, metavar="N", help=f"with --plan (default: {_PARTITIONS})")
     parser.add_argument("--memory", type=float, metavar="GB", help="with --plan, of a machine (default: of this one)")
@@ -34,7 +34,7 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 
 
 def require_plan(given: argparse.Namespace) -> None:
-    """Raise `InvalidInput` where something is asked for that only a plan has."""
+    """Raise `InvalidInput` if an option is given that only applies to a plan."""
     for name in ("partitions", "memory", "placement"):
         value = getattr(given, name)
         if value is not None:
@@ -44,7 +44,7 @@ def require_plan(given: argparse.Namespace) -> None:
 
 
 def print_plan(given: argparse.Namespace) -> int:
-    """Print what one placement would cost, or all and which is chosen."""
+    """Print the cost of one placement, or the costs of all and the chosen one."""
     placement = AUTO if given.placement is None else given.placement
     partitions = _PARTITIONS if given.partitions is None else given.partitions
     check_placement(placement, partitions)
@@ -69,7 +69,7 @@ def print_plan(given: argparse.Namespace) -> int:
 
 
 def _bytes(gigabytes: float | None) -> int | None:
-    """What --memory says; raises `InvalidInput` for less than a byte."""
+    """The bytes given by --memory; raises `InvalidInput` for less than a byte."""
     if gigabytes is None:
         return None
     count = gigabytes * (1 << 30)

@@ -1,4 +1,4 @@
-"""How does long work show that it moves? A bar on a terminal after a second; nothing in a pipe."""
+"""Progress bars for long work: shown on a terminal after a second, never in a pipe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INTERVAL_S: Final = 0.1
 
 
 class ShareBar:
-    """A bar for work of which the share done is known, or where it is not, its notes alone."""
+    """A bar for the share of work done; if the share is unknown, it shows only notes."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -23,14 +23,14 @@ class ShareBar:
         self._bar: tqdm | None = None
 
     def update(self, share: float | None, note: str = "") -> None:
-        """Move to a share of the whole; None keeps the place and shows the note alone."""
+        """Move the bar to a share of the whole. None keeps its position and updates the note."""
         now = time.monotonic()
         if now - self._begun < _DELAY_S or now - self._shown < _INTERVAL_S or not sys.stderr.isatty():
             return
         self._shown = now
         if self._bar is None:
             form = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining}{postfix}"
-            size = shutil.get_terminal_size()  # tqdm shows nothing on a terminal that says its size is 0 by 0
+            size = shutil.get_terminal_size()  # tqdm shows nothing on a terminal that reports size 0 by 0
             self._bar = tqdm(
                 total=1.0, desc=self._what, leave=False, bar_format=form, ncols=size.columns - 1, nrows=size.lines
             )

@@ -1,4 +1,4 @@
-"""Where do rejected records go? To standard error, or to a file as JSON lines."""
+"""Log of rejected records, on standard error or in a file of JSON lines."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHOWN: Final = 20
-"""Rejected records that are written to a terminal or a pipe in full; --errors FILE takes them all."""
+"""The most rejected records shown in full on standard error; --errors FILE takes them all."""
 
 
 class RejectLog:
-    """Counts records that were not served, and values of others that were not read; writes them."""
+    """Counts and writes records that were not served, and values in other records that were not read."""
 
     def __init__(self, stream: IO[str] | None) -> None:
         self._stream = stream
@@ -35,7 +35,7 @@ class RejectLog:
     def add(self, what: str, rejects: Iterable[Reject], lost: Container[int] | None = None) -> None:
         """Log rejects of one kind of record ("event", "subscription").
 
-        `lost` are the rows of the records that were not served, None where that is all of them.
+        `lost` holds the rows of the records that were not served; None means all of them.
         """
         for reject in rejects:
             self._first.setdefault(what, reject)
@@ -53,11 +53,11 @@ class RejectLog:
                 print(describe(what, reject), file=sys.stderr)
 
     def status(self, *, strict_values: bool = False) -> int:
-        """The exit status: 1 where a record was not served or, with `strict_values`, a value was not read."""
+        """The exit status: 1 if a record was not served or, with `strict_values`, a value was not read."""
         return 1 if self.count or (strict_values and self.values) else 0
 
     def require(self, what: str, read: int) -> None:
-        """Raise `RecordError` where there were records of a kind and none could be read."""
+        """Raise `RecordError` if there were records of a kind and none could be read."""
         require_some(read, [self._first[what]] if what in self._first else [], what)
 
     def finish(self) -> None:
@@ -77,14 +77,14 @@ def describe(what: str, reject: Reject) -> str:
 
 
 def warn(notices: Iterable[Notice]) -> None:
-    """Print each on standard error."""
+    """Print each warning on standard error."""
     for notice in notices:
         print(f"warning: {notice}", file=sys.stderr)
 
 
 @contextmanager
 def reject_log(path: str | None) -> Iterator[RejectLog]:
-    """A log onto standard error, or into a file."""
+    """A log on standard error, or into a file."""
     if path is None:
         log = RejectLog(None)
         yield log
@@ -111,7 +111,7 @@ def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | None]) -> 
 
 
 def refuse_file(folder: str) -> None:
-    """Raise `InvalidInput` where a file is in the place of a folder that is to be written."""
+    """Raise `InvalidInput` if a folder cannot be written because a file has its name."""
     if Path(folder).is_file():
         raise InvalidInput(f"cannot write {folder}: it is a file; give a folder")
 

@@ -1,4 +1,4 @@
-"""tocsin update: changes of subscriptions into an index folder, which jobs and streams go on reading meanwhile."""
+"""tocsin update: changes of subscriptions into an index folder, while jobs and streams continue to read it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _kind(folder: str) -> type | None:
-    """The kind of an index's ids; None where it has none yet."""
+    """The type of an index's ids; None if it has no subscriptions yet."""
     if not (Path(folder) / MANIFEST).exists():
         return None
     index = IndexFolder.read(folder)

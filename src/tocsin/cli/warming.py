@@ -1,4 +1,4 @@
-"""tocsin warm: every kernel compiled ahead, for this machine, an image, or a cluster."""
+"""tocsin warm: ahead-of-time compilation of every kernel, for this machine, an image, or a cluster."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How do values become arrays? Batches of events, compiled expressions, and how one is bound to the other."""
+"""Values as arrays: batches of events, compiled expressions, and the binding of one to the other."""

@@ -1,4 +1,4 @@
-"""How do lists of Python values become the frozen arrays that kernels read?"""
+"""Conversion of lists of Python values to the frozen arrays that kernels read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from tocsin.kernels.text.strings import heads_of, locate, locate_by_heads
 
 _FEW_TEXTS: Final = 64
-"""Of so few texts, as one event has, Arrow's own overhead is most of what it takes."""
+"""Up to this many texts, as in one event, Arrow's own overhead would dominate."""
 
 _CACHE_LINE: Final = 64
 
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 def frozen(values: Any, dtype: DTypeLike) -> NDArray[Any]:
-    """A read-only, C-contiguous array, so that kernels see one kind of array whether it is mapped or made."""
+    """A read-only, C-contiguous array. Kernels thus see one kind of array, whether it is mapped or made."""
     array = np.ascontiguousarray(values, dtype)
     if array.flags.writeable:
         if array is values:
@@ -32,14 +32,14 @@ def frozen(values: Any, dtype: DTypeLike) -> NDArray[Any]:
 
 
 def frozen_table(table: T) -> T:
-    """A named tuple of arrays, every one of them frozen."""
+    """Freeze every array of a named tuple."""
     return type(table)(*(frozen(array, array.dtype) for array in table))
 
 
 def on_cache_line(count: int, dtype: DTypeLike) -> NDArray[Any]:
-    """So many zeros from the beginning of a cache line on: what crosses lines takes nearly twice as long."""
+    """`count` zeros aligned to a cache line. Accesses that cross cache lines take nearly twice as long."""
     size = count * np.dtype(dtype).itemsize
-    room = np.zeros(size + 2 * _CACHE_LINE, np.uint8)  # lines come in pairs
+    room = np.zeros(size + 2 * _CACHE_LINE, np.uint8)  # lines are fetched in pairs
     first = -room.ctypes.data % (2 * _CACHE_LINE)
     found: NDArray[Any] = room[first : first + size].view(dtype)
     return found
@@ -56,21 +56,21 @@ def starts_of(lengths: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.i
 
 
 def empty_runs(count: int) -> NDArray[np.int64]:
-    """The CSR offsets of so many runs of nothing."""
+    """The CSR offsets of `count` empty runs."""
     return frozen(np.zeros(count + 1), np.int64)
 
 
 def inverse(order: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
-    """The place of each number in a permutation."""
+    """The position of each number in a permutation."""
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
     return places
 
 
 def together(numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """An order in which equal numbers below `count`, or neighbours, are together, so that what is read is at hand.
+    """An order that brings equal, or nearby, numbers below `count` together, for locality of later reads.
 
-    Cost: linear, for 16 bits are sorted by.
+    Cost: linear, since only 16 bits are sorted.
     """
     shift = max(count.bit_length() - 16, 0)
     order: NDArray[np.int64] = np.argsort((numbers >> shift).astype(np.uint16), kind="stable")
@@ -78,7 +78,7 @@ def together(numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 
 def gathered(starts: NDArray[np.int64], chosen: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The members of chosen runs, one run after the other, and which of the chosen each belongs to."""
+    """The members of chosen runs, end to end, and the index of the chosen run that each belongs to."""
     begins = starts[chosen]
     lengths = starts[1:][chosen] - begins
     owners = np.repeat(np.arange(len(chosen)), lengths)
@@ -109,7 +109,7 @@ class Texts:
         if not len(array):
             return cls(empty_runs(0), frozen(np.empty(0), np.uint8))
         if array.offset:
-            array = pa.concat_arrays([array])  # drops what lies before it
+            array = pa.concat_arrays([array])  # drops what lies before the offset
         _, offsets, data = array.buffers()
         starts = np.frombuffer(offsets, np.int64, len(array) + 1)
         text = np.frombuffer(data, np.uint8) if data else np.empty(0)
@@ -124,9 +124,9 @@ class Texts:
         return pa.LargeStringArray.from_buffers(len(self), buffers[1], buffers[2])
 
     def rank_codes(self, others: Texts, heads: NDArray[np.uint64] | None = None) -> NDArray[np.int32]:
-        """The place of each of some texts among these, in order: 2 r + 1 is the r-th, 2 r lies just before it.
+        """The rank of each of `others` among these sorted texts: 2 r + 1 is the r-th text, 2 r lies just before it.
 
-        `heads` are those of these, if the caller has them: more than twice as fast.
+        `heads` are the heads of these texts, if the caller has them; they make it more than twice as fast.
         """
         codes = np.empty(len(others), np.int32)
         if len(others) and heads is not None:
@@ -136,7 +136,7 @@ class Texts:
         return codes
 
     def heads(self) -> NDArray[np.uint64]:
-        """The beginning of each as a number, for `rank_codes`. Cost: linear."""
+        """The first bytes of each text as a number, for `rank_codes`. Cost: linear."""
         return frozen(heads_of(self.starts, self.data), np.uint64)
 
     def to_list(self) -> list[str]:
@@ -148,7 +148,7 @@ class Texts:
 
 
 def numbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The distinct keys, ascending, and the number of each given one among them. Expected cost: linear."""
+    """The distinct keys, ascending, and the index of each given key among them. Expected cost: linear."""
     encoded = pa.array(keys).dictionary_encode()
     distinct = encoded.dictionary.to_numpy()
     order = np.argsort(distinct)

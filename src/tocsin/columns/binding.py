@@ -1,8 +1,8 @@
-"""How does a batch meet compiled expressions? Its attributes and strings are mapped onto theirs, once a batch.
+"""Binding of a batch to compiled expressions: its attributes and strings are mapped to theirs, once a batch.
 
-Only what the expressions look at is computed: transformed strings where CASEI or ACCENTI is used, their bytes where
-LIKE is, an order among the batch's strings where two attributes are compared, the patterns that fit where any are, the
-boxes that shapes meet.
+Transformed strings are computed only if CASEI or ACCENTI is used, and their bytes only for LIKE. An order among the
+batch's strings is computed only for comparisons of two attributes. Matching patterns, and the boxes that shapes
+intersect, are found only if there are any.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from tocsin.language.operators.operands import transformed
 
 
 class Binder:
-    """Binds batches to one set of compiled expressions. Many threads may use it.
+    """Binds batches to one set of compiled expressions. Threads may share it.
 
-    `numbers` may give the attributes' numbers, if the caller has them already; those from `count` on are not known yet.
-    `places` may say where each attribute is in a list that the batches' readers share, `finder` find patterns of older
-    expressions; those that came after it are tried one by one.
+    `numbers` gives the attributes' numbers, if the caller has them; those from `count` on are not valid yet. `places`
+    gives the position of each attribute in a list that the batches' readers share. `finder` finds patterns of older
+    expressions; patterns added after it are tried one by one.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Binder:
 
     @property
     def nbytes(self) -> int:
-        """What it takes beside the compiled expressions."""
+        """Bytes used in addition to the compiled expressions."""
         return self._finder.nbytes
 
     def bind(self, batch: EventBatch) -> Bound:
@@ -77,7 +77,7 @@ class Binder:
         return bound._replace(meet_starts=starts, meets=meets)
 
     def bind_to_walk(self, batch: EventBatch) -> Bound:
-        """The same, for kernels that walk programs: the code for all kinds of leaves is loaded."""
+        """Like `bind`, for kernels that walk programs. Loads the code for all kinds of leaves."""
         load(self._parts | (1 << RANGED if len(batch.arrays.ranges) else 0))
         return self.bind(batch)
 
@@ -103,13 +103,13 @@ class Binder:
         )
 
     def _heads_for(self, count: int) -> NDArray[np.uint64] | None:
-        """What strings are found faster by, once a batch comes for which it pays to make them."""
+        """The heads that speed up the search for strings, made when the first batch comes that is large enough."""
         if self._heads is None and _PAYS * count >= len(self._compiled.vocabulary) > 0:
             self._heads = self._compiled.vocabulary.heads()
         return self._heads
 
     def _numbers(self, names: list[str]) -> NDArray[np.int32]:
-        """The numbers of a batch's attributes. Batches of one reader share a list, which only grows."""
+        """The numbers of a batch's attributes. Batches of one reader share a list that only grows."""
         seen, before = self._seen
         count = len(names)
         if seen is names and len(before) == count:
@@ -129,13 +129,13 @@ class Binder:
 
 
 _PAYS: Final = 16
-"""A string is found by heads in so much less time than without that they are made for a batch of a 16th as many."""
+"""Heads pay off for a batch with at least 1/16 as many strings as the vocabulary."""
 
 _NO_SHAPES = empty_runs(0)
 _NO_MEETS = _NO_FITS = frozen(np.empty(0), np.int32)
 
 
 def _orders(texts: list[list[str]]) -> NDArray[np.int32]:
-    """The place of each string among all of them; equal strings share a place."""
+    """The rank of each string among all of them; equal strings share a rank."""
     places = {text: place for place, text in enumerate(sorted({t for variant in texts for t in variant}))}
     return np.array([[places[t] for t in variant] for variant in texts], np.int32).reshape(len(texts), -1)

@@ -1,4 +1,4 @@
-"""Boxes of events across the antimeridian, as the shapes that they are: both sides of it."""
+"""Boxes of events across the antimeridian, converted to shapes that consist of both sides."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from tocsin.kernels.programs.layouts import Events
 
 
 def with_crossing_shapes(batch: EventBatch, names: Collection[str] | None = None) -> EventBatch:
-    """The batch with shapes for the boxes of some attributes (None: of all) that cross the antimeridian.
+    """Add shapes for the boxes of some attributes (None: of all) that cross the antimeridian.
 
-    A list that is one keeps its elements, and has the shape beside it. Where shapely is missing these are no places.
+    A list that is such a box keeps its elements and gets the shape as another value. Without shapely, such boxes are
+    not places.
     """
     arrays = batch.arrays
     boxes = box_numbers(arrays.types, arrays.payloads, arrays.list_boxes)
@@ -54,7 +55,7 @@ def with_crossing_shapes(batch: EventBatch, names: Collection[str] | None = None
 
 
 def with_crossing_boxes(batch: EventBatch) -> Events:
-    """The events' arrays with those boxes as such again, left edges above right ones, for who knows of them."""
+    """The events' arrays with these shapes as boxes again, for readers that know boxes across the antimeridian."""
     arrays = batch.arrays
     if not batch.crossing:
         return arrays

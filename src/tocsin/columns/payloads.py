@@ -1,13 +1,14 @@
-"""What stands for a value in a batch, and for a constant in a leaf? Its payload: an integer that sorts like it.
+"""Payloads: integers that sort like the values in a batch and the constants in leaves.
 
-The bits of a float, read as an integer, sort like the float when it is positive and backwards when it is negative;
-flipping all but the sign bit of a negative one mends that. Neighbouring floats have neighbouring keys, so that
-`x < 5` is `key(x) <= key(5) - 1`. Both zeros have key 0; key -1 is no number's.
+The bits of a float, read as an integer, sort like the float when it is positive and in reverse when it is negative.
+Flipping all but the sign bit of a negative float corrects this. Neighbouring floats have neighbouring keys, so `x < 5`
+is `key(x) <= key(5) - 1`. Both zeros have key 0; no number has key -1.
 
-So just below and just above a number, a boolean or an instant are the integers beside it. Strings are numbered, so that
-they have neighbours too: `2 * number + 1` is one, and what is even lies between two. The numbers are those of a sorted
-vocabulary; where strings still come, each has the number that it came with, and `expressions.renumbering` mends it. An
-even payload then belongs to the string below it at the low end of a range, to the one above it at the high end.
+Just below and just above a number, boolean or instant are thus the neighbouring integers. Strings are numbered to have
+neighbours, too: `2 * number + 1` is a string, and an even payload lies between two strings. The numbers are positions
+in a sorted vocabulary. While strings are still being added, each has the number of its arrival, and
+`leaf_kinds.with_strings_numbered` corrects it. An even payload then belongs to the string below it at the low end of a
+range, and to the string above it at the high end.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Payload = TypeVar("Payload", int, NDArray[np.int64])
 
 LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
-"""The ends of a range that is open."""
+"""The ends of an open range."""
 
 JUST_BELOW: Final = -1
 AT: Final = 0
@@ -42,13 +43,13 @@ def keys_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     >>> keys_of(np.array([-1.0, -0.0, 0.0, 5e-324])).tolist()[1:]
     [0, 0, 1]
     """
-    bits = (np.ascontiguousarray(numbers, np.float64) + 0.0).view(np.int64)  # + 0.0 makes -0.0 into 0.0
-    keys: NDArray[np.int64] = bits ^ ((bits >> 63) & _FLIP)  # a negative one's shifted bits are all ones
+    bits = (np.ascontiguousarray(numbers, np.float64) + 0.0).view(np.int64)  # + 0.0 turns -0.0 into 0.0
+    keys: NDArray[np.int64] = bits ^ ((bits >> 63) & _FLIP)  # a negative number's shifted bits are all ones
     return keys
 
 
 def numbers_of(keys: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The floats that sortable integers stand for: the inverse of `keys_of`."""
+    """The floats of sortable integers: the inverse of `keys_of`."""
     return np.where(keys >= 0, keys, keys ^ _FLIP).view(np.float64)
 
 
@@ -59,17 +60,17 @@ def key_of(number: float) -> int:
 
 
 def string_payload(number: Payload, side: Payload | int = AT) -> Payload:
-    """The payload of a string, or what lies beside it."""
+    """The payload of a string, or of the gap beside it."""
     return 2 * number + 1 + side
 
 
 def string_of(payload: Payload, *, at_low_end: bool) -> Payload:
-    """The number of the string that an end of a range is at; or just above, at the low end, or just below."""
+    """The number of the string for an end of a range. A low end may lie just above it, a high end just below."""
     return (payload - at_low_end) >> 1
 
 
 def first_and_last(kind: int, strings: int) -> tuple[int, int]:
-    """The least and the greatest payload that a constant of a type has, or what lies beside it."""
+    """The least and the greatest payload of a constant of some type, including the gaps beside constants."""
     if kind == codes.STRING:
         return 0, 2 * strings
     least, greatest = {

@@ -1,8 +1,8 @@
-"""Which subscriptions? Travel alerts, drawn at random from the routes, carriers and planes that really flew.
+"""Subscriptions of the demo: travel alerts, drawn at random from the routes, carriers and planes that really flew.
 
-Nobody really subscribed to them. A draw picks a route as often as it was flown and asks for a delay, a
-cancellation, a kind of weather or a region around the destination, so that popular routes have many alerts
-and long delays few. The same seed draws the same alerts. `FAMOUS` are written by hand and always among them.
+The subscriptions are synthetic. A draw picks a route as often as it was flown. It asks for a delay, a cancellation, a
+kind of weather or a region around the destination. So popular routes have many alerts, and few alerts ask for long
+delays. The same seed draws the same alerts. The alerts in `FAMOUS` are written by hand and always included.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FAMOUS: Final = (
     ("faster-than-sound", "distance >= 2400 AND air_time <= 200"),
     ("kennedy-to-laguardia", "origin = 'JFK' AND dest = 'LGA'"),
 )
-"""(id, where) of the alerts written by hand. The last two stay silent: nobody flew so."""
+"""(id, where) of the alerts written by hand. No flight matches the last two."""
 
 
 class Alert(TypedDict):
@@ -71,18 +71,18 @@ class Route(NamedTuple):
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What there is to ask for: the routes, and the tail numbers of the planes that flew most."""
+    """What alerts can ask for: the routes, and the tail numbers of the planes that flew most."""
 
     routes: Sequence[Route]
     planes: Sequence[str]
 
     @cached_property
     def _flown(self) -> Sequence[int]:
-        """How often the routes up to each were flown."""
+        """The cumulative number of flights up to each route."""
         return list(accumulate(route.flights for route in self.routes))
 
     def route(self, rng: random.Random) -> Route:
-        """A route, as likely as it was flown."""
+        """A random route, weighted by its flights."""
         return rng.choices(self.routes, cum_weights=self._flown)[0]
 
     def carriers(self, rng: random.Random, count: int) -> str:
@@ -94,7 +94,7 @@ class Catalogue:
 
 
 def catalogue(events: DataFrame, planes: int = 500) -> Catalogue:
-    """Read the catalogue off the events; some 440 routes and `planes` tail numbers come to this process."""
+    """Read the catalogue from the events; about 440 routes and `planes` tail numbers are collected to this process."""
     place = "max(dest_location[0]) AS longitude", "max(dest_location[1]) AS latitude"
     events.createOrReplaceTempView("flown")
     session = events.sparkSession
@@ -110,7 +110,7 @@ def catalogue(events: DataFrame, planes: int = 500) -> Catalogue:
 
 
 def draw(known: Catalogue, count: int, seed: int) -> list[Alert]:
-    """`count` alerts with different ids: the famous ones, then drawn ones, numbered."""
+    """Draw `count` alerts with different ids: the famous ones, then numbered random ones."""
     if count < 1:
         raise InvalidInput(f"{count} subscriptions; there must be at least 1")
     rng = random.Random(seed)
@@ -119,7 +119,7 @@ def draw(known: Catalogue, count: int, seed: int) -> list[Alert]:
     for number in range(len(drawn), count):
         (kind,) = rng.choices(list(_KINDS), list(_KINDS.values()))
         name, where = kind(rng, known)
-        # Two alike are no harm, only dull: draw again, but not for ever.
+        # Duplicates are harmless but dull: draw again, a limited number of times.
         for _ in range(20):
             if where not in seen:
                 break
@@ -219,7 +219,7 @@ _KINDS: Final[dict[_Draw, int]] = {
     _either: 6,
     _cold: 2,
 }
-"""How an alert is drawn, and how often out of 100."""
+"""The ways to draw an alert, and the percentage of each."""
 
 
 def _between(route: Route) -> str:
@@ -231,6 +231,5 @@ def _slug(route: Route, kind: str) -> str:
 
 
 def _minutes(rng: random.Random, least: int) -> int:
-    """A delay worth an alert: `least` or more, in steps of 5; half lie within 35 minutes of it, few beyond
-    200."""
+    """A delay worth an alert: `least` or more, in steps of 5. Half lie within 35 minutes of it, few beyond 200."""
     return least + 5 * int(rng.expovariate(1 / 10))

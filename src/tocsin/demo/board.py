@@ -1,4 +1,4 @@
-"""What is happening? A line of figures above a few lists: painted in place on a terminal, lines in a pipe."""
+"""A live display of a line of figures above some lists: repainted on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final, TextIO
 
 _INTERVAL_S: Final = 0.1
 _PARTS: Final = 5
-"""Into how many parts the lines in a pipe cut the whole."""
+"""The number of progress reports in a pipe."""
 
 
 class Board:
-    """Shows how far something of `total` parts is, on `stream`, unless `shown` is False."""
+    """Shows the progress of something with `total` parts on `stream`, unless `shown` is False."""
 
     def __init__(self, label: str, total: int, *, shown: bool = True, stream: TextIO | None = None) -> None:
         self._label, self._total, self._shown = label, total, shown
@@ -29,17 +29,20 @@ class Board:
 
     @property
     def is_live(self) -> bool:
-        """Whether somebody watches a terminal."""
+        """Whether the display is on a terminal."""
         return self._live
 
     def is_due(self, done: int) -> bool:
-        """Whether anything would be shown now, so that nobody makes lists in vain."""
+        """Whether `show` would show anything now, so that callers can skip making lists."""
         if self._live:
             return time.monotonic() - self._painted >= _INTERVAL_S or done == self._total
         return self._shown and done * _PARTS // self._total > self._told
 
     def show(self, done: int, figures: str, lists: Sequence[Sequence[str]]) -> None:
-        """Show the figures; each list has a heading and its lines, the first of which a pipe gets, too."""
+        """Show the figures and the lists.
+
+        A list has a heading and lines; a pipe gets the heading and the first line.
+        """
         if not self.is_due(done):
             return
         if self._live:
@@ -53,18 +56,18 @@ class Board:
             self._print("\n".join(f"    {line}" for line in one[:2]))
 
     def close(self, seconds: float | None) -> None:
-        """Take away what is painted; it took `seconds`, None when it failed."""
+        """Remove what is painted. It took `seconds`, or failed if None."""
         if self._live:
             self._paint([])
         if self._shown and seconds is not None:
             self._print(f"{self._label}: done in {seconds:.1f} s")
 
     def _marked(self, one: Sequence[str]) -> list[str]:
-        """A list under its heading, with a sign at what is new in it."""
+        """A list under its heading; new lines are marked."""
         return [one[0], *(f"  {' ' if line in self._before else '+'} {line}" for line in one[1:])]
 
     def _paint(self, lines: Sequence[str]) -> None:
-        """Lines in the place of those before, as many and as long as the terminal has room for."""
+        """Replace the previous lines, cut to the size of the terminal."""
         size = shutil.get_terminal_size()
         kept = [line[: size.columns - 1] for line in lines[: size.lines - 1]]
         back = f"\x1b[{self._height}F" if self._height else ""

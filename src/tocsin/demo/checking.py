@@ -1,6 +1,6 @@
-"""Is it right? One engine in this process gets the same changes and flights, in the order that the stream had them.
+"""Check of the stream demo: one engine in this process gets the same changes and flights, in the stream's order.
 
-The clock's score in each flight's rows says how many hours of changes had been taken when it was answered.
+The clock's score in each flight's rows tells how many hours of changes the answer includes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tocsin.engine import Engine
 from tocsin.records.changes import DELETE, RESCORE
 
 _Rows = dict[str, list[tuple[str, float]]]
-"""What rings for each flight: (alert, score), by alert."""
+"""The matching alerts of each flight: (alert, score), by alert."""
 
 
 def differing(alerts: Sequence[Alert], played: Played, rung: Rung) -> int:
-    """How many of the flights that were answered got another answer than the engine's; answered twice is another."""
+    """The number of flights with an answer other than the engine's. A flight answered twice counts as different."""
     table = rung.table()
     clock = table.filter(pc.equal(table["subscription"], CLOCK["id"]))
     states: dict[int, list[str]] = defaultdict(list)
@@ -49,7 +49,7 @@ def _answered(
 
 
 def _asked(engine: Engine, keys: list[str], flights: list[dict[str, Any]]) -> _Rows:
-    """What an engine answers for some flights."""
+    """The engine's answers for some flights."""
     found = engine.match_batch(flights).table
     names = pa.array(keys).take(found["event"].combine_chunks())
     scores = {name: engine.get(name)["score"] for name in set(found["subscription"].to_pylist())}
@@ -60,7 +60,7 @@ def _asked(engine: Engine, keys: list[str], flights: list[dict[str, Any]]) -> _R
 
 
 def apply(engine: Engine, change: Change) -> None:
-    """Do to an engine what a change says."""
+    """Apply a change to an engine."""
     if change["change"] == DELETE:
         engine.unsubscribe(change["id"])
     elif change["change"] == RESCORE:

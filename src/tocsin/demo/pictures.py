@@ -1,6 +1,6 @@
-"""What do the alerts look like? A map of where they ring, and a year of when.
+"""Pictures of the demo: a map of where alerts match, a year of when, and maps of fences and of the window.
 
-The land of the map is nothing but the airfields of the United States, one faint dot each.
+The land on the map consists only of the airfields of the United States, one faint dot each.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ YEAR: Final = 2013
 
 
 def draw_map(links: Sequence[Link], airfields: Sequence[tuple[float, float, str]], path: Path) -> None:
-    """Paint where alerts ring: an arc a route, a disc a destination, on a map of airfields."""
+    """Draw where alerts match: an arc for each route, a disc for each destination, on a map of airfields."""
     figure = _figure(15, 9.2)
     axes = figure.add_axes((0.0, -0.05, 1.0, 0.99))
     axes.set_axis_off()
@@ -65,7 +65,7 @@ def draw_map(links: Sequence[Link], airfields: Sequence[tuple[float, float, str]
 
 
 def draw_year(hours: Sequence[Hour], path: Path) -> None:
-    """Paint when alerts ring: every hour of the year, the days above it, the worst of them explained."""
+    """Draw when alerts match: every hour of the year, the days above it, and notes on the worst days."""
     figure = _figure(16, 8.6)
     days = figure.add_axes((0.055, 0.52, 0.865, 0.37))
     grid = figure.add_axes((0.055, 0.09, 0.865, 0.42), sharex=days)
@@ -96,7 +96,7 @@ def draw_fences(
     path: Path,
     day: str,
 ) -> None:
-    """Paint a day's flights, the fences around cities by how many planes entered, and where they did."""
+    """Draw a day's flights, the fences coloured by the number of planes that entered, and the points of entry."""
     from matplotlib.collections import LineCollection, PolyCollection
 
     figure = _figure(15, 9.2)
@@ -133,7 +133,7 @@ def draw_fences(
 
 
 class Star(NamedTuple):
-    """Somebody who waits, and where the best deals are. Places are longitude and latitude; a title has two lines."""
+    """A subscriber and its best deals. Places are longitude and latitude; a title has two lines."""
 
     title: str
     place: tuple[float, float]
@@ -146,7 +146,7 @@ def as_points(places: Sequence[tuple[float, float]]) -> Points:
 
 
 def draw_window(waiting: Points, deals: Points, stars: Sequence[Star], land: Points, path: Path) -> None:
-    """Paint who waits, what is in the window, and lines from a few of the first to their best of the second."""
+    """Draw the subscribers, the deals in the window, and lines from a few subscribers to their best deals."""
     from matplotlib.collections import LineCollection
 
     figure = _figure(15, 9.2)
@@ -179,11 +179,11 @@ def draw_window(waiting: Points, deals: Points, stars: Sequence[Star], land: Poi
 
 
 _APART_KM: Final = 170
-"""One name a neighbourhood: that of the busiest place."""
+"""Only the busiest place within this distance is named."""
 
 
 def _whole_parts(way: Points) -> list[Points]:
-    """A way in pieces, where it jumps into the corner that the map has Hawaii or Alaska in."""
+    """Split a path where it jumps into the corner of the map with Hawaii or Alaska."""
     jumps = np.flatnonzero(np.hypot(*np.diff(way, axis=0).T) > 2 * _APART_KM)
     return [part for part in np.split(way, jumps + 1) if len(part) > 1]
 
@@ -226,7 +226,7 @@ def _albers(x: Points, y: Points, x0: float, y0: float, parallels: tuple[float, 
 
 
 def _arcs(axes: Axes, links: Sequence[Link]) -> None:
-    """A curve from New York to every destination, wide where many alerts ring."""
+    """A curve from New York to every destination, wider for more alerts."""
     from matplotlib.collections import LineCollection
 
     most = max((link.alerts for link in links), default=0) or 1
@@ -239,7 +239,7 @@ def _arcs(axes: Axes, links: Sequence[Link]) -> None:
         for link in leaving:
             end = _project(np.array([[link.longitude, link.latitude]]))[0]
             across = np.array([-(end - start)[1], (end - start)[0]])
-            # Bent upwards, whichever way it goes.
+            # Bent upwards in either direction.
             bend = (start + end) / 2 + bends[origin] * across * np.sign(across[1] or 1)
             curves.append((1 - t) ** 2 * start + 2 * t * (1 - t) * bend + t**2 * end)
             strengths.append((link.alerts / most) ** 0.5)
@@ -249,7 +249,7 @@ def _arcs(axes: Axes, links: Sequence[Link]) -> None:
 
 
 def _discs(axes: Axes, links: Sequence[Link]) -> PathCollection:
-    """A disc a destination: its area shows the alerts, its colour the alerts a flight."""
+    """A disc for each destination: its area shows the alerts, its colour the alerts a flight."""
     ends = _ends(links)
     places = _project(np.array([(e.longitude, e.latitude) for e in ends], dtype=np.float64).reshape(-1, 2))
     alerts = np.array([e.alerts for e in ends], dtype=np.float64)
@@ -262,7 +262,7 @@ def _discs(axes: Axes, links: Sequence[Link]) -> PathCollection:
     )  # fmt: skip
     named: list[Points] = []
     for rank in np.argsort(-alerts, kind="stable")[:30]:
-        # A name per neighbourhood: the busiest airport's.
+        # One name for each neighbourhood, that of the busiest airport.
         if any(np.hypot(*(places[rank] - other)) < _APART_KM for other in named):
             continue
         named.append(places[rank])
@@ -275,7 +275,7 @@ def _discs(axes: Axes, links: Sequence[Link]) -> PathCollection:
 
 
 def _ends(links: Sequence[Link]) -> list[Link]:
-    """One link a destination, with the flights and alerts of all three airports."""
+    """One link for each destination, with the flights and alerts of all three airports."""
     ends: dict[str, Link] = {}
     for link in links:
         known = ends.get(link.dest)
@@ -298,7 +298,7 @@ def _legends(figure: Figure, discs: PathCollection, links: Sequence[Link]) -> No
 
 
 def _bars(axes: Axes, alerts: Points, hours: Sequence[Hour]) -> None:
-    """A bar a day, and a note at the worst days."""
+    """A bar for each day, and notes at the worst days."""
     worst = _peaks(alerts, count=8, apart=24)
     colours = [AIRPORTS["JFK"] if day in worst else "#5b6ea8" for day in range(365)]
     axes.bar(np.arange(365) + 0.5, alerts, width=1.0, color=colours)
@@ -339,7 +339,7 @@ def _day(hour: Hour) -> int:
 
 
 def _peaks(alerts: Points, *, count: int, apart: int) -> list[int]:
-    """The days with most alerts, no two within `apart` days of each other, so that their notes fit."""
+    """The days with the most alerts, at least `apart` days apart, so that their notes fit."""
     chosen: list[int] = []
     for day in np.argsort(-alerts, kind="stable").tolist():
         if alerts[day] > 0 and len(chosen) < count and all(abs(day - other) >= apart for other in chosen):
@@ -348,7 +348,7 @@ def _peaks(alerts: Points, *, count: int, apart: int) -> list[int]:
 
 
 def _note(day: int, alerts: float, hours: Sequence[Hour]) -> str:
-    """The date, the alerts, and what the data say about why."""
+    """The date, the alerts, and possible causes found in the data."""
     those = [hour for hour in hours if _day(hour) == day]
     flights, cancelled = sum(h.flights for h in those), sum(h.cancelled for h in those)
     gust = max((h.gust_mph for h in those if h.gust_mph is not None), default=None)

@@ -1,4 +1,4 @@
-"""How does the demo run? Read and join, draw, compile, match, summarise, paint: one Spark job after another."""
+"""The main demo: read and join, draw, compile, match, summarise and paint, one Spark job after another."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 SUBSCRIPTIONS: Final = 20_000
 SEED: Final = 2013
 PARTITIONS: Final = 32
-"""Of the events: enough that the progress bar moves and the last task does not keep the other cores
-waiting."""
+"""Partitions of the events: enough to move the progress bar, and to keep all cores busy until the end."""
 
 INDEX_PARTITIONS: Final = 2
 
@@ -61,7 +60,7 @@ PARTS: Final = (
     "year.png",
     "summary.json",
 )
-"""What a run leaves in its output folder."""
+"""The files and folders that a run leaves in its output folder."""
 
 
 def run(
@@ -76,11 +75,10 @@ def run(
 ) -> Summary:
     """Run the demo into the folder `output` and print the summary on standard output.
 
-    `subscriptions` alerts are drawn with `seed`; `events` limits the flights (all 336,776 by default) and
-    `partitions` is into how many tasks they are cut. Progress goes to standard error. Where the process has a
-    Spark session already, that one is used and left running. Ctrl-C stops the job, removes what is unfinished
-    and ends the process (`SystemExit`, status 130) with one line. Raises `MissingExtra` where Spark, Java,
-    the data or matplotlib is missing.
+    `subscriptions` alerts are drawn with `seed`; `events` limits the flights (all 336,776 by default), and `partitions`
+    is the number of tasks for them. Progress goes to standard error. If the process already has a Spark session, that
+    one is used and left running. Ctrl-C stops the job, removes unfinished results and ends the process (`SystemExit`,
+    status 130) with one line. Raises `MissingExtra` if Spark, Java, the data or matplotlib is missing.
     """
     for name, number in (("subscriptions", subscriptions), ("events", events), ("partitions", partitions)):
         if number is not None and number < 1:
@@ -101,7 +99,7 @@ def run(
 
 
 class _Job:
-    """The steps that need Spark. They write into `folder`, which becomes `output` when all is done."""
+    """The steps that need Spark. They write into `folder`, which is moved to `output` when all is done."""
 
     def __init__(self, spark: SparkSession, folder: Path, output: Path, steps: Steps) -> None:
         self.spark = spark
@@ -110,7 +108,7 @@ class _Job:
         self.steps = steps
 
     def run(self, subscriptions: int, seed: int, events: int | None, partitions: int) -> Summary:
-        # Otherwise small files are read many to a task, and there is no progress to see.
+        # Otherwise a task reads many small files, and the progress bar hardly moves.
         self.spark.conf.set("spark.sql.files.minPartitionNum", str(partitions))
         self._join(events, partitions)
         self._draw(subscriptions, seed)
@@ -153,7 +151,7 @@ class _Job:
         )
 
     def _compare(self) -> str:
-        """What a user would do today, beside it."""
+        """The comparison with a query for each alert."""
         with self.steps.step(
             "compare", f"Ask DuckDB {one_by_one.SAMPLED} of the alerts, and tocsin all, in one process"
         ):
@@ -166,7 +164,7 @@ class _Job:
 
 
 def _compile(alerts: DataFrame, index: Path, events: DataFrame) -> Any:
-    """Some flights tell which of an alert's conditions is the rarest."""
+    """Compile the alerts. A sample of flights tells which of an alert's conditions is the rarest."""
     from tocsin import sample, spark
 
     statistics = sample(events.select(*ATTRIBUTES).limit(_SAMPLED).toArrow())
@@ -186,7 +184,7 @@ def _explain(subscription: dict[str, Any], event: dict[str, Any]) -> str:
 
 
 def _explained(matched: DataFrame, alerts: DataFrame) -> list[str]:
-    """The flight that rang most, beside an alert that it rang and one of the same route that it did not."""
+    """Explain the flight with the most matches, for an alert that matches it and a similar one that does not."""
     ringing = matched.where("size(matches) > 0").selectExpr("*", "size(matches) AS rung")
     row = ringing.orderBy("rung", "id", ascending=[False, True]).first()
     if row is None:
@@ -209,7 +207,7 @@ def _explained(matched: DataFrame, alerts: DataFrame) -> list[str]:
 
 @contextmanager
 def spark_session(master: str, steps: Steps, needs: Sequence[str]) -> Iterator[SparkSession]:
-    """A Spark session, stopped afterwards unless it was there before; it starts when all packages are there."""
+    """A Spark session, stopped afterwards unless it existed before. It starts only if all packages are installed."""
     missing = next((name for name in ("pyspark", *needs) if find_spec(name) is None), None)
     if missing is not None:
         raise MissingExtra(f"No module named {missing!r}. The demo's packages come with: pip install 'tocsin[demo]'")

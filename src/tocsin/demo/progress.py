@@ -1,4 +1,4 @@
-"""How far is it? Steps with their times: a live bar on a terminal, plain lines in a pipe or a file."""
+"""Progress of the demo's steps: a live bar on a terminal, plain lines in a pipe or a file."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ _LINE_EVERY_S: Final = 10.0
 
 
 class Steps:
-    """The named steps of a job, shown on `stream` unless `shown` is False; `seconds` holds what each one
-    took."""
+    """The named steps of a job, shown on `stream` unless `shown` is False; `seconds` holds the time of each step."""
 
     def __init__(self, count: int, *, shown: bool = True, stream: TextIO | None = None) -> None:
         self.seconds: dict[str, float] = {}
@@ -29,12 +28,12 @@ class Steps:
         self._stream = sys.stderr if stream is None else stream
 
     def label(self, title: str) -> str:
-        """What the next step is called."""
+        """The label of the next step."""
         return f"[{len(self.seconds) + 1}/{self._count}] {title}"
 
     @contextlib.contextmanager
     def step(self, name: str, title: str, spark: SparkSession | None = None) -> Iterator[None]:
-        """Time the block under `name`; with `spark`, show how many of the tasks that it starts are done."""
+        """Time the block under `name`; with `spark`, show how many of its tasks are done."""
         label = self.label(title)
         started = time.perf_counter()
         shown = _Bar if self.shown and self._stream.isatty() else _Lines if self.shown else _Nothing
@@ -57,14 +56,14 @@ class _Nothing:
         self.stream = stream
 
     def update(self, done: int, total: int) -> None:
-        """`done` of the `total` tasks known so far are finished."""
+        """Report that `done` of the `total` tasks known so far are finished."""
 
     def close(self, seconds: float | None) -> None:
-        """The step took `seconds`; None when it failed."""
+        """End the step, which took `seconds`, or failed if None."""
 
 
 class _Lines(_Nothing):
-    """A line when a step starts, one when it ends, and one every ten seconds between."""
+    """A line when a step starts, one when it ends, and one every ten seconds in between."""
 
     def __init__(self, label: str, stream: TextIO) -> None:
         super().__init__(label, stream)
@@ -101,7 +100,7 @@ class _Bar(_Nothing):
 
 @contextlib.contextmanager
 def _watched(spark: SparkSession, view: _Nothing) -> Iterator[None]:
-    """Tell `view` about the tasks of every stage that runs while the block does."""
+    """Report the tasks of every stage to `view` while the block runs."""
     stop = threading.Event()
     watcher = threading.Thread(target=_watch, args=(spark, view, stop), daemon=True, name="tocsin-progress")
     watcher.start()
@@ -116,7 +115,7 @@ def _watch(spark: SparkSession, view: _Nothing, stop: threading.Event) -> None:
     tracker = spark.sparkContext.statusTracker()
     stages: dict[int, tuple[int, int]] = {}
     while not stop.wait(_POLL_S):
-        # Spark may be stopping, or gone: a progress bar is no reason to fail.
+        # Spark may be stopping, or gone; a progress bar must not fail because of it.
         try:
             active = set(tracker.getActiveStageIds())
             infos = {number: tracker.getStageInfo(number) for number in active}

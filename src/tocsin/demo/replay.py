@@ -1,7 +1,7 @@
-"""How does the year come again? Hour by hour, as files: first the changes of the alerts, then the flights of that hour.
+"""Replay of the year, hour by hour, as files: first the changes of the alerts, then the flights of that hour.
 
-A flight comes at the hour at which it was to leave, with all that is known of it since. Files are renamed into their
-folders, so that a stream sees them whole.
+A flight comes at its scheduled hour, with everything that is known about it afterwards. Files are renamed into their
+folders, so that a stream never sees a partial file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHANGES: Final = "changes"
 
 @dataclass(slots=True)
 class Played:
-    """What was put so far: every flight by its id, when, and every change, in its order."""
+    """What was replayed so far: every flight by id, its time of replay, and every change, in order."""
 
     flights: dict[str, dict[str, Any]] = field(default_factory=dict)
     put_at: dict[str, float] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Played:
 
 
 class Replay:
-    """Puts one hour after another into a folder, so many a second."""
+    """Writes one hour after another into a folder, at a given speed."""
 
     def __init__(self, folder: Path, flights: Sequence[Flight], turnover: Turnover, first: dt.datetime) -> None:
         self.played = Played(alerts=len(turnover))
@@ -52,7 +52,7 @@ class Replay:
             (folder / name).mkdir(parents=True, exist_ok=True)
 
     def run(self, hours: int, speed: float, stop: threading.Event) -> None:
-        """Put so many hours, `speed` of them a second, until a stop is wanted; an hour that is late is put at once."""
+        """Replay `hours` hours, `speed` of them a second, until a stop is requested. A late hour is written at once."""
         begun = time.monotonic()
         for number in range(hours):
             if stop.wait(max(begun + number / speed - time.monotonic(), 0.0)):
@@ -60,7 +60,7 @@ class Replay:
             self.put(number)
 
     def put(self, number: int) -> None:
-        """Put an hour: its changes, and its flights if there are any."""
+        """Write an hour: its changes, and its flights if there are any."""
         changes = self._turnover.hour()
         self.played.changes.append(changes)
         self.played.kinds.update(change["change"] for change in changes[:-1])
@@ -81,6 +81,6 @@ class Replay:
 
 
 def event_of(flight: Flight) -> dict[str, Any]:
-    """A flight as a JSON object: what alerts may ask about, and `key`, without what is not known."""
+    """A flight as a JSON object: `key` and the attributes that alerts may ask about, without missing values."""
     given = {name: value for name, value in flight.items() if name not in ("id", "scheduled") and value is not None}
     return {"key": flight["id"], **given}

@@ -1,4 +1,4 @@
-"""What rings, and how soon? Reads what the pipeline has written, batch by batch, and keeps a line of it alive."""
+"""Matches of the running pipeline and their delay, read batch by batch and shown as they come."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RING_S: Final = 1.0
 
 @dataclass(slots=True)
 class Rung:
-    """What rang so far: rows of flight, alert and score, the clock's among them; how soon each flight was answered."""
+    """The matches so far (flight, alert and score, including the clock's), and the delay of each flight's answer."""
 
     batches: list[pa.Table] = field(default_factory=list)
     flights: int = 0
@@ -43,7 +43,7 @@ NOTHING: Final = pa.table(
 
 
 class Ringing:
-    """Follows a folder of matches while a replay goes on."""
+    """Follows a folder of matches during a replay."""
 
     def __init__(self, folder: Path, played: Played, stream: TextIO | None = None) -> None:
         self.rung = Rung()
@@ -53,14 +53,14 @@ class Ringing:
         self._shown = Shown(sys.stderr if stream is None else stream)
 
     def run(self, done: threading.Event) -> None:
-        """Follow until it is done, and then to the end."""
+        """Follow until `done` is set, and then to the end."""
         while not done.wait(_LOOK_S):
             self.look()
         self.look()
         self._shown.end()
 
     def look(self) -> None:
-        """Take all batches that are whole."""
+        """Read all complete batches."""
         while (folder := self._folder / f"batch={self._next:08d}").joinpath("_SUCCESS").exists():
             self._take(folder)
             self._next += 1
@@ -82,7 +82,7 @@ class Ringing:
 
 
 class Shown:
-    """A line that moves, and some of what rings, on a terminal; a line a day of the year in a pipe."""
+    """On a terminal, an updated line and some of the matches; in a pipe, a line for each day of the year."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -91,7 +91,7 @@ class Shown:
         self._day = ""
 
     def line(self, played: Played, rung: Rung) -> None:
-        """Show how it stands, if it is time to."""
+        """Show the current state, if it is time to."""
         if played.hour is None:
             return
         now = time.monotonic()
@@ -105,7 +105,7 @@ class Shown:
             self._put(f"{_told(played, rung)}\n")
 
     def ring(self, rows: pa.Table, played: Played) -> None:
-        """Show the flight of a batch that rings most, on a terminal, now and then."""
+        """On a terminal, show now and then the flight of a batch with the most matches."""
         now = time.monotonic()
         if not self._is_terminal or not len(rows) or now - self._ring_at < _RING_S:
             return
@@ -113,7 +113,7 @@ class Shown:
         self._put(f"\r\033[K{described(rows, played)}\n")
 
     def end(self) -> None:
-        """Leave the line."""
+        """Clear the line."""
         if self._is_terminal:
             self._put("\r\033[K")
 
@@ -123,7 +123,7 @@ class Shown:
 
 
 def described(rows: pa.Table, played: Played) -> str:
-    """The flight that rings most of some rows, and the best scored of its alerts."""
+    """The flight with the most matches among some rows, and its alert of highest score."""
     counts = pc.value_counts(rows["event_id"].combine_chunks())
     most = int(np.argmax(counts.field(1).to_numpy()))
     key = counts.field(0)[most].as_py()
@@ -140,7 +140,7 @@ def _flown(key: str, flight: dict[str, Any]) -> str:
 
 
 def _told(played: Played, rung: Rung) -> str:
-    """One line of how it stands."""
+    """One line with the current state."""
     kinds = played.kinds
     latest = rung.seconds[-200:]
     soon = f", {np.median(latest):.2f} s from flight to ring" if latest else ""

@@ -1,4 +1,4 @@
-"""Is it right? Every deal of the window scored for a subscription, one by one; and the changes of all played back."""
+"""Check of the window demo: all deals scored one by one for a subscription, and all changes played back."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Weights = Mapping[str, float]
 
 
 def best(wish: Wish, deals: Sequence[Deal], weights: Weights) -> list[tuple[str, float]]:
-    """The keys and scores of the best deals, best first, of equal ones the later first."""
+    """The keys and scores of the best deals, best first; ties go to the later deal."""
     scored = ((score(wish, deal, weights), number) for number, deal in enumerate(deals))
     found = sorted((one for one in scored if one[0] is not None), reverse=True)
     return [(deals[number].key, float(value or 0.0)) for value, number in found[: wish.k]]
 
 
 def score(wish: Wish, deal: Deal, weights: Weights) -> float | None:
-    """Place and words, as `tocsin.Window` defines them; None where no word is common."""
+    """Place and words, as `tocsin.Window` defines them; None without a common word."""
     wanted, words = words_of(wish.text), words_of(deal.text)
     common = wanted & words
     if not common:
@@ -37,7 +37,7 @@ def score(wish: Wish, deal: Deal, weights: Weights) -> float | None:
 
 
 def played_back(changes: pa.Table, results: pa.Table) -> bool:
-    """Whether all that entered and did not exit again, since nothing was there, is what `results` has."""
+    """Whether replaying all enter and exit changes from an empty window gives `results`."""
     names = ["subscription", "message"]
     pairs = [_numbered(changes[name]) for name in names]
     step = pc.if_else(pc.equal(changes["kind"].cast(pa.string()), "enter"), 1, -1)
@@ -50,7 +50,7 @@ def played_back(changes: pa.Table, results: pa.Table) -> bool:
 
 
 def _numbered(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """Strings as numbers, which are added up in a fraction of the room."""
+    """Strings as dictionary codes, which take a fraction of the memory when they are summed."""
     kind = pa.dictionary(pa.int32(), pa.string())
     plain = column.dictionary_encode().unify_dictionaries()
     return pa.concat_arrays(plain.chunks) if plain.num_chunks else pa.array([], kind)
@@ -65,7 +65,7 @@ def _length(dx: float, dy: float) -> float:
 
 
 def _squared(words: Iterable[str], weights: Weights) -> float:
-    """The squares of what words weigh, added from the smallest on, as the window does: to the last bit."""
+    """The sum of the squared weights, from the smallest up, exactly as the window adds them."""
     total = 0.0
     for square in sorted(weights[word] * weights[word] for word in words):
         total += square

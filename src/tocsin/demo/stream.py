@@ -1,8 +1,8 @@
-"""What does a pipeline look like that never ends? The year again, hour by hour, past alerts that come and go.
+"""The streaming demo: the year again, hour by hour, against alerts that come and go.
 
-The pipeline is that of `tocsin pipeline run`, described by a file in the output folder. This process puts each hour's
-changes and flights into the folders that it reads, and follows the one that it writes. At the end one engine, in this
-process, gets the same changes and flights in the same order.
+The pipeline is that of `tocsin pipeline run`, described by a file in the output folder. This process writes each hour's
+changes and flights into the pipeline's input folders, and follows its output folder. At the end one engine in this
+process gets the same changes and flights in the same order.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ PARTS: Final = (
     "pipeline.toml",
     "stream.json",
 )
-"""What a run leaves in its output folder."""
+"""The files and folders that a run leaves in its output folder."""
 
 _PATIENCE_S: Final = 120.0
-"""How long the last flights may take to be answered."""
+"""The time limit for answers to the last flights."""
 
 PIPELINE: Final = f"""\
 # The pipeline of `tocsin demo stream`. `tocsin pipeline run` goes on with it: add files to {EVENTS} and {CHANGES}.
@@ -94,7 +94,10 @@ checkpoint = "checkpoint"
 
 @dataclass(frozen=True, slots=True)
 class StreamSummary:
-    """What a run did. `median_s` and `late_s` (of 99 %): from a flight in its folder to its rings, read."""
+    """The results of a run.
+
+    `median_s` and `late_s` (99th percentile) are the time from a flight's file to its matches.
+    """
 
     output: Path
     hours: int
@@ -111,7 +114,7 @@ class StreamSummary:
     differ: int
 
     def text(self) -> str:
-        """For people."""
+        """The summary as text for users."""
         same = "the same, scores included" if self.differ == 0 else f"{self.differ:,} FLIGHTS DIFFER"
         return "\n".join(
             [
@@ -137,12 +140,11 @@ def run(
     stopping: Callable[[], AbstractContextManager[threading.Event]] = lambda: nullcontext(threading.Event()),
     progress: bool = True,
 ) -> StreamSummary:
-    """Replay so many hours from a day on, `speed` of them a second, into the folder `output`; print the summary.
+    """Replay `hours` hours from a day on, `speed` of them a second, into the folder `output`; print the summary.
 
-    Ends when all of them are answered. While the pipeline runs, `stopping` gives an event that ends it when it is set:
-    then what rang until then is summed up. Where the process has a Spark session already, that one is used and left
-    running. Raises `InvalidInput` for a day outside 2013, and
-    `MissingExtra` where Spark, Java or the data is missing.
+    It ends when all flights are answered. While the pipeline runs, `stopping` gives an event that ends it when set; the
+    summary then covers the matches until then. If the process already has a Spark session, that one is used and left
+    running. Raises `InvalidInput` for a day outside 2013, and `MissingExtra` if Spark, Java or the data is missing.
     """
     day = _checked(first, hours, speed, subscriptions)
     _clear(output)
@@ -163,7 +165,7 @@ def run(
 
 
 def _checked(first: str, hours: int, speed: float, subscriptions: int) -> dt.datetime:
-    """The first hour; raises `InvalidInput` for what cannot be."""
+    """Check the arguments and return the first hour; raises `InvalidInput`."""
     for name, number in (("hours", hours), ("subscriptions", subscriptions)):
         if number < 1:
             raise InvalidInput(f"{name} is {number}; it must be at least 1")
@@ -179,7 +181,7 @@ def _checked(first: str, hours: int, speed: float, subscriptions: int) -> dt.dat
 
 
 def _clear(output: Path) -> None:
-    """Remove what an earlier run left: a checkpoint would go on with it."""
+    """Remove what an earlier run left, since its checkpoint would be continued."""
     for part in PARTS:
         one = output / part
         shutil.rmtree(one) if one.is_dir() else one.unlink(missing_ok=True)
@@ -189,13 +191,13 @@ def _clear(output: Path) -> None:
 def _prepare(
     session: SparkSession, output: Path, steps: Steps, day: dt.datetime, hours: int, subscriptions: int
 ) -> tuple[list[dict[str, Any]], list[travel.Alert], list[travel.Alert]]:
-    """The flights of those hours, and the alerts that are there at first, and that wait; writes the pipeline."""
+    """The flights of those hours, the initial alerts, and those to come; also writes the pipeline's file."""
     sources = output / "sources"
     try:
         with steps.step("join", "Join flights, weather and airports", session):
             joined = flights.events(session, flights.write_sources(sources))
             until = day + dt.timedelta(hours=hours)
-            # New York's time, as people know it: the hour at which a flight was to leave.
+            # New York's local time of scheduled departure.
             local = "make_timestamp_ntz(year, month, day, hour, minute, 0)"
             wanted = joined.where(f"{local} >= '{day}' AND {local} < '{until}'")
             chosen = wanted.selectExpr("id", f"{local} AS scheduled", *ATTRIBUTES).orderBy("scheduled", "id")
@@ -212,7 +214,7 @@ def _prepare(
 
 
 def _stream(output: Path, replay: Replay, hours: int, speed: float, stop: threading.Event) -> Rung:
-    """Run the pipeline, feed it and follow it, until all that was put has rung or a stop is wanted."""
+    """Run, feed and follow the pipeline until all flights are answered or a stop is requested."""
     ringing, done, failed = Ringing(output / "matches", replay.played), threading.Event(), list[BaseException]()
     begun = threading.Event()
 
@@ -242,14 +244,14 @@ def _stream(output: Path, replay: Replay, hours: int, speed: float, stop: thread
 
 
 def _say(what: str, begun: threading.Event) -> None:
-    """Tell what the pipeline begins; when it matches, the replay begins."""
+    """Print what the pipeline starts; the replay begins when it starts matching."""
     print(f"      {what} ...", file=sys.stderr, flush=True)
     if what == "matching":
         begun.set()
 
 
 def _drain(rung: Rung, played: Played, stop: threading.Event) -> None:
-    """Wait until all flights that were put are answered."""
+    """Wait until all replayed flights are answered."""
     until = time.monotonic() + _PATIENCE_S
     while rung.flights < len(played.flights) and time.monotonic() < until and not stop.wait(0.05):
         pass

@@ -1,6 +1,6 @@
-"""What came out? Counts, throughput, the busiest and the silent alerts, by aggregations that Spark does.
+"""Summary of the main demo: counts, throughput, the busiest and the silent alerts, aggregated by Spark.
 
-What comes to this process is bounded by the calendar and the map (224 routes, 8,760 hours), not by the
+The rows collected to this process are bounded by the calendar and the map (8,760 hours, 224 routes), not by the
 flights.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Busy(NamedTuple):
-    """An alert and how often it rang."""
+    """An alert and the number of its matches."""
 
     id: str
     where: str
@@ -25,7 +25,7 @@ class Busy(NamedTuple):
 
 
 class Link(NamedTuple):
-    """The flights from one New York airport to one destination, and the alerts that they rang."""
+    """The flights from one New York airport to one destination, and the number of alerts that they matched."""
 
     origin: str
     dest: str
@@ -37,8 +37,10 @@ class Link(NamedTuple):
 
 
 class Hour(NamedTuple):
-    """The flights scheduled in one hour of the year. The weather is the worst of the three airports, None
-    unknown."""
+    """The flights scheduled in one hour of the year.
+
+    The weather is the worst of the three airports; None if unknown.
+    """
 
     month: int
     day: int
@@ -51,8 +53,7 @@ class Hour(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Of the matched flights: how many there are, rang, could not be read; how many alerts rang, in all and
-    at most."""
+    """Counts of flights and of matched alerts; `most` is for one flight, `bad` counts unreadable flights."""
 
     events: int
     with_weather: int
@@ -65,7 +66,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The demo's result. `seconds` is the time of each step; paths lie below `output`."""
+    """The demo's result. `seconds` is the time of each step; paths are below `output`."""
 
     output: Path
     counts: Counts
@@ -79,15 +80,15 @@ class Summary:
 
     @property
     def events_per_s(self) -> float:
-        """Flights matched a second, from reading Parquet to having written it."""
+        """Flights matched a second, including reading and writing Parquet."""
         return self.counts.events / self.seconds["match"]
 
     def text(self) -> str:
-        """The summary for people."""
+        """The summary as text for users."""
         return "\n".join([*self._numbers(), "", *self._busiest(), "", *self._explained(), *self._places()])
 
     def write(self, path: Path) -> None:
-        """The summary for programs, as JSON."""
+        """Write the summary for programs, as JSON."""
         record = dataclasses.asdict(self) | {
             "output": str(self.output),
             "counts": self.counts._asdict(),
@@ -134,7 +135,7 @@ class Summary:
 
 
 def counts(matched: DataFrame) -> Counts:
-    """One pass over the matched flights."""
+    """Count the matched flights in one pass."""
     row = matched.selectExpr(
         "count(*)",
         "count(weather)",
@@ -148,24 +149,24 @@ def counts(matched: DataFrame) -> Counts:
 
 
 def rung(matched: DataFrame, alerts: DataFrame) -> DataFrame:
-    """Each alert with `rung`, the number of flights that rang it."""
+    """Each alert with `rung`, the number of flights that match it."""
     each = matched.selectExpr("explode(matches.subscription) AS id").groupBy("id").count()
     return alerts.join(each, "id", "left").selectExpr("id", "where", "coalesce(count, 0) AS rung")
 
 
 def busiest(counted: DataFrame, most: int = 10) -> list[Busy]:
-    """The alerts that rang most often; ties by id."""
+    """The alerts with the most matches; ties by id."""
     rows = counted.where("rung > 0").orderBy("rung", "id", ascending=[False, True]).limit(most)
     return [Busy(row.id, row["where"], row.rung) for row in rows.collect()]
 
 
 def silent(counted: DataFrame) -> int:
-    """How many alerts never rang."""
+    """The number of alerts without a match."""
     return int(counted.where("rung = 0").count())
 
 
 def links(matched: DataFrame) -> list[Link]:
-    """The alerts by origin and destination: at most some 224."""
+    """The alerts by origin and destination: at most about 224 rows."""
     grouped = matched.groupBy("origin", "dest").agg(
         *_expressions(
             "any_value(dest_city)",
@@ -179,7 +180,7 @@ def links(matched: DataFrame) -> list[Link]:
 
 
 def hours(matched: DataFrame) -> list[Hour]:
-    """The alerts by month, day and hour: at most 8,760."""
+    """The alerts by month, day and hour: at most 8,760 rows."""
     grouped = matched.groupBy("month", "day", "hour").agg(
         *_expressions(
             "count(*)",

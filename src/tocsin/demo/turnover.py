@@ -1,7 +1,7 @@
-"""Which alerts come, go and change from hour to hour? Changes with versions, drawn from alerts that wait their turn.
+"""Hourly changes of the alerts: inserts, deletions, rescores and updates with versions, drawn from waiting alerts.
 
-The same seed makes the same changes. Each hour's changes are one file; the last of them raises the score of `CLOCK`, an
-alert that every flight rings. So what rings tells by itself which hour's subscriptions answered.
+The same seed makes the same changes. Each hour's changes are one file. The last change raises the score of `CLOCK`, an
+alert that matches every flight, so each answer shows which hour's subscriptions it used.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from tocsin.demo.alerts import Alert
 from tocsin.records.changes import DELETE, INSERT, RESCORE, UPDATE
 
 CLOCK: Final = Alert(id="the-clock", where="month >= 1", score=0.0)
-"""Its score is the number of the last hour of changes that was taken."""
+"""Its score is the number of the last hour of changes that was applied."""
 
 OF_AN_HOUR: Final = {INSERT: 40, DELETE: 30, RESCORE: 20, UPDATE: 10}
-"""How many changes of each kind."""
+"""The number of changes of each kind."""
 
 Change = dict[str, Any]
-"""A record as `spark.follow` takes it."""
+"""A record in the form that `spark.follow` takes."""
 
 
 class Turnover:
-    """Makes the changes of one hour after another; knows who is there."""
+    """Makes the changes of one hour after another, and tracks the current alerts."""
 
     def __init__(self, there: Sequence[Alert], waiting: Sequence[Alert], seed: int) -> None:
         self._there = [alert["id"] for alert in there]
@@ -35,11 +35,11 @@ class Turnover:
         self._hour = 0
 
     def __len__(self) -> int:
-        """How many alerts there are now."""
+        """The number of current alerts."""
         return len(self._there)
 
     def hour(self) -> list[Change]:
-        """The changes of the next hour; fewer insertions where nobody waits any more."""
+        """The changes of the next hour; fewer inserts when no alerts are waiting any more."""
         self._hour += 1
         changed = self._rng.sample(range(len(self._there)), min(len(self._there) - 1, _CHANGED))
         records = list(self._changed(changed))
@@ -51,7 +51,7 @@ class Turnover:
         return [*records, {**self._record(CLOCK["id"], RESCORE), "score": float(self._hour)}]
 
     def _changed(self, chosen: Sequence[int]) -> Iterator[Change]:
-        """Deletions first, then new scores, then other conditions: those of another alert."""
+        """Deletions first, then new scores, then new conditions, taken from other alerts."""
         for place, at in enumerate(chosen):
             name = self._there[at]
             if place < OF_AN_HOUR[DELETE]:

@@ -1,7 +1,7 @@
-"""Which deals near by are best of late? Orders of an office store, replayed through a window for thousands who wait.
+"""The window demo: orders of an office store as nearby deals, replayed for thousands of subscriptions.
 
-Real orders come one after the other; for every subscription `tocsin.Window` keeps the best of the last thousand.
-`orders` says what is real and what is drawn.
+Real orders come one after the other. For every subscription, `tocsin.Window` keeps the best of the last thousand. The
+module `orders` says what is real and what is synthetic.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ SUBSCRIPTIONS: Final = 5_000
 SIZE: Final = 1_000
 SEED: Final = 2017
 BATCH: Final = 50
-"""Deals that come in one push."""
+"""Deals in one push."""
 
 PACE: Final = 1_000
-"""Deals a second where somebody watches; the window itself is faster."""
+"""Deals a second on a terminal; the window itself is faster."""
 
 CHECKED: Final = 50
 PARTS: Final = (
@@ -46,15 +46,15 @@ PARTS: Final = (
     "window.png",
     "window.json",
 )
-"""What a run leaves in its output folder."""
+"""The files that a run leaves in its output folder."""
 
 _SHOWN: Final = 3
-"""Of each list while it changes."""
+"""The entries shown of each list during the replay."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowSummary:
-    """What a run found. `lists` are what is watched: whose it is, and then what is best, best first."""
+    """The results of a run. `lists` are those displayed: the subscription, then its deals, best first."""
 
     output: str
     deals: int
@@ -62,7 +62,7 @@ class WindowSummary:
     size: int
     changes: int
     examined: int  # subscriptions compared with a deal
-    searched: int  # times that the window was searched for a subscription
+    searched: int  # how often the window was searched again for a subscription
     pushing_s: float
     checked: int
     differ: int  # of the checked subscriptions
@@ -70,7 +70,7 @@ class WindowSummary:
     lists: list[list[str]]
 
     def text(self) -> str:
-        """For people."""
+        """The summary as text for users."""
         deals = max(self.deals, 1)
         each_us = self.pushing_s / deals * 1e6
         same = "the same answers" if self.differ == 0 else f"{self.differ} ANSWERS DIFFER"
@@ -107,9 +107,9 @@ def run(
 ) -> WindowSummary:
     """Replay the orders into the folder `output`, and print the summary on standard output.
 
-    `events` limits the orders, and `size` is how many of them count. So many come a second as `pace` says, 0 for as
-    many as can; None is `PACE` on a terminal, and else 0. Progress goes to standard error. Raises `MissingExtra` where
-    the data or matplotlib is missing, `InvalidInput` for a number that cannot be.
+    `events` limits the orders, and `size` is the size of the window. `pace` is the number of orders a second, 0 for no
+    limit; None means `PACE` on a terminal, and otherwise 0. Progress goes to standard error. Raises `MissingExtra` if
+    the data or matplotlib is missing, `InvalidInput` for a number out of range.
     """
     for name, number, least in (
         ("subscriptions", subscriptions, 1), ("size", size, 1), ("events", events, 1), ("pace", pace, 0)
@@ -124,7 +124,7 @@ def run(
 
 
 class _Replay:
-    """The steps of a run; they write into `folder`, which becomes `output` when all is done."""
+    """The steps of a run. They write into `folder`, which is moved to `output` when all is done."""
 
     def __init__(self, folder: Path, output: Path, steps: Steps) -> None:
         self.folder, self.output, self.steps = folder, output, steps
@@ -159,7 +159,7 @@ class _Replay:
         return summary
 
     def _replay(self, window: Window, messages: pa.Table, pace: int | None) -> tuple[pa.Table, float]:
-        """Let the deals come; the changes, and the seconds that the window took."""
+        """Push the deals; returns the changes, and the seconds that the window took."""
         title = self.steps.label(f"Replay {len(messages):,} deals")
         board = Board(title, len(messages), shown=self.steps.shown)
         pace = (PACE if board.is_live else 0) if pace is None else pace
@@ -187,7 +187,7 @@ class _Replay:
         return pa.concat_tables(parts).unify_dictionaries(), pushing
 
     def _lists(self, window: Window, most: int) -> list[list[str]]:
-        """What is best for those who are watched."""
+        """The best deals of the displayed subscriptions."""
         return [
             [str(wish), *(f"{score:.4f}  {self.known[str(key)]}" for key, score in window.results(wish.id)[:most])]
             for wish in self.watched
@@ -225,7 +225,7 @@ class _Replay:
 
 
 def watched(wishes: Sequence[Wish]) -> list[Wish]:
-    """Three to look at, of three cities: who goes far for the right words, one between, and who stays near."""
+    """Three subscriptions in three cities to display: one favours words, one is in between, one favours place."""
     chosen: list[Wish] = []
     for alpha in (min(orders.ALPHAS), sorted(orders.ALPHAS)[len(orders.ALPHAS) // 2], max(orders.ALPHAS)):
         cities = {one.city for one in chosen}
@@ -234,7 +234,7 @@ def watched(wishes: Sequence[Wish]) -> list[Wish]:
 
 
 def _records(wishes: Sequence[Wish]) -> pa.Table:
-    """The subscriptions as a window takes them."""
+    """The subscriptions in the form that a window takes."""
     return pa.table(
         {
             "id": [wish.id for wish in wishes],
@@ -247,7 +247,7 @@ def _records(wishes: Sequence[Wish]) -> pa.Table:
 
 
 def _warm(wishes: Sequence[Wish], deals: Sequence[Deal]) -> None:
-    """Have the kernels there before anything is timed: messages come, and expire, in a window of two."""
+    """Load the kernels before anything is timed: messages come and expire in a window of two."""
     window = Window(size=2, bounds=BOUNDS)
     window.subscribe_many(_records(wishes[:100]))
     window.push_batch(orders.table(deals[:100]).drop_columns("city"))

@@ -1,4 +1,4 @@
-"""How do records become batches of events? With a schema and points: once, for engine and Spark."""
+"""Encoding of records to batches of events, with a schema and points; shared by engine and Spark."""
 
 from tocsin.encoding.chunks import encode_chunk
 from tocsin.encoding.points import Points, checked_points, with_coordinates, without_places

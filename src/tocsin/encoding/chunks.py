@@ -1,4 +1,4 @@
-"""How does a chunk of any kind become batches of events?"""
+"""Encoding of a chunk of any kind to batches of events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tocsin.schemas import typed
 def encode_chunk(
     chunk: Chunk, wanted: Wanted, schema: Mapping[str, Any] | None = None, points: Points | None = None
 ) -> tuple[list[EventBatch], list[Reject]]:
-    """A chunk of records as batches with distinct rows, and the records that could not be read."""
+    """Encode a chunk of records to batches with distinct rows. Also returns the records that could not be read."""
     batches, rejects = _encoded(chunk, wanted, schema)
     if schema:
         batches = [typed(batch, wanted, schema) for batch in batches]

@@ -1,6 +1,6 @@
-"""Integers that count nanoseconds since 1970, made instants before anything takes them for numbers.
+"""Conversion of integers in nanoseconds since 1970 to instants, before they are read as numbers.
 
-A float64 holds none of them exactly, so a number of today would be refused as too long.
+Present-day values exceed 2**53, so float64 cannot hold them exactly, and they would be rejected as numbers.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import pyarrow as pa
 from tocsin.model.values import Instant
 
 NANOSECONDS: Final = "instant(ns)"
-"""What a schema says of them."""
+"""The schema type of such integers."""
 
 Records = list[tuple[int, Mapping[str, Any]]]
 
 
 def counted_columns(table: pa.Table | pa.RecordBatch, schema: Mapping[str, Any] | None) -> pa.Table | pa.RecordBatch:
-    """A table with timestamps in the place of such integers. Cost: nothing where the schema names none."""
+    """Convert such integer columns of a table to timestamps. Cost: nothing if the schema names none."""
     for name in _named(schema):
         place = table.schema.get_field_index(name)
         if place >= 0 and pa.types.is_int64(table.schema.field(place).type):
@@ -29,7 +29,7 @@ def counted_columns(table: pa.Table | pa.RecordBatch, schema: Mapping[str, Any] 
 
 
 def counted_records(records: Records, schema: Mapping[str, Any] | None) -> Records:
-    """The same of objects, by the names that they have at the top."""
+    """Convert such integers in objects, under top-level names."""
     names = _named(schema)
     return [(row, _counted(record, names)) for row, record in records] if names else records
 

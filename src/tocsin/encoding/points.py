@@ -1,4 +1,4 @@
-"""What if a place comes as two numbers, each an attribute of its own? A batch gets the points that they make."""
+"""Points made from two attributes, such as longitude and latitude."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tocsin.errors import InvalidInput
 from tocsin.kernels import codes
 
 Points = Mapping[str, tuple[str, str]]
-"""Attributes that are points, with those that are their x and y: `{"location": ("lon", "lat")}`."""
+"""The attributes of x and y for each point: `{"location": ("lon", "lat")}`."""
 
 
 def checked_points(points: Any) -> Points:
-    """The mapping as given, None for none; raises `InvalidInput` for anything else."""
+    """Check the mapping; the result is empty for None. Raises `InvalidInput` for anything else."""
     if points is None:
         return {}
     is_sound = isinstance(points, Mapping) and all(
@@ -38,12 +38,12 @@ def checked_points(points: Any) -> Points:
 
 
 def with_coordinates(wanted: Wanted, points: Points) -> Wanted:
-    """What is to be read of events: for a point that is wanted, its coordinates."""
+    """Add the coordinates of wanted points to what is read from events."""
     return wanted.also({name for point, pair in points.items() if point in wanted for name in pair})
 
 
 def with_points(batch: EventBatch, wanted: Wanted, points: Points) -> EventBatch:
-    """The batch with a point for each event that has both of its coordinates as numbers, and no such value itself."""
+    """Add a point to each event that has both coordinates as numbers, unless it has a value for the point itself."""
     for point, (x, y) in points.items():
         numbers = wanted.numbers if batch.attributes is wanted.ordered else _numbered(batch.attributes)
         if x in numbers and y in numbers and point in wanted:
@@ -78,7 +78,7 @@ def _with_point(batch: EventBatch, numbers: Mapping[str, int], point: str, x: st
 
 
 def without_places(batch: EventBatch, points: Sequence[tuple[float, float]]) -> EventBatch:
-    """The batch without places that are one of some points: they say that a place is not known."""
+    """Remove places equal to one of some points, which mean that the place is not known."""
     arrays = batch.arrays
     if not len(arrays.boxes):
         return batch

@@ -1,6 +1,7 @@
-"""What does this text mean? CQL2 text and JSON become an expression tree, and back.
+"""The subscription language: CQL2 text and JSON to expression trees, and back.
 
-Beside them the reference evaluator, which takes the tree literally, and `explain`, which tells a person why.
+It also holds the reference evaluator, which interprets the tree directly, and `explain`, which tells a person why an
+event matches.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ register_all()
 
 
 def parse_any(where: str | Mapping[str, Any]) -> Expression:
-    """Read CQL2 text, CQL2 JSON in a string that begins with `{`, or CQL2 JSON that is already decoded.
+    """Parse CQL2 text, CQL2 JSON in a string that begins with `{`, or decoded CQL2 JSON.
 
     >>> parse_any("rain") == parse_any('{"property": "rain"}') == parse_any({"property": "rain"})
     True

@@ -1,4 +1,4 @@
-"""Advice about expressions that mean something else than what their author probably meant."""
+"""Advice on expressions that probably do not mean what their author intended."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tocsin.model.expression import Attribute, Expression, walk, walk_all
 
 
 class Advice(NamedTuple):
-    """A condition, and what to look at."""
+    """A suspicious condition and the advice about it."""
 
-    attribute: str  # empty for none
+    attribute: str  # empty if the condition has none
     condition: str
     reason: str
 
 
 def advice_on(tree: Expression, text: str = "") -> list[Advice]:
-    """What of an expression is probably meant otherwise; `text` is what it was parsed from, if anything.
+    """Find the conditions in an expression that are probably mistakes; `text` is its source text, if there is one.
 
     >>> from tocsin.language import parse
     >>> [one.reason for one in advice_on(parse("name LIKE 'ip*'"))]

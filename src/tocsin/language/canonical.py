@@ -1,6 +1,6 @@
-"""How is an expression written as CQL2 text? One text for each tree, with the fewest parentheses.
+"""Writer of canonical CQL2 text: one text for each tree, with the fewest parentheses.
 
-Reading the text again gives the same tree, for every tree that a parser makes.
+Parsing the text again gives the same tree, for every tree that a parser makes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, R
 
 
 def to_text(expression: Expression) -> str:
-    """An expression as canonical CQL2 text.
+    """Write an expression as canonical CQL2 text.
 
     >>> from tocsin.language import parse
     >>> to_text(parse("not(price<=580.0) or (color in('gold'))"))
@@ -29,7 +29,7 @@ def to_text(expression: Expression) -> str:
 
 
 def name_text(name: str) -> str:
-    """An attribute's name, in double quotes where it needs them.
+    """Write an attribute's name, in double quotes if it needs them.
 
     >>> name_text("price"), name_text("unit price"), name_text("in")
     ('price', '"unit price"', '"in"')
@@ -38,7 +38,7 @@ def name_text(name: str) -> str:
 
 
 def quote(value: Any) -> str:
-    """A Python value as a constant of CQL2 text, to be put into an expression.
+    """Write a Python value as a CQL2 constant, for use inside an expression.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def quote(value: Any) -> str:
 
 
 def constant_text(value: Value) -> str:
-    """A value as it is written in CQL2 text; a list as an array, a range in words.
+    """Write a value as CQL2 text; a list as an array, a range in words.
 
     >>> constant_text(580.0), constant_text("it's"), constant_text(True)
     ('580', "'it''s'", 'TRUE')
@@ -103,7 +103,7 @@ def constant_text(value: Value) -> str:
 
 
 def instant_text(value: object) -> str:
-    """An instant as RFC 3339 has it, a date alone at midnight; the text of an open end as it is."""
+    """Write an instant as in RFC 3339; midnight becomes a date alone. The mark of an open end stays as it is."""
     return value.isoformat().removesuffix("T00:00:00Z") if isinstance(value, Instant) else str(value)
 
 
@@ -121,7 +121,7 @@ def _number_text(value: float) -> str:
 
 
 def constant_json(value: object) -> Any:
-    """A value as it is written in CQL2 JSON.
+    """Write a value as CQL2 JSON.
 
     >>> constant_json(580.0), constant_json(Point(2.0, 48.5))
     (580, {'type': 'Point', 'coordinates': [2, 48.5]})

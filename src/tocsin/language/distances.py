@@ -1,8 +1,8 @@
-"""How far is a place from a point? In metres along the sphere, as the haversine formula says.
+"""Distances in metres on the sphere, by the haversine formula.
 
-`DISTANCE_M(location, POINT(lon lat)) <= 500` asks of a point whether it lies in a circle on the sphere, right across
-the antimeridian and at the poles, and of a line whether it comes into it. Source: R. W. Sinnott, Virtues of the
-Haversine, 1984; the radius is the mean of WGS 84's (IUGG).
+`DISTANCE_M(location, POINT(lon lat)) <= 500` is TRUE for a point inside a circle on the sphere, and for a line that
+reaches into the circle. It is correct across the antimeridian and at the poles. Source: R. W. Sinnott, Virtues of the
+Haversine, 1984; the radius is the mean radius of WGS 84 (IUGG).
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from tocsin.model.shapes import geometry_of
 from tocsin.model.values import Point, Shape, Value, box_of
 
 EARTH_M: Final = 6_371_008.8
-"""The mean radius."""
+"""The mean radius of the earth."""
 
 FARTHEST_M: Final = math.pi * EARTH_M
 
 Line: TypeAlias = Sequence[tuple[float, float]]
-"""Its vertices, longitude first; between them it runs along great circles, the shorter way."""
+"""Vertices, longitude first. They are joined by great circles, along the shorter way."""
 Direction: TypeAlias = tuple[float, float, float]
 
 SHORTEST: Final = 1e-12
-"""The sine of an angle: between vertices as near as this, or as near to opposite, no great circle is drawn."""
+"""The sine of an angle. No great circle is drawn between vertices that are this close, or this close to opposite."""
 
 
 def distance_m(one: Value | None, other: Value | None) -> float | None:
-    """Metres between two points, or from a line to a point: None where one is neither, or not on the globe.
+    """Metres between two points, or from a line to a point. None if one is neither, or is off the globe.
 
-    Longitudes are +-180, latitudes +-90. A line is one without an area: several lines and points are one, too.
+    Longitudes reach +-180, latitudes +-90. Any geometry without an area counts as a line, including several lines and
+    points.
     """
     if isinstance(one, Shape):
         lines, centre = lines_on_globe(geometry_of(one)), _on_globe(other)
@@ -42,7 +43,7 @@ def distance_m(one: Value | None, other: Value | None) -> float | None:
 
 
 def lines_on_globe(geometry: Any) -> list[Line] | None:
-    """The lines that one of shapely's geometries is of, points among them; None for an area, or off the globe."""
+    """The lines and points that make up a shapely geometry; None for an area, or for a geometry off the globe."""
     if hasattr(geometry, "geoms"):
         parts = [lines_on_globe(part) for part in geometry.geoms]
         return None if None in parts else _rejoined([line for part in parts if part is not None for line in part])
@@ -53,7 +54,7 @@ def lines_on_globe(geometry: Any) -> list[Line] | None:
 
 
 def _rejoined(lines: list[Line]) -> list[Line]:
-    """The same, and one again what is cut at the antimeridian, as lines are by RFC 7946: there it has no vertex."""
+    """Rejoin lines that were cut at the antimeridian as RFC 7946 asks. The cut is not a vertex of the line."""
     whole: list[Line] = []
     for line in lines:
         before = whole[-1] if whole else ()
@@ -69,7 +70,7 @@ def _is_seam(end: tuple[float, float], start: tuple[float, float]) -> bool:
 
 
 def _line_m(line: Line, centre: tuple[float, float]) -> float:
-    """Metres from a point to the nearest of a line."""
+    """Metres from a point to the nearest point of a line."""
     nearest = min(_haversine_m(vertex, centre) for vertex in line)
     vertices, middle = [_direction(vertex) for vertex in line], _direction(centre)
     sines = [_passing(*ends, middle) for ends in pairwise(vertices)]
@@ -77,7 +78,7 @@ def _line_m(line: Line, centre: tuple[float, float]) -> float:
 
 
 def _passing(one: Direction, other: Direction, middle: Direction) -> float | None:
-    """The sine of how far a great circle passes by, None where one of its ends is nearer."""
+    """The sine of the distance from a point to a great-circle arc; None if an end of the arc is nearer."""
     pole = _cross(one, other)
     size = math.sqrt(_dot(pole, pole))
     if size <= SHORTEST or _dot(_cross(pole, one), middle) <= 0 or _dot(_cross(other, pole), middle) <= 0:
@@ -115,12 +116,12 @@ def _on_globe(value: Value | None) -> tuple[float, float] | None:
 
 
 def is_on_globe(lon: float, lat: float) -> bool:
-    """Whether these are a longitude and a latitude."""
+    """Whether the numbers are a longitude and a latitude."""
     return abs(lon) <= 180 and abs(lat) <= 90
 
 
 class Circle(NamedTuple):
-    """Where a distance is at most, or below, so many metres."""
+    """The condition that a distance is at most, or below, a number of metres."""
 
     centre: Point
     metres: float
@@ -128,7 +129,7 @@ class Circle(NamedTuple):
 
     @classmethod
     def of_text(cls, text: str) -> Circle:
-        """The one that a canonical text of `is_circle` says; raises `ValueError`."""
+        """Parse the canonical text of an `is_circle` condition; raises `ValueError`."""
         found = _CIRCLE.fullmatch(text)
         if found is None:
             raise ValueError(f"{text!r:.80} is no condition on a distance")
@@ -143,7 +144,7 @@ _CIRCLE: Final = re.compile(r"DISTANCE_M\(\S+, POINT\((\S+) (\S+)\)\) (<=?) (\S+
 
 
 def boxes_around(centre: Point, metres: float) -> list[tuple[float, float, float, float]]:
-    """Boxes that a circle lies in: one, two across the antimeridian, a cap of all longitudes where it has a pole."""
+    """Boxes that contain a circle: one; two across the antimeridian; all longitudes if it contains a pole."""
     angle = math.degrees(min(metres, FARTHEST_M) / EARTH_M) + _SLACK
     lower, upper = centre.y - angle, centre.y + angle
     if lower <= -90 or upper >= 90:
@@ -159,4 +160,4 @@ def boxes_around(centre: Point, metres: float) -> list[tuple[float, float, float
 
 
 _SLACK: Final = 1e-6
-"""Degrees, some 10 cm: more than any rounding of what is computed here."""
+"""In degrees, about 10 cm: more than any rounding error here."""

@@ -1,8 +1,8 @@
-"""What is the truth of an expression about an event? The reference: on the tree itself, one event at a time.
+"""The reference evaluator: it computes an expression on the tree itself, one event at a time.
 
-Every node has a value, None standing for "no value": an absent attribute, the result of impossible
-arithmetic, the truth UNKNOWN. So a condition used as a scalar is its truth, and nothing needs a second set of rules.
-A comparison of a `Range` may be TRUE of some of its values and FALSE of others: it is EITHER (`language.truths`).
+Every node has a value. None means "no value": an absent attribute, the result of impossible arithmetic, or the truth
+UNKNOWN. So a condition used as a scalar has its truth as value, without a second set of rules. A comparison of a
+`Range` may be TRUE for some of its values and FALSE for others: it is EITHER (`language.truths`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from tocsin.model.values import Value
 
 
 def evaluate(expression: Expression, values: Values) -> bool | None:
-    """The truth of an expression about one flattened event; None is UNKNOWN. Absent attributes have no entry.
+    """The truth of an expression for one flattened event; None is UNKNOWN. Absent attributes have no entry.
 
-    True where it can be TRUE of an event with ranges. Cost: linear in the size of the expression, no short cuts.
+    For an event with ranges, the result is True if the expression can be TRUE. Cost: linear in the size of the
+    expression, without short cuts.
 
     >>> from tocsin.language import parse
     >>> tree = parse("model = 'iphone5s' AND price <= 580")
@@ -31,7 +32,7 @@ def evaluate(expression: Expression, values: Values) -> bool | None:
 
 
 def value_of(expression: Expression, values: Values) -> Value | Truth:
-    """The value of a scalar expression, or the truth of a condition; None is neither."""
+    """The value of a scalar expression, or the truth of a condition; None for no value or UNKNOWN."""
     return fold(expression, lambda node, parts: operator_of(node).value(node, parts, values))
 
 

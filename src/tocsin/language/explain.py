@@ -1,7 +1,7 @@
-"""Why does an expression match an event, or not? Evaluated on the source tree, told to a person.
+"""Explanations of why an expression matches an event, or does not.
 
-NOT is carried down to the predicates first, so that what must change is always a single predicate to be made
-TRUE: the findings about `NOT (a = 1 AND b IN (2))` are about `NOT a = 1` and `b NOT IN (2)`.
+NOT is pushed down to the predicates first, so that each finding is about a single predicate that must become TRUE. The
+findings about `NOT (a = 1 AND b IN (2))` are about `NOT a = 1` and `b NOT IN (2)`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _LONGEST_SHOWN: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of one predicate.
+    """The result of one predicate.
 
-    `predicate` is its canonical text, with NOT where the expression negates it; `truth` is the truth of that
-    text. `came` tells the values of its attributes; `needed`, what would make it TRUE (empty when it is).
+    `predicate` is its canonical text, with NOT if the expression negates it. `truth` is the truth of that text. `came`
+    shows the values of its attributes. `needed` says what would make it TRUE, and is empty when it is TRUE.
     """
 
     predicate: str
@@ -49,10 +49,10 @@ _MARKS: Final = {True: "holds  ", False: "fails  ", None: "unknown"}
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an event matched, or not. `str()` is the whole as indented lines.
+    """Why an event matched, or did not. `str()` gives all of it as indented lines.
 
-    For a match, `held` are the predicates that carry it and `failed` is empty. Otherwise `failed` are the
-    predicates that stand in its way (one of each "any of" would do) and `held` those that hold already.
+    For a match, `held` lists the predicates that carry it, and `failed` is empty. Otherwise `failed` lists the
+    predicates that prevent a match (one of each "any of" would suffice), and `held` lists those that already hold.
     """
 
     truth: bool | None
@@ -60,9 +60,9 @@ class Explanation:
     failed: tuple[Finding, ...]
     lines: tuple[str, ...] = field(default=(), repr=False)
     index: str = ""
-    """Where an engine, or a file's index, looks for the subscription, and why there."""
+    """Where an engine, or a file's index, finds the subscription, and why there."""
     score: float | None = None
-    """What a `Similar` that was asked about comes to, whether it is enough or not."""
+    """The score of the `Similar` ranking that was asked about, even if it is below the threshold."""
 
     @property
     def matched(self) -> bool:
@@ -76,7 +76,7 @@ class Explanation:
 
 
 def explain(expression: Expression, values: Values) -> Explanation:
-    """Why an expression is TRUE, FALSE or UNKNOWN about one flattened event.
+    """Explain why an expression is TRUE, FALSE or UNKNOWN for one flattened event.
 
     >>> from tocsin.language import parse
     >>> print(explain(parse("model = 'iphone5s' AND price <= 580"), {"model": "iphone5s", "price": 600.0}))
@@ -95,7 +95,7 @@ HEADLINES: Final = {True: "matches", False: "does not match", None: "does not ma
 
 
 class _Findings:
-    """The findings and lines of one explanation, gathered from the root downwards."""
+    """The findings and lines of one explanation, collected from the root downwards."""
 
     def __init__(self, values: Values, results: Mapping[int, Value | Truth]) -> None:
         self.held: list[Finding] = []
@@ -105,12 +105,12 @@ class _Findings:
         self._results = results
 
     def truth(self, node: Expression, wanted: bool) -> bool | None:
-        """The truth of a node, or of its NOT where FALSE is wanted; True where it can be."""
+        """The truth of a node, or of its NOT if FALSE is wanted; True if it can be True."""
         truth = truth_of(self._results[id(node)])
         return True if truth is EITHER else (truth if wanted else negation_of(truth))  # type: ignore[return-value]
 
     def visit(self, node: Expression, wanted: bool, level: int) -> None:
-        """Tell what makes `node` (or its NOT) TRUE, or what stands in the way; as deep as the tree."""
+        """Report what makes `node` (or its NOT) TRUE, or what prevents it; recurses to the depth of the tree."""
         while isinstance(node, Not):
             node, wanted = node.operand, not wanted
         if not isinstance(node, And | Or):
@@ -120,7 +120,7 @@ class _Findings:
         satisfied = self.truth(node, wanted) is True
         self._line(level, "any of:" if any_will_do else "all of:")
         for operand in node.operands:
-            # Of alternatives that carry a result, only those that do are worth telling.
+            # If some alternatives of a satisfied node hold, only these are reported.
             if not (any_will_do and satisfied) or self.truth(operand, wanted) is True:
                 self.visit(operand, wanted, level + 1)
 
@@ -148,7 +148,7 @@ class _Findings:
 
 
 def value_shown(values: Values, name: str, with_type: bool = False, may_be_absent: bool = False) -> str:
-    """What an event has under a name; the nearest name that it has, where it has nothing and should."""
+    """Show an event's value for a name. If it is absent but should not be, suggest the most similar name."""
     value, shown = cast(Value | None, values.get(name)), name_text(name)
     if value is None:
         near = None if may_be_absent else nearest(name, (one for one in values if not is_reading(one)))

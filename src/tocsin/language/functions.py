@@ -1,4 +1,4 @@
-"""Which functions does CQL2 have, and which of them does this version evaluate?"""
+"""The functions of the language, and advice for functions of other languages."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 from tocsin.language.operators.operator import FUNCTIONS
 
 LITERAL_FUNCTIONS: Final = ("DATE", "TIMESTAMP", "INTERVAL", "POINT", "BBOX")
-"""Functions in text that make a constant, or an interval."""
+"""Functions in text that make a constant or an interval."""
 
 SHAPES: Final = frozenset(
     ("LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION")
 )
-"""Geometries in text whose parentheses hold well-known text."""
+"""Geometries in text with well-known text between their parentheses."""
 
 _IGNORING_CASE: Final = "write CASEI(name) = CASEI('Paris')"
 _PART_OF_TEXT: Final = "write name LIKE '%part%'"
@@ -57,16 +57,16 @@ _ELSEWHERE: Final = {
         ("ST_DWITHIN", "DWITHIN", "ST_DISTANCE", "DISTANCE"), "write DISTANCE_M(location, POINT(2 48)) <= 500"
     ),
 }
-"""What to write in place of what other languages have, by the name that it has there."""
+"""What to write instead of a function of another language, by its name there."""
 
 
 def is_function(name: str) -> bool:
-    """Whether a name in capitals is that of a function, or of a literal."""
+    """Whether a name in capitals is a function or a literal."""
     return name in FUNCTIONS or name in LITERAL_FUNCTIONS or name in SHAPES
 
 
 def unknown_function(name: str) -> str:
-    """The message for a function that CQL2 does not have: what to write instead, or the nearest that there is."""
+    """The message for an unknown function: what to write instead, or the most similar known function."""
     capital = name.upper()[:40]
     if capital in _ELSEWHERE:
         return f"there is no function {name[:60]!r}; {_ELSEWHERE[capital]}"
@@ -76,5 +76,5 @@ def unknown_function(name: str) -> str:
 
 
 def not_supported(name: str) -> str:
-    """The message for a function, or a kind of literal, that this version does not evaluate."""
+    """The message for a function, or a kind of literal, that tocsin does not evaluate yet."""
     return f"{name} is not supported yet"

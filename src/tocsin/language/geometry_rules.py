@@ -1,4 +1,4 @@
-"""Which geometry is meant? As it comes out of text, and of GeoJSON."""
+"""Rules that make geometry constants from the coordinates in text and GeoJSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tocsin.model.values import Box, Point, Shape
 
 
 def point(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:
-    """Of two numbers; a third is ignored."""
+    """Make a point from two numbers; a third is ignored."""
     if len(coordinates) == 4:
         raise Misplaced(not_supported("POINT with four coordinates"), unsupported=True)
     if len(coordinates) not in (2, 3):
@@ -23,7 +23,7 @@ def point(coordinates: Sequence[float], *, span: Span | None = None) -> Constant
 
 
 def box(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:
-    """Of four numbers; of six the third dimension is ignored."""
+    """Make a box from four numbers; with six, the third dimension is ignored."""
     if len(coordinates) == 6:
         if coordinates[2] > coordinates[5]:
             raise Misplaced(
@@ -40,12 +40,12 @@ def box(coordinates: Sequence[float], *, span: Span | None = None) -> Constant:
 
 
 def shape(text: str, *, span: Span | None = None) -> Constant:
-    """A line, polygon or collection in well-known text."""
+    """Make a line, polygon or collection from well-known text."""
     return _shape(lambda: shape_of(text), span)
 
 
 def geojson_shape(document: Any, *, span: Span | None = None) -> Constant:
-    """The same in GeoJSON."""
+    """Make a line, polygon or collection from GeoJSON."""
     return _shape(lambda: shape_of_geojson(document), span)
 
 

@@ -1,7 +1,7 @@
-"""What does a CQL2 JSON document mean, and how is an expression written as one?
+"""Parser and writer of CQL2 JSON.
 
-Reading goes down once without recursion, noting what each place will become, and then makes the nodes from
-the last to the first, so that every node finds its parts made.
+The parser walks down once without recursion and notes what each place will become. It then makes the nodes from the
+last to the first, so that every node finds its parts made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tocsin.model.values import LARGEST_INTEGER
 
 
 class _Place(NamedTuple):
-    """Where a part stands: a step below another place."""
+    """The position of a part in the document: a step below another place."""
 
     above: _Place | None
     step: str
@@ -49,7 +49,7 @@ class _Plan(NamedTuple):
 
 
 def parse_json(document: Json) -> Expression:
-    """Read CQL2 JSON that is already decoded. Raise `ExpressionError` with the path, or `UnsupportedError`.
+    """Parse decoded CQL2 JSON. Raises `ExpressionError` with the path, or `UnsupportedError`.
 
     >>> parse_json({"op": "<=", "args": [{"property": "price"}, 580]})
     Comparison(op='<=', left=Attribute(name='price'), right=Constant(value=580.0))
@@ -64,7 +64,7 @@ def parse_json(document: Json) -> Expression:
             parts.reverse()
             del made[-plan.parts :]
         node = _made(plan, parts, places)
-        places[id(node)] = plan.place, node  # the node is kept so that its id stays its own
+        places[id(node)] = plan.place, node  # keeping the node keeps its id unique
         made.append(node)
     try:
         root = rules.whole(made[0])
@@ -88,11 +88,11 @@ def _refuse(error: Misplaced, place: _Place) -> NoReturn:
     raise kind(f"at {path}: {error.reason}" if path else error.reason) from None
 
 
-# ---- the way down
+# ---- from the document down to the plans
 
 
 def _plan(document: Json) -> list[_Plan]:
-    """What every place will become, parents before their parts."""
+    """Plan what every place will become, parents before their parts."""
     plans: list[_Plan] = []
     stack: list[tuple[Json, _Place, bool]] = [(document, _Place(None, "", 1), False)]
     while stack:
@@ -112,7 +112,7 @@ def _plan(document: Json) -> list[_Plan]:
 
 
 _Parts: TypeAlias = list[tuple[str, Json, bool]]
-"""Steps, parts, and whether an array may stand there."""
+"""Steps, parts, and whether an array is allowed there."""
 
 
 def _read(value: Json, array_allowed: bool) -> tuple[Make, _Parts]:
@@ -215,7 +215,7 @@ def _numbers(values: Json, key: str) -> list[float]:
     return [cast(float, _number(value).value) for value in values]
 
 
-# A GeoJSON Point may carry a bbox of its own, hence `type` before `bbox`.
+# A GeoJSON Point may have its own bbox, so `type` comes before `bbox`.
 _LITERALS: Final[dict[str, Callable[[Mapping[str, Json]], Constant]]] = {
     "date": _date,
     "timestamp": _timestamp,
@@ -253,14 +253,14 @@ _ORDINALS: Final = ("first", "second", "third")
 
 
 def decode(text: str) -> Json:
-    """The JSON document in a text. Raise `ExpressionError` where it is none."""
+    """Decode a JSON document. Raises `ExpressionError` if the text is not JSON."""
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=object_of)
     except json.JSONDecodeError as error:
         raise ExpressionError(f"this is no JSON: {error.msg}", text, error.pos) from None
     except DuplicateKey as error:
         raise ExpressionError(str(error)) from None
-    except ExpressionError:  # ours, and a ValueError too
+    except ExpressionError:  # raised by object_pairs_hook; it is a ValueError too
         raise
     except RecursionError:
         raise ExpressionError(
@@ -274,11 +274,11 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ExpressionError(f"{name} is no number that can be compared")
 
 
-# ---- the way back
+# ---- from the expression back to the document
 
 
 def to_json(expression: Expression) -> Json:
-    """An expression as CQL2 JSON, of objects, lists, strings, numbers and booleans.
+    """Write an expression as CQL2 JSON: objects, lists, strings, numbers and booleans.
 
     >>> from tocsin.language import parse
     >>> to_json(parse("price <= 580"))

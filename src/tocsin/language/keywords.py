@@ -1,7 +1,8 @@
-"""What does TEXT ask of a string? All words, and phrases of words that stand side by side.
+"""The operator TEXT: a search for words, and for phrases of adjacent words.
 
-It is short for conditions on readings of the attribute (`model.readings`): its words have each of these, and the line
-of its words has each phrase in it. A list of strings has the words of all, and no phrase from one string to the next.
+TEXT is a shorthand for conditions on two readings of the attribute (`model.readings`). The list of its words must
+contain each word, and the line of its words each phrase. A list of strings has the words of all its strings. No phrase
+crosses from one string to the next.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ TEXT: Final = "TEXT"
 
 
 def is_text(node: Expression) -> bool:
-    """Whether it asks for words of a text."""
+    """Whether a node is a TEXT call."""
     return isinstance(node, Call) and node.name == TEXT
 
 
 class Keywords(NamedTuple):
-    """What is asked of a text, as its own words are made."""
+    """The words and phrases of a query, made in the same way as the words of the text."""
 
-    words: tuple[str, ...]  # each once, those of phrases among them
-    phrases: tuple[tuple[str, ...], ...]  # of two words or more
+    words: tuple[str, ...]  # each once, including those in phrases
+    phrases: tuple[tuple[str, ...], ...]  # of at least two words
 
 
-@lru_cache(1 << 14)  # a chunk's queries are looked at when they are checked, and when they are compiled
+@lru_cache(1 << 14)  # the queries of a chunk are parsed when they are checked, and again when they are compiled
 def keywords_of(query: str, how: Text) -> Keywords:
-    """What words, and phrases in double quotes, ask for; raises `ValueError` with what is wrong.
+    """Parse a query of words, and phrases in double quotes; raises `ValueError` with the reason.
 
     >>> keywords_of('fresh "New York" pizza', PLAIN)
     Keywords(words=('fresh', 'new', 'york', 'pizza'), phrases=(('new', 'york'),))
@@ -60,7 +61,8 @@ def keywords_of(query: str, how: Text) -> Keywords:
     return Keywords(distinct, tuple(dict.fromkeys(tuple(phrase) for phrase in phrases if len(phrase) > 1)))
 
 
-# A quote begins and ends a run of characters, as a space does. Only signs are looked for, so that this is linear.
+# A quote begins and ends a run of characters, as a space does. Only operator signs are searched for, so the cost is
+# linear.
 _OPERATOR: Final = re.compile(
     r"""(?<![^\s"])(?P<without>[-!](?=[\w"])|NOT(?![^\s"]))
       | (?P<either>\||(?<![^\s"])OR(?![^\s"]))
@@ -81,7 +83,7 @@ _ADVICE: Final = {
 
 
 def _refuse_operators(outside: str) -> None:
-    """What other search languages read as more than words is not taken for a word; in phrases it is none."""
+    """Reject what other search languages treat as operators. Inside phrases everything is plain text."""
     found = _OPERATOR.search(outside)
     if found is None:
         return
@@ -100,7 +102,7 @@ def _no_words(query: str, how: Text) -> str:
 
 
 def text_truth(value: Value | None, query: str, settings: str = str(PLAIN)) -> bool | None:
-    """TEXT: whether a string, or a list of strings, has all words and phrases; None for what is neither.
+    """TEXT: whether a string, or a list of strings, contains all words and phrases; None for any other value.
 
     >>> text_truth("Fresh seafood, in Paris", "paris seafood"), text_truth("Paris", "seafood"), text_truth(5.0, "five")
     (True, False, None)
@@ -114,13 +116,13 @@ def text_truth(value: Value | None, query: str, settings: str = str(PLAIN)) -> b
 
 
 def text_in(node: Call, values: Mapping[str, Any]) -> Value | None:
-    """The value of the attribute that a TEXT looks at; the text itself, where the value is its words."""
+    """The value of the attribute that a TEXT searches: the original text if the attribute's own value is its words."""
     name = cast(Attribute, node.arguments[0]).name
     return cast(Value | None, values.get(as_text(name), values.get(name)))
 
 
 def lines_of(value: Value | None, how: Text) -> list[list[str]] | None:
-    """The words of a string, or of each string of a list; None for what is neither."""
+    """The words of a string, or of each string in a list; None for any other value."""
     if isinstance(value, str):
         return [words_of(value, how)]
     if isinstance(value, tuple):
@@ -129,7 +131,7 @@ def lines_of(value: Value | None, how: Text) -> list[list[str]] | None:
 
 
 def text_problem(query: str, settings: str = str(PLAIN)) -> str | None:
-    """What is wrong with the words of a TEXT, or with how they are to be made; None for nothing."""
+    """What is wrong with the query of a TEXT, or with its settings; None if nothing is."""
     try:
         keywords_of(query, Text.of(settings))
     except ValueError as error:
@@ -138,26 +140,26 @@ def text_problem(query: str, settings: str = str(PLAIN)) -> str | None:
 
 
 def has_phrase(line: Sequence[str], phrase: Sequence[str]) -> bool:
-    """Whether words stand side by side, in that order."""
+    """Whether the words occur side by side, in that order."""
     count = len(phrase)
     return any(tuple(line[at : at + count]) == phrase for at in range(len(line) - count + 1))
 
 
-# ---- what it is short for
+# ---- what TEXT is a shorthand for
 
 
 def settings_of(node: Call) -> Text:
-    """How the words of a TEXT are made."""
+    """The settings by which a TEXT makes words."""
     return Text.of(cast(str, cast(Constant, node.arguments[2]).value)) if len(node.arguments) > 2 else PLAIN
 
 
 def asked_by(node: Call) -> Keywords:
-    """What a TEXT asks for."""
+    """The words and phrases that a TEXT searches for."""
     return keywords_of(cast(str, cast(Constant, node.arguments[1]).value), settings_of(node))
 
 
 def text_meant(node: Call) -> Expression:
-    """TEXT as conditions on readings: each word is among its words, and each phrase is in the line of them.
+    """Expand TEXT to conditions on readings: its words contain each word, and the line of them contains each phrase.
 
     >>> from tocsin.language import parse, to_text
     >>> print(to_text(text_meant(parse("TEXT(title, 'fresh seafood')"))).replace(chr(0), "|"))
@@ -175,21 +177,21 @@ def text_meant(node: Call) -> Expression:
 def spelled_out(
     words: Attribute, asked: Iterable[Constant], line: Attribute, patterns: Iterable[Constant]
 ) -> Expression:
-    """That a list has some words, and a line is LIKE some patterns."""
+    """The condition that a list contains some words, and a line is LIKE some patterns."""
     has_words = [Call("A_CONTAINS", (words, Array((word,)))) for word in asked]
     return conjunction([*has_words, *(Like(line, pattern) for pattern in patterns)])
 
 
 def pattern_of(phrase: Sequence[str]) -> str:
-    """The LIKE pattern of the lines that have a phrase in them."""
+    """The LIKE pattern of the lines that contain a phrase."""
     return f"%{_literally(line_text([phrase]))}%"
 
 
 def _literally(text: str) -> str:
-    """A LIKE pattern of a text itself."""
+    """The LIKE pattern that matches exactly this text."""
     return re.sub(r"[%_\\]", r"\\\g<0>", text)
 
 
 def line_text(lines: Sequence[Sequence[str]]) -> str:
-    """Words as one string with spaces around each, in which a phrase is found as a substring."""
+    """Join words to one string with spaces around each, so that a phrase is a substring."""
     return "  ".join([" " + " ".join(line) + " " for line in lines])

@@ -1,4 +1,4 @@
-"""What is said of a part that may not stand where it does?"""
+"""The error for a part of an expression in a place where it is not allowed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tocsin.model.expression import Expression
 
 
 class Misplaced(Exception):
-    """A part that may not stand where it does; the parsers add the place of `node`, or of the whole.
+    """A part is in a place where it is not allowed. The parsers add the position of `node`, or of the whole.
 
     It never leaves this package: it becomes an `ExpressionError`.
     """
@@ -28,7 +28,7 @@ _IS_STORED: Final[ContextVar[bool]] = ContextVar("is_stored", default=False)
 
 @contextmanager
 def as_stored() -> Iterator[None]:
-    """Accept what an earlier release accepted, for texts that it stored: they keep their meaning."""
+    """Accept what an earlier release accepted, so that texts stored by it keep their meaning."""
     token = _IS_STORED.set(True)
     try:
         yield
@@ -37,6 +37,6 @@ def as_stored() -> Iterator[None]:
 
 
 def refuse_since(reason: str, node: Expression) -> None:
-    """Refuse what earlier releases accepted: raise `Misplaced`, but not of a text that one of them stored."""
+    """Raise `Misplaced` for a form that earlier releases accepted, except in a text that one of them stored."""
     if not _IS_STORED.get():
         raise Misplaced(reason, node)

@@ -1,4 +1,4 @@
-"""Which name was meant? The nearest of those that there are."""
+"""Suggestions of the most similar known name for a misspelt one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST = 10_000
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name most like another one: in other letters first, then misspelt; None where none is near.
+    """The most similar name: first one that differs only in case, then a misspelt one. None if no name is close.
 
     >>> nearest("prcie", ["price", "color"]), nearest("Price", ["price", "prices"]), nearest("x", ["price"])
     ('price', 'price', None)

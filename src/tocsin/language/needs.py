@@ -1,4 +1,4 @@
-"""What would have made a predicate TRUE? In words, beside what came."""
+"""Descriptions of what would make a predicate TRUE."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_SHOWN: Final = 12
 
 
 def needed_for(node: Expression, wanted: bool, values: Values) -> str:
-    """What would make a predicate TRUE, or FALSE where that is wanted, in words.
+    """Describe what would make a predicate TRUE, or FALSE if `wanted` is False.
 
     >>> from tocsin.language import parse
     >>> needed_for(parse("price <= 580"), True, {"price": 600.0})
@@ -30,7 +30,7 @@ def needed_for(node: Expression, wanted: bool, values: Values) -> str:
 
 
 def _looks_alike(node: Expression, wanted: bool, values: Values) -> str:
-    """By which characters a text that came differs from a constant that looks the same; empty of any other."""
+    """Show in which characters a text differs from a constant that looks the same; empty for other texts."""
     if not wanted:
         return ""
     constants = [one.value for one in walk(node) if isinstance(one, Constant) and isinstance(one.value, str)]
@@ -41,12 +41,12 @@ def _looks_alike(node: Expression, wanted: bool, values: Values) -> str:
 
 
 def _seen(text: str) -> str:
-    """What is seen of a text, nearly: composed, in its usual width, without what is not seen and spaces around it."""
+    """Approximately the visible part of a text: NFKC, without format characters and surrounding spaces."""
     return "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf").strip()
 
 
 def _apart(came: str, wanted: str) -> str:
-    """Where two texts that look the same differ, in code points."""
+    """Describe in code points where two texts that look the same differ."""
     start = _in_common(came, wanted)
     rests = came[start:], wanted[start:]
     end = _in_common(rests[0][::-1], rests[1][::-1])
@@ -56,15 +56,15 @@ def _apart(came: str, wanted: str) -> str:
 
 
 def _in_common(first: str, second: str) -> int:
-    """How many characters two texts begin with alike."""
+    """The length of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
-# ---- words that operators use
+# ---- wording for operators
 
 
 def subject(node: Expression, kind: str, values: Values) -> str:
-    """The attribute's name, or `a number` and the like when what came is of another type."""
+    """The attribute's name, or `a number` and the like when its value has another type."""
     if not isinstance(node, Attribute):
         return to_text(node)
     value = cast(Value | None, values.get(node.name))
@@ -72,12 +72,12 @@ def subject(node: Expression, kind: str, values: Values) -> str:
 
 
 def a(noun: str) -> str:
-    """A noun behind its article."""
+    """A noun with its indefinite article."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def listed(values: list[Any]) -> str:
-    """Constants, the first of them, and how many more there are."""
+    """List the first constants, and the count of the rest."""
     if not values:
         return "()"
     shown = ", ".join(constant_text(value) for value in values[:_MOST_SHOWN])

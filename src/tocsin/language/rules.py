@@ -1,6 +1,6 @@
-"""What may stand where? Nodes are made here, for text and JSON alike, and refused when a part is misplaced.
+"""Rules that make nodes for text and JSON alike, and reject parts in places where they are not allowed.
 
-A type that merely cannot match (`1 = 'a'`) is no error: it is UNKNOWN when an event comes.
+A type that cannot match (`1 = 'a'`) is not an error. Such a condition is UNKNOWN for every event.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tocsin.model.values import LARGEST_INTEGER, Instant
 
 
 def whole(root: Expression) -> Expression:
-    """The root of a tree: a condition, within the limits."""
+    """Check the root of a tree, which must be a condition."""
     require_condition(root, "a condition is needed, such as price <= 580")
     return root
 
@@ -35,13 +35,13 @@ def check_size(root: Expression) -> None:
 
 
 def attribute(name: str, *, span: Span | None = None) -> Attribute:
-    if "\x00" in name[1:]:  # which parts a name from what is asked of it; templates have names that begin with one
+    if "\x00" in name[1:]:  # NUL separates a name from its reading. Templates use names that begin with NUL.
         raise Misplaced("an attribute's name has no character NUL in it")
     return Attribute(name, span=span)
 
 
 def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
-    """A function, its name in capitals."""
+    """Make a function call; the name is in capitals."""
     function = FUNCTIONS.get(name)
     if function is None:
         raise Misplaced(unknown_function(name))
@@ -52,14 +52,14 @@ def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None
 
 
 def number(value: float, written: str, is_integer: bool, *, span: Span | None = None) -> Constant:
-    """A number that float64 holds; `written` is its spelling, `is_integer` whether that is an integer's."""
+    """Make a number that float64 holds; `written` is its spelling, and `is_integer` whether that is an integer's."""
     if abs(value) >= LARGEST_INTEGER and not (_is_exact(written) if is_integer else _keeps_digits(written, value)):
         raise Misplaced(f"{written[:40]} cannot be represented exactly; write it as a string")
     if math.isnan(value):
         raise Misplaced("NaN is no number that can be compared; whether a value is missing is asked by IS NULL")
     if not math.isfinite(value):
         raise Misplaced(f"{written[:40]} is beyond the largest number (about 1.8e308)")
-    return Constant(value + 0.0, span=span)  # + 0.0: there is no negative zero
+    return Constant(value + 0.0, span=span)  # + 0.0 turns negative zero into zero
 
 
 def _is_exact(integer: str) -> bool:
@@ -68,7 +68,7 @@ def _is_exact(integer: str) -> bool:
 
 
 def _keeps_digits(written: str, value: float) -> bool:
-    """Whether all digits of a large number are in the float64: they are in 1e300, and not in 9007199254740993.0."""
+    """Whether float64 keeps all digits of a large number: it does for 1e300, not for 9007199254740993.0."""
     return not math.isfinite(value) or Decimal(written) in (Decimal(repr(value)), Decimal(value))
 
 
@@ -96,7 +96,7 @@ _MANY: Final = 1 << 62
 
 
 def measure(root: Expression, most_nodes: int = _MANY) -> tuple[int, int]:
-    """The depth of a tree, one for a single node, and the number of its nodes.
+    """The depth of a tree (1 for a single node) and the number of its nodes.
 
     Inner expressions count as nested in their node. Counting stops once there are more than `most_nodes`.
     """
@@ -110,5 +110,5 @@ def measure(root: Expression, most_nodes: int = _MANY) -> tuple[int, int]:
 
 
 def too_deep(depth: int) -> str:
-    """The refusal of an expression that nests too deep."""
+    """The message for an expression that nests too deep."""
     return f"the expression nests {depth} deep; at most {MAX_DEPTH} is allowed"

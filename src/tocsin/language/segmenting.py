@@ -1,7 +1,7 @@
-"""Which words does a text have? Unicode's word segmentation, then what is made of each word.
+"""Segmentation of text into words: Unicode's rules, then the settings of a `Text`.
 
-As UAX 29 parts a text, by what Python knows of characters; what has no letter and no digit is no word. It departs
-thus: symbols and emoji are no words, characters that steer how others are shown are left out, and `don’t` is `don't`.
+It follows UAX 29 with Python's character tables; a run without letters and digits is not a word. Departures: symbols
+and emoji are not words, characters that only control display are dropped, and `don’t` is `don't`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tocsin.language.strings import without_strokes
 from tocsin.model.texts import PLAIN, Text, analyzer_of
 
 _END: Final = "\x00"
-"""Between texts that are looked at together."""
+"""The separator of texts that are segmented together."""
 
 
 class Words(NamedTuple):
@@ -44,7 +44,7 @@ def words_of(text: str, how: Text = PLAIN) -> list[str]:
 
 
 def words_of_all(texts: Sequence[str], how: Text = PLAIN) -> Words:
-    """The words of texts, each in order. Cost: some hundred nanoseconds a word."""
+    """The words of several texts, each in order. Cost: some hundred nanoseconds a word."""
     whole = _END.join(texts)
     if whole.count(_END) >= len(texts) > 0:
         whole = _END.join(text.replace(_END, " ") for text in texts)
@@ -59,7 +59,7 @@ def words_of_all(texts: Sequence[str], how: Text = PLAIN) -> Words:
 
 
 def is_alone(word: str) -> bool:
-    """Whether a word is a letter of those that are written without spaces between words.
+    """Whether a word is a single letter of a script without spaces between words.
 
     >>> is_alone("寿"), is_alone("a")
     (True, False)
@@ -68,7 +68,7 @@ def is_alone(word: str) -> bool:
 
 
 class _Numbers(dict[str, int]):
-    """Words by the order in which they come, behind that which ends texts."""
+    """Numbers for words in order of first appearance; 0 is the separator of texts."""
 
     def __init__(self) -> None:
         super().__init__({_END: 0})
@@ -79,7 +79,7 @@ class _Numbers(dict[str, int]):
 
 
 def _with_forms(words: Words, forms: Sequence[str]) -> Words:
-    """The words in other forms, which may be equal; those whose form is empty are left out."""
+    """Replace words by their forms, which may coincide. Words with an empty form are dropped."""
     if forms == words.distinct:
         return words
     distinct = list(dict.fromkeys(filter(None, forms)))
@@ -90,7 +90,7 @@ def _with_forms(words: Words, forms: Sequence[str]) -> Words:
 
 
 def _forms(words: Sequence[str], how: Text) -> list[str]:
-    """What is made of distinct words; empty for one that does not count."""
+    """The forms of distinct words; empty for a word that does not count."""
     forms = ["" if word.strip("_") == "" else word for word in words]
     if how.drop_stop_words:
         kept = set(analyzer_of("stopword", str(how.language)).analyze(" ".join(forms)))
@@ -102,7 +102,7 @@ def _forms(words: Sequence[str], how: Text) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    """A text without case, in Unicode's composed form, without what is not seen in it; letters in their usual width."""
+    """Fold a text: no case, Unicode's composed form, no invisible characters, letters in their usual width."""
     if text.isascii():
         return text.lower()
     text = _OTHER_WIDTHS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
@@ -111,7 +111,7 @@ def _folded(text: str) -> str:
 
 
 def _without_accents(word: str) -> str:
-    """A word without the accents of Latin, Greek and Cyrillic letters; the vowel signs of other scripts stay."""
+    """Remove the accents of Latin, Greek and Cyrillic letters. The vowel signs of other scripts stay."""
     if word.isascii():
         return word
     return without_strokes(unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word))))
@@ -119,17 +119,17 @@ def _without_accents(word: str) -> str:
 
 _ACCENTS: Final = re.compile("[\u0300-\u036f]")
 _OTHER_WIDTHS: Final = re.compile("[\uff01-\uffee]+")
-"""Full and half width forms: ＵＳＢ, ｽｼ."""
+"""Full-width and half-width forms: ＵＳＢ, ｽｼ."""
 _UNSEEN: Final = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
 
 _IN_WORDS: Final = ".:'‘·\u0387\u055f\u05f4‧․﹒．︓﹕："
 _IN_NUMBERS: Final = ".,;'‘\u037e\u0589\u060c\u060d\u066c\u07f8⁄․﹒．︐︔﹐﹔，；"
-"""What parts neither two letters (MidLetter, MidNumLet) nor two digits (MidNum, MidNumLet)."""
+"""Characters that do not break between two letters (MidLetter, MidNumLet) or two digits (MidNum, MidNumLet)."""
 
 
 @cache
 def _pattern(of_ascii: bool) -> re.Pattern[str]:
-    """What finds a word, or the end of a text."""
+    """The pattern that finds a word, or the end of a text."""
     if of_ascii:
         return re.compile(f"{_PLAINLY}|{_run('a-z', '0-9', '_', '')}|{_END}")
     by_category = _categories()
@@ -142,11 +142,14 @@ def _pattern(of_ascii: bool) -> re.Pattern[str]:
 
 
 _PLAINLY: Final = "[a-z0-9_]++(?![.,:;'\x80-\U0010ffff])"
-"""A word of ASCII with nothing behind it that might belong to it: most words, for which no long class is looked at."""
+"""An ASCII word followed by nothing that might extend it.
+
+Most words are, and need no test of a long character class.
+"""
 
 
 def _run(letters: str, digits: str, joins: str, marks: str) -> str:
-    """What finds a word of letters and digits, with marks on them."""
+    """The pattern of a word of letters and digits, with marks on them."""
     within, between = f"[{_IN_WORDS}]", f"[{_IN_NUMBERS}]"
     either = "".join(sorted({*_IN_WORDS, *_IN_NUMBERS}))
     joined = f"(?:(?<=[{letters}{marks}]{within})(?=[{letters}])|(?<=[{digits}{marks}]{between})(?=[{digits}]))"
@@ -163,15 +166,15 @@ _ALONE: Final = (
     "\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a\uaa7e-\uaa7f\u1780-\u17b3\u17d7\u17dc"  # and Khmer
     "\u3007\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufa6d\ufa70-\ufad9\U00020000-\U0003ffff"  # Han
 )
-"""Letters of which each is a word, for they are written without spaces between words."""
+"""Letters that are each a word, since their scripts put no spaces between words."""
 _LETTER_ALONE: Final = re.compile(f"[{_ALONE}]")
 _KNOWN: Final = re.compile(f"[{_KATAKANA}{_ALONE}]")
 _ASSIGNED: Final = 0x20000
-"""Letters beyond are ideographs."""
+"""Letters beyond this are ideographs."""
 
 
 def _categories() -> dict[str, list[int]]:
-    """Characters by their category, but for those that are known to be words in another way."""
+    """Characters by category, without those that form words by other rules."""
     found: dict[str, list[int]] = {}
     for code in range(_ASSIGNED):
         found.setdefault(unicodedata.category(chr(code)), []).append(code)

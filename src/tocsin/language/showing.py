@@ -1,4 +1,4 @@
-"""How does an answer look in a notebook? As a table, and an explanation in colours."""
+"""HTML for notebooks: answers as tables, explanations in colours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COLOURS = {"holds": "#1a7f37", "fails": "#b42318", "unknown": "#9a6700"}
 
 
 def table_html(table: pa.Table, caption: str) -> str:
-    """The first rows of a table."""
+    """Render the first rows of a table."""
     head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
     rows = table.slice(0, _ROWS).to_pylist()
     body = "".join("<tr>" + "".join(f"<td>{escape(str(v))}</td>" for v in row.values()) + "</tr>" for row in rows)
@@ -20,7 +20,7 @@ def table_html(table: pa.Table, caption: str) -> str:
 
 
 def lines_html(text: str) -> str:
-    """Lines of an explanation, coloured by their first word."""
+    """Render the lines of an explanation, coloured by their first word."""
     shown = []
     for line in text.split("\n"):
         colour = _COLOURS.get(line.strip().partition(" ")[0])

@@ -1,4 +1,4 @@
-"""What did an index keep of a subscription as text? Read back here; text that was changed on disk is no bare error."""
+"""Reader of the texts that an index stores for a subscription. A text changed on disk raises `SegmentError`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tocsin.model.expression import Expression
 
 
 def stored_expression(text: str) -> Expression:
-    """The expression of a subscription; `SegmentError` where its text is none any more."""
+    """Parse a stored expression; raises `SegmentError` if the text is not an expression any more."""
     from tocsin.language import parse_any
 
     try:
@@ -24,7 +24,7 @@ def stored_expression(text: str) -> Expression:
 
 
 def stored_payload(text: str) -> Any:
-    """The payload of a subscription; `SegmentError` where its text is no JSON any more."""
+    """Parse a stored payload; raises `SegmentError` if the text is not JSON any more."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -32,7 +32,7 @@ def stored_payload(text: str) -> Any:
 
 
 def stored_weights(text: str) -> Mapping[str, float]:
-    """The weights of a subscription; `SegmentError` where its text says no numbers by name any more."""
+    """Parse stored weights; raises `SegmentError` if the text does not map names to finite numbers any more."""
     try:
         weights: Mapping[str, float] = json.loads(text)
         is_sound = isinstance(weights, dict) and all(math.isfinite(weight) for weight in weights.values())

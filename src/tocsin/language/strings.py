@@ -1,4 +1,4 @@
-"""What do CASEI, ACCENTI, LIKE and MATCHES do to strings?"""
+"""String operations behind CASEI, ACCENTI, LIKE and MATCHES."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 _ESCAPE: Final = "\\"
 
 FOLDING: Final = f"rules 2 with Unicode {unicodedata.unidata_version}"
-"""By what CASEI, ACCENTI and TEXT fold here; saved indexes say by what theirs did."""
+"""The version of the folding in CASEI, ACCENTI and TEXT. Saved indexes store the version that made them."""
 
 
 def fold_case(text: str) -> str:
-    """CASEI: the Unicode case folding of a text.
+    """CASEI: fold the case of a text as Unicode defines it.
 
     >>> fold_case("Straße")
     'strasse'
@@ -26,9 +26,9 @@ def fold_case(text: str) -> str:
 
 
 def strip_accents(text: str) -> str:
-    """ACCENTI: a text without the marks on its letters (decomposed, category Mn dropped, composed again).
+    """ACCENTI: remove the marks on letters (decompose, drop category Mn, compose again).
 
-    Latin letters that Unicode does not decompose, as ł and ø, become the letter that they are a form of.
+    Latin letters that Unicode does not decompose, such as ł and ø, become their base letter.
 
     >>> strip_accents("Chișinău, Übergröße, Łódź")
     'Chisinau, Ubergroße, Lodz'
@@ -40,7 +40,7 @@ def strip_accents(text: str) -> str:
 
 
 def without_strokes(text: str) -> str:
-    """A text whose Latin letters with strokes, hooks and the like, which Unicode does not decompose, are plain letters.
+    """Replace Latin letters with strokes, hooks and the like, which Unicode does not decompose, by plain letters.
 
     >>> without_strokes("łøđħ, æ þ é")
     'lodh, æ þ é'
@@ -51,7 +51,7 @@ def without_strokes(text: str) -> str:
 
 @cache
 def _stroked() -> tuple[re.Pattern[str], dict[str, str]]:
-    """What finds such a letter, and what each becomes, by its Unicode name: LATIN SMALL LETTER L WITH STROKE."""
+    """The pattern of such letters and their plain letters, from Unicode names: LATIN SMALL LETTER L WITH STROKE."""
     plain = {}
     for code in (*range(0x80, 0x2C80), *range(0xA720, 0xAB70), *range(0x1DF00, 0x1E000)):
         named = _FORM_OF_A_LETTER.match(unicodedata.name(chr(code), ""))
@@ -64,9 +64,9 @@ _FORM_OF_A_LETTER: Final = re.compile("LATIN (SMALL|CAPITAL) LETTER ([A-Z]) WITH
 
 
 def like_parts(pattern: str) -> list[list[str | None]]:
-    r"""A LIKE pattern as what stands between its `%`: code points, None for `_`.
+    r"""Split a LIKE pattern at its `%` into lists of code points, with None for `_`.
 
-    A lone `\` at the end stands for itself; the parser refuses it before.
+    A lone `\` at the end stands for itself; the parser rejects it earlier.
 
     >>> like_parts(r"a_%\%")
     [['a', None], ['%']]
@@ -89,7 +89,7 @@ def ends_in_escape(pattern: str) -> bool:
 
 
 def like_problem(pattern: str) -> str | None:
-    r"""What is wrong with a LIKE pattern whose `\` stands before something other than `%`, `_` and `\`; else None.
+    r"""The error for a LIKE pattern with a `\` before anything but `%`, `_` and `\`; None if there is none.
 
     >>> like_problem(r"%\cmd.exe"), like_problem(r"50\%")
     ('in LIKE \\ escapes %, _ and \\ alone; a backslash itself is written \\\\, as in %\\\\cmd.exe', None)
@@ -106,13 +106,13 @@ _LONE_ESCAPE: Final = re.compile(r"(\\[%_\\])|\\")
 
 
 def like_regex(pattern: str) -> str:
-    r"""The RE2 (and Python) regular expression that a whole string must match, for a LIKE pattern.
+    r"""The RE2 (and Python) regular expression that a whole string must match to be LIKE a pattern.
 
     >>> like_regex("50%_")
     '(?s)^50.*.$'
     """
     parts = (("." if c is None else re.escape(c) for c in part) for part in like_parts(pattern))
-    # RE2's `$` is the end of the text; Python's also matches before a last newline, so use fullmatch there.
+    # RE2's `$` is the end of the text. Python's also matches before a last newline, so use fullmatch there.
     return "(?s)^" + ".*".join("".join(part) for part in parts) + "$"
 
 
@@ -129,7 +129,7 @@ def like_matches(pattern: str, text: str) -> bool:
     end = len(text) - len(last)
     if end < len(first) or not _fits(first, text, 0) or not _fits(last, text, end):
         return False
-    # Each part as far left as it fits leaves the most room for those that follow.
+    # Placing each part as far left as possible leaves the most room for the following parts.
     at = len(first)
     for part in middle:
         at = next((i for i in range(at, end - len(part) + 1) if _fits(part, text, i)), -1)
@@ -144,7 +144,7 @@ def _fits(part: list[str | None], text: str, at: int) -> bool:
 
 
 def regex_problem(pattern: str) -> str | None:
-    """What RE2 says against a regular expression; None when it is well-formed.
+    """RE2's error for a regular expression; None when it is well-formed.
 
     >>> regex_problem("a+"), regex_problem("a(")
     (None, 'missing ): a(')
@@ -159,7 +159,7 @@ def regex_problem(pattern: str) -> str | None:
 
 
 def regex_matches(pattern: str, text: str) -> bool | None:
-    """Whether RE2 finds a pattern anywhere in a text; None when the text is no valid Unicode."""
+    """Whether RE2 finds a pattern anywhere in a text; None when the text is not valid Unicode."""
     try:
         found = pc.match_substring_regex(pa.array([text], pa.string()), pattern)
     except UnicodeEncodeError:
@@ -181,7 +181,7 @@ _CLASSES: Final = frozenset("dDsSwWbBAz")
 
 
 def regex_literal(pattern: str) -> str:
-    r"""A literal that every text that a regular expression is found in must hold; empty where none is plain to see.
+    r"""A literal that every text matched by a regular expression must contain; empty if none is obvious.
 
     >>> regex_literal(r"^GA-\d+[a-f]*\.pdf$"), regex_literal("(?i)a"), regex_literal("ab|cd"), regex_literal("colou?r")
     ('.pdf', '', '', 'colo')
@@ -205,7 +205,7 @@ def regex_literal(pattern: str) -> str:
 
 
 def _meaning(token: re.Match[str]) -> tuple[str, str]:
-    """What a token is, and the text that it stands for."""
+    """The kind of a token, and the text that it stands for."""
     kind, text = str(token.lastgroup), token[0]
     if kind != "escape":
         return kind, text

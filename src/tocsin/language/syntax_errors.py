@@ -1,4 +1,4 @@
-"""What is wrong with this text? From the place where the parser stopped to a sentence for its author."""
+"""Messages for syntax errors: from the token where the parser stopped to a sentence for the author."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Stop(NamedTuple):
     text: str
     before: list[Token]
     found: Token
-    expected: Collection[str]  # terminals of the grammar: never shown
+    expected: Collection[str]  # terminals of the grammar, which users never see
 
     @property
     def previous(self) -> Token | None:
@@ -36,7 +36,7 @@ class _Stop(NamedTuple):
 
 
 def syntax_error(text: str, tokens: list[Token], found: Token, expected: Collection[str]) -> ExpressionError:
-    """The error for a text that the parser gave up at the token `found`, where `expected` would have done."""
+    """Make the error for a text that the parser rejected at the token `found`; `expected` would have been valid."""
     if found.type == _END:
         end = tokens[-1].end_pos if tokens else 0
         before, found = tokens, Token(_END, "", end, end)
@@ -54,11 +54,11 @@ def _error(stop: _Stop, reason: str, at: Token | None = None) -> ExpressionError
     return ExpressionError(reason, stop.text, (at or stop.found).start_pos)
 
 
-# ---- explanations, the most specific first; each returns None where it does not apply
+# ---- explanations, the most specific first; each returns None if it does not apply
 
 
 def _bad_word(stop: _Stop) -> ExpressionError | None:
-    """What is no token at all."""
+    """Characters that do not form a token."""
     found = stop.found
     if found.type == words.UNCLOSED_STRING:
         return _error(stop, "unclosed string: the closing ' is missing")
@@ -116,7 +116,7 @@ def _two_signs(stop: _Stop) -> ExpressionError | None:
 
 
 def _elsewhere(stop: _Stop) -> ExpressionError | None:
-    """Words of other languages where an operator stands: `name ILIKE 'a%'`, `DATE '2024-05-01'`, `x::int`."""
+    """Words of other languages in the place of an operator: `name ILIKE 'a%'`, `DATE '2024-05-01'`, `x::int`."""
     found, previous = stop.found, stop.previous
     if previous is not None and found.type == "STRING" and previous.value.upper() in ("DATE", "TIMESTAMP"):
         name = previous.value.upper()
@@ -144,7 +144,7 @@ _WORDS_ELSEWHERE: Final = {
 
 
 def _geometry(stop: _Stop) -> ExpressionError | None:
-    """`POLYGON EMPTY` and `POINT M (1 2 3)`, whose name is not followed by its parenthesis; and `POINT(1, 2)`."""
+    """`POLYGON EMPTY` and `POINT M (1 2 3)`, where no parenthesis follows the name; and `POINT(1, 2)`."""
     previous = stop.previous
     if previous is None:
         return None
@@ -181,7 +181,7 @@ def _parentheses(stop: _Stop) -> ExpressionError | None:
 
 
 def _chain(stop: _Stop) -> ExpressionError | None:
-    """`a = 1 = 2`: a predicate ended where another operator of predicates stands."""
+    """`a = 1 = 2`: an operator of predicates after a complete predicate."""
     operands_wanted = "COMPARISON" in stop.expected or "OR" not in stop.expected
     if operands_wanted or stop.found.type not in _PREDICATE_OPERATORS:
         return None
@@ -193,7 +193,7 @@ def _chain(stop: _Stop) -> ExpressionError | None:
 
 
 def _misplaced_list(stop: _Stop) -> ExpressionError | None:
-    """`a = ('x', 'y')`: a list of values where a single value stands."""
+    """`a = ('x', 'y')`: a list in the place of a single value."""
     if stop.found.type != "COMMA" or "COMMA" in stop.expected:
         return None
     opening = _open_parentheses(stop.before)
@@ -215,7 +215,7 @@ _EXPLANATIONS: Final[tuple[Callable[[_Stop], ExpressionError | None], ...]] = (
 )
 
 
-# ---- words for what was expected and found
+# ---- wording of what was expected and found
 
 
 def _options(stop: _Stop) -> str:
@@ -231,7 +231,7 @@ def _options(stop: _Stop) -> str:
 
 
 def _special_options(stop: _Stop) -> str:
-    """What could follow inside a predicate that is half written, or inside a list."""
+    """What could follow inside an unfinished predicate or a list."""
     expected = stop.expected
     if stop.follows("IS"):
         return "NULL or NOT NULL after IS"

@@ -1,11 +1,10 @@
-"""Which texts differ only in their names and constants? Those are parsed once: they are instances of one template.
+"""Templates: texts that differ only in names and constants share one parse.
 
-A million subscriptions are usually a few texts with other names and constants in them. A text is cut into words by
-one regular expression, the words of `tokens.py`: names, strings and numbers are *slots*; keywords, functions and
-what stands between words are the *skeleton*. The first text of a skeleton is parsed, with a placeholder in each
-slot; for the next ones only the values are read. That is sound because nothing but the skeleton decides the shape
-of the tree, and the few rules that look at a value (is the number exact? is the pattern one?) are asked again for
-each text. Whatever is in doubt has no template, and is left to `parse`.
+Among a million subscriptions there are usually only a few forms of text. One regular expression cuts a text into the
+words of `tokens.py`. Names, strings and numbers are *slots*; keywords, functions and everything between words form the
+*skeleton*. The first text of a skeleton is parsed with a placeholder in each slot; later texts only have their values
+read. This is sound because only the skeleton decides the shape of the tree. The few rules about values, such as exact
+numbers and valid patterns, are checked again for each text. Any doubtful text has no template and goes to `parse`.
 """
 
 from __future__ import annotations
@@ -40,20 +39,23 @@ Values: TypeAlias = Sequence[str | float]
 _Check: TypeAlias = Callable[[Values], bool]
 
 MARK: Final = "\x00"
-"""How the placeholders of names and strings begin. A text that holds it has no template."""
+"""The first character of placeholders for names and strings. A text that contains it has no template."""
 
 FIRST_NUMBER: Final = 2.0**40
 """The placeholder of a number in slot 0; slot i has `FIRST_NUMBER + i`."""
 
 MOST_TEMPLATES: Final = 100_000
 MOST_CHARACTERS: Final = 10_000_000
-"""How many skeletons are remembered, and how long they are together: some 30 bytes of memory a character."""
+"""Limits on the number of remembered skeletons and their total length. Memory: about 30 bytes a character."""
 
-_MOST_ADVICE, _ADVISED = 100, 20  # in all, and texts of one form that are looked at, which costs what `parse` does
+_MOST_ADVICE, _ADVISED = (
+    100,
+    20,
+)  # pieces of advice in all; texts of each form that are checked for advice, each at the cost of `parse`
 
 
 def placeholder(kind: str, slot: int) -> str | float:
-    """What stands in a slot of a template's tree; `kind` is 'a' (attribute name), 's' (string) or 'n' (number).
+    """The placeholder for a slot in a template's tree; `kind` is 'a' (attribute name), 's' (string) or 'n' (number).
 
     >>> placeholder("a", 0), placeholder("s", 1), placeholder("n", 2)
     ('\\x000', '\\x001', 1099511627778.0)
@@ -62,7 +64,7 @@ def placeholder(kind: str, slot: int) -> str | float:
 
 
 def slot_of(value: str | float) -> int | None:
-    """The slot whose placeholder (or its negation) a name, string or number of a template's tree is; else None.
+    """The slot of a placeholder, or of a negated placeholder; None for any other name, string or number.
 
     >>> slot_of("\\x001"), slot_of(-1099511627778.0), slot_of(-1.0)
     (1, 2, None)
@@ -74,31 +76,31 @@ def slot_of(value: str | float) -> int | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Template:
-    """What all texts of one skeleton have in common; compared by identity."""
+    """What all texts of one skeleton share; compared by identity."""
 
     tree: Expression
-    """The tree of the skeleton, the placeholder of slot i standing in slot i, or its negation after a sign."""
+    """The tree of the skeleton, with the placeholder of slot i in slot i, or its negation after a sign."""
     kinds: str
-    """One letter a slot, in order of appearance: 'a' attribute name, 's' string, 'n' number."""
+    """The kind of each slot, in order of appearance: 'a' attribute name, 's' string, 'n' number."""
 
     def fill(self, values: Values) -> Expression:
-        """The tree with the values in the slots, without places. Cost: linear in the size of the tree."""
+        """The tree with the values in the slots and without spans. Cost: linear in the size of the tree."""
         return fold(self.tree, lambda node, parts: _filled(node, parts, values))
 
 
 class Instance(NamedTuple):
-    """A text as its template and what stands in the slots: names, strings without quotes, floats."""
+    """A text as a template and the values in its slots: names, strings without quotes, floats."""
 
     template: Template
     values: tuple[str | float, ...]
 
     def tree(self) -> Expression:
-        """What `parse` makes of the text."""
+        """The tree that `parse` makes from the text."""
         return self.template.fill(self.values)
 
 
 class Templates:
-    """The templates seen so far; many threads may share one. When it is full it forgets all of them and begins anew.
+    """The templates seen so far. Threads may share one. When it is full, it forgets all templates and starts again.
 
     >>> templates = Templates()
     >>> first, second = templates.instance("price <= 580"), templates.instance("year <= 2024")
@@ -111,21 +113,22 @@ class Templates:
     __slots__ = ("_advice", "_characters", "_known", "texts")
 
     def __init__(self, texts: Mapping[str, Text] | None = None) -> None:
-        self.texts = texts or {}  # how words are made of attributes, where TEXT itself does not say
+        self.texts = texts or {}  # settings by attribute, for a TEXT that names none
         self._known: dict[str, _Reader | None] = {}
         self._characters = 0
         self._advice: list[Advice] = []
 
     def instance(self, text: str) -> Instance | None:
-        """The template of a text, and its values; None for a text without a template, or that `parse` refuses.
+        """The template of a text, and its values. None if the text has no template, or if `parse` rejects it.
 
-        Cost: about 5 us for four predicates when their template is known; else that of two or three `parse`.
+        Cost: about 5 us for four predicates when the template is known, otherwise that of two or three calls of
+        `parse`.
         """
         if not isinstance(text, str) or MARK in text or ("((" in text and has_shape(text)):
             return None
-        parts = split_words(text)  # what stands between words, and words, by turns
+        parts = split_words(text)  # separators and words, alternating
         words = parts[1::2]
-        if len(words) > MANY:  # texts so long are hardly alike
+        if len(words) > MANY:  # two texts this long hardly ever have the same form
             return None
         marks = [fixed_word(one) or (one.upper() if one[-1] == "(" else kind_of_word(one[0], "a")) for one in words]
         if not text.isascii() and not is_sound(text, words, marks):
@@ -138,7 +141,7 @@ class Templates:
             example = _with_placeholders(
                 text, [w.strip(whitespace) for w, m in zip(words, marks, strict=True) if m in KINDS]
             )
-            if example is None:  # that is this text's own fault, and says nothing of others
+            if example is None:  # the text itself is at fault; the skeleton may be valid
                 return None
             reader = self._remember(skeleton, _learn(example, marks))
         if reader is None:
@@ -153,12 +156,12 @@ class Templates:
         return Instance(reader.template, values)
 
     def advise(self, tree: Expression, text: str = "") -> None:
-        """Take note of what is probably meant otherwise: in the first texts of each form, and in what has no form."""
+        """Record advice for the first texts of each form, and for texts without a template."""
         if len(self._advice) < _MOST_ADVICE:
             self._advice += [one for one in advice_on(tree, text) if one not in self._advice]
 
     def take_advice(self) -> list[Advice]:
-        """What was noted since this was last asked."""
+        """Return the advice recorded since the last call, and clear it."""
         taken, self._advice = self._advice, []
         return taken
 
@@ -174,7 +177,7 @@ class Templates:
 
 @dataclass(slots=True)
 class _Reader:
-    """How the words of a text become the values of its template: which word is what, and what must hold."""
+    """Reads the values of a template from the words of a text, and checks them."""
 
     template: Template
     numbers: list[int]
@@ -182,15 +185,15 @@ class _Reader:
     quoted_names: list[int]
     pick: Callable[[list[Any]], tuple[str | float, ...]]
     checks: list[_Check]
-    unadvised: int = _ADVISED  # how many more texts are looked at for advice
+    unadvised: int = _ADVISED  # texts still to be checked for advice
 
     def read(self, words: list[Any], text: str) -> tuple[str | float, ...] | None:
-        """The values, or None when `parse` would refuse one of them. Uses `words` up."""
+        """The values, or None when `parse` would reject one of them. Modifies `words`."""
         for at in self.numbers:
             number = float(words[at])
             if not -LARGEST_INTEGER < number < LARGEST_INTEGER and not _is_number(words[at], number):
                 return None
-            words[at] = number + 0.0  # there is no negative zero
+            words[at] = number + 0.0  # + 0.0 turns negative zero into zero
         for at in self.strings:
             words[at] = words[at][1:-1]
         if "''" in text:
@@ -215,7 +218,7 @@ def _is_number(written: str, value: float) -> bool:
 
 
 def _picker(slots: list[int]) -> Callable[[list[Any]], tuple[str | float, ...]]:
-    """The words in the slots, as a tuple."""
+    """A function that picks the words in the slots, as a tuple."""
     if len(slots) > 1:
         return cast(Callable[[list[Any]], tuple[str | float, ...]], itemgetter(*slots))
     return lambda words: tuple([words[at] for at in slots])
@@ -225,16 +228,16 @@ def _picker(slots: list[int]) -> Callable[[list[Any]], tuple[str | float, ...]]:
 
 
 def _learn(example: str, marks: list[str]) -> _Reader | None:
-    """The template of a text with placeholders, and how to read its values; None when `parse` refuses it."""
+    """The template of a text with placeholders, and the reader of its values; None when `parse` rejects the text."""
     slots = [at for at, mark in enumerate(marks) if mark in KINDS]
     kinds = "".join([KINDS[marks[at]] for at in slots])
     try:
         template = Template(parse(example), kinds)
-    except ValueError:  # InvalidInput is one; `POINT(1 - -2)` makes `parse` raise a bare one
+    except ValueError:  # InvalidInput is one; `POINT(1 - -2)` makes `parse` raise a plain one
         return None
     if _slots_in(template.tree) != list(range(len(slots))):
-        return None  # what is computed of several slots, as in an array, is in none of them
-    # The same tree without places, which would be those of no user's text.
+        return None  # a value computed from several slots, as in an array, is not in any of them
+    # The same tree without spans, since those would not fit any user's text.
     tree = template.fill([placeholder(kind, slot) for slot, kind in enumerate(kinds)])
     if tree != template.tree:
         return None
@@ -247,7 +250,7 @@ def _learn(example: str, marks: list[str]) -> _Reader | None:
 
 
 def _with_placeholders(text: str, words: list[str]) -> str | None:
-    """The text with placeholders for its names, strings and numbers; None when those are not `words`."""
+    """The text with placeholders for its names, strings and numbers; None when these differ from `words`."""
     try:
         tokens = [token for token in tokenize(text) if token.type in KINDS_OF_TOKENS]
     except ValueError:
@@ -257,7 +260,7 @@ def _with_placeholders(text: str, words: list[str]) -> str | None:
     pieces: list[str] = []
     end = 0
     for slot, (token, word) in enumerate(zip(tokens, words, strict=True)):
-        sign = token.value.removesuffix(word)  # one that the tokens count to the number, and the words do not
+        sign = token.value.removesuffix(word)  # a sign that the token includes and the word does not
         if sign not in ("", "+", "-"):
             return None
         pieces += text[end : token.start_pos], sign + _placeholder_text(KINDS_OF_TOKENS[token.type], slot)
@@ -271,13 +274,13 @@ def _placeholder_text(kind: str, slot: int) -> str:
 
 
 def _slots_in(tree: Expression) -> list[int]:
-    """The slots whose placeholders a tree holds, as often as it holds them, in ascending order."""
+    """The slots whose placeholders occur in a tree, with repetitions, in ascending order."""
     found = [slot_of(scalar) for node in walk_all(tree) for scalar in _scalars_of(node)]
     return sorted([slot for slot in found if slot is not None])
 
 
 def _scalars_of(node: Expression) -> tuple[str | float, ...]:
-    """The names, strings and numbers that a node itself is made of."""
+    """The names, strings and numbers in a node itself, without its children."""
     if isinstance(node, Attribute):
         return (node.name,)
     value = node.value if isinstance(node, Constant) else None
@@ -289,7 +292,7 @@ def _scalars_of(node: Expression) -> tuple[str | float, ...]:
 
 
 def _checks(tree: Expression) -> list[_Check]:
-    """The rules of a tree that look at the values in its slots, beside the numbers themselves."""
+    """The rules of a tree about the values in its slots, except those about numbers."""
     return [check for node in walk_all(tree) if (check := _check_of(node)) is not None]
 
 
@@ -305,7 +308,7 @@ def _check_of(node: Expression) -> _Check | None:
 
 
 def _is_box(node: Expression, values: Values) -> bool:
-    """Whether the values are those of a box, and one that a template has: across the antimeridian it is two."""
+    """Whether the values form a box that does not cross the antimeridian. Templates exclude boxes across it."""
     try:
         filled = _filled(node, (), values)
     except InvalidInput:
@@ -317,7 +320,7 @@ def _is_box(node: Expression, values: Values) -> bool:
 
 
 def _filled(node: Expression, parts: Sequence[Expression], values: Values) -> Expression:
-    """A node of a template's tree anew: of its filled parts, or with the values of its own slots."""
+    """Rebuild a node of a template's tree, from its filled parts or with the values of its own slots."""
     if parts:
         inner = [fold(one, lambda inside, of_it: _filled(inside, of_it, values)) for one in node.inner()]
         return node.with_children(parts).with_inner(inner)
@@ -334,7 +337,7 @@ def _filled(node: Expression, parts: Sequence[Expression], values: Values) -> Ex
 
 
 def _value(scalar: str | float, values: Values) -> str | float:
-    """What a placeholder stands for; anything else stands for itself."""
+    """The value for a placeholder; any other scalar is returned as it is."""
     slot = slot_of(scalar)
     if slot is None:
         return scalar

@@ -1,7 +1,7 @@
-"""What does CQL2 text mean? Tables by lark from `cql2.lark`, words by `tokens.py`, nodes by `rules.py`.
+"""Parser of CQL2 text: tables by lark from `cql2.lark`, tokens by `tokens.py`, nodes by `rules.py`.
 
-The parser is LALR(1): a loop over a stack, linear in the length of the text, whatever the text. Callbacks are
-called as rules complete; no parse tree is kept.
+The parser is LALR(1): a loop over a stack, linear in the length of any text. Callbacks run as rules complete, and no
+parse tree is kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tocsin.model.expression import (
 
 
 def parse(text: str) -> Expression:
-    """Read CQL2 text. Raise `ExpressionError` with the place, or `UnsupportedError` for what comes later.
+    """Parse CQL2 text. Raises `ExpressionError` with the position, or `UnsupportedError` for unsupported features.
 
     Cost: linear in the length of the text.
 
@@ -77,7 +77,7 @@ def _check_size(root: Expression, text: str) -> None:
 
 
 class _Words(lark.lexer.Lexer):
-    """Hands our tokens to lark."""
+    """Passes tocsin's tokens to lark."""
 
     def __init__(self, lexer_conf: object) -> None:
         pass
@@ -93,13 +93,13 @@ def _parser() -> lark.Lark:
 
 
 class _Grouped(Span):
-    """The place of what stands in parentheses of its own."""
+    """The span of a node in parentheses."""
 
     __slots__ = ()
 
 
 class _Listed:
-    """Items between parentheses: an array, once it is clear that a function wants one."""
+    """Items between parentheses. They become an array if a function takes one."""
 
     __slots__ = ("items", "span")
 
@@ -109,7 +109,7 @@ class _Listed:
 
 
 def _placed(make: Callable[..., Expression], *parts: Any, span: Span) -> Expression:
-    """`make(*parts)`; what it refuses as a whole is refused at `span`."""
+    """Call `make(*parts)`; an error about the whole gets the position `span`."""
     try:
         return make(*parts, span=span)
     except Misplaced as error:
@@ -127,7 +127,7 @@ def _over(first: Expression, last: Expression) -> Span:
 
 
 class _Nodes(lark.Transformer[Token, Expression]):
-    """One callback a rule of the grammar; `c` are its children, tokens and nodes, by position."""
+    """One callback for each rule of the grammar; `c` holds its children, tokens and nodes, by position."""
 
     # ---- conditions
 
@@ -145,7 +145,7 @@ class _Nodes(lark.Transformer[Token, Expression]):
 
     @staticmethod
     def group(c: list[Any]) -> Expression:
-        # The node is ours alone until the parse ends, so its place may still grow to the parentheses.
+        # Nothing else refers to the node before the parse ends, so its span may still grow to the parentheses.
         object.__setattr__(c[1], "span", _Grouped(c[0].start_pos, c[2].end_pos))
         return cast(Expression, c[1])
 
@@ -293,7 +293,7 @@ def _number(written: str, span: Span) -> Expression:
 
 
 def _resolve(name: str, listed: _Listed) -> Expression:
-    """Items between parentheses as the argument of a function: an array where it takes one, else a group."""
+    """Make the argument of a function from items between parentheses: an array if it takes one, else a group."""
     if name in FUNCTIONS and FUNCTIONS[name].takes_arrays:
         for item in listed.items:
             if isinstance(item, Constant | Attribute) and isinstance(item.span, _Grouped):

@@ -1,7 +1,7 @@
-"""What are the words of CQL2 text? One regular expression, applied once from left to right.
+"""Tokenizer of CQL2 text: one regular expression, applied once from left to right.
 
-What cannot be a token becomes a token of a type that the grammar lacks, and ends the list: the parser then
-stops at the first error in order of place, whatever its kind, and `syntax_errors.py` puts it into words.
+Text that cannot be a token becomes a token of a type that the grammar lacks, and ends the list. So the parser stops at
+the first error in the text, of whatever kind, and `syntax_errors.py` words the message.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NAME_START: Final = (
 )
 _NAME: Final = f"[{_NAME_START}][{_NAME_START}.0-9\u0300-\u036f\u203f\u2040]*+"
 
-# Possessive quantifiers: a failed attempt never costs more than one look at what follows.
+# Possessive quantifiers: a failed attempt never looks at a character twice.
 _TOKEN: Final = re.compile(
     rf"""\s*+(?:
         (?P<NAME>{_NAME})
@@ -53,7 +53,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 MANY: Final = 1000
-"""Strings and numbers of a list behind IN from which on they are one token, which is read ten times as fast."""
+"""From this many constants, a list after IN becomes one token, which is read ten times as fast."""
 
 CONSTANT: Final = re.compile(r"'[^']*+(?:''[^']*+)*+'|[+-]?+(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+")
 _CONSTANTS: Final = re.compile(rf"(?:\s*+(?:{CONSTANT.pattern})\s*+,){{{MANY},}}+\s*+(?:{CONSTANT.pattern})(?=\s*+\))")
@@ -64,11 +64,11 @@ _IDENTIFIER: Final = re.compile(_NAME)
 
 
 class Token:
-    """A word of the text and its place in code points, shaped as the parser generator expects tokens."""
+    """A token and its position in code points, with the attributes that the parser generator expects."""
 
     __slots__ = ("end_pos", "start_pos", "type", "value")
 
-    # The generator copies these to its end marker; places are offsets here, so nobody reads them.
+    # The generator copies these to its end marker. Positions are offsets here, so nothing reads them.
     line = column = end_line = end_column = 0
 
     def __init__(self, type: str, value: str, start_pos: int, end_pos: int) -> None:
@@ -79,7 +79,7 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """The words of a text. Raise `ExpressionError` for parentheses too deep, or too many values.
+    """Split a text into tokens. Raises `ExpressionError` for parentheses nested too deep, or too many values.
 
     Cost: linear in the length of the text.
     """
@@ -129,7 +129,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _signed(tokens: list[Token], number: str, start: int) -> tuple[str, int]:
-    """A number and its place, with the sign before it if that has no operand before it: it is no token any more."""
+    """A number and its start, including a sign before it that has no left operand. That sign's token is removed."""
     if not _sign_before(tokens):
         return number, start
     sign = tokens.pop()
@@ -137,8 +137,10 @@ def _signed(tokens: list[Token], number: str, start: int) -> tuple[str, int]:
 
 
 def _named(text: str, tokens: list[Token], start: int) -> int:
-    """What is named before the parenthesis that ends at `start`: the end of a geometry, which becomes one token; 0 of
-    nothing, or a function; -1 of what is neither.
+    """Handle the name before the parenthesis that ends at `start`.
+
+    A geometry becomes one token; the result is its end. The result is 0 if there is no name, or if it is a function,
+    and -1 if the name is unknown.
     """
     if not tokens or tokens[-1].type != "NAME":
         return 0
@@ -152,7 +154,7 @@ def _named(text: str, tokens: list[Token], start: int) -> int:
         if not depth:
             tokens[-1] = Token("SHAPE", text[name.start_pos : match.end()], name.start_pos, match.end())
             return match.end()
-    return 0 if _names_a_function(name) else -1  # it is never closed
+    return 0 if _names_a_function(name) else -1  # the parenthesis is never closed
 
 
 def _is_geometry(token: Token) -> bool:
@@ -163,14 +165,14 @@ _PARENTHESIS: Final = re.compile(r"[()]")
 
 
 def _sign_before(tokens: list[Token]) -> bool:
-    """Whether a sign comes last and has no operand before it: then it belongs to the number after it."""
+    """Whether the last token is a sign without a left operand. Such a sign belongs to the number after it."""
     if not tokens or tokens[-1].type not in _SIGNS:
         return False
     return len(tokens) < 2 or tokens[-2].type not in _OPERAND_ENDS
 
 
 def _names_a_function(token: Token) -> bool:
-    """Turn the name before a '(' into a function; whether it is one that this version knows."""
+    """Turn the name before a '(' into a function token. Returns whether the function is known."""
     name = token.value.upper()
     if is_function(name):
         token.type = "POINT" if name == "POINT" else "FUNCTION"
@@ -190,7 +192,7 @@ def _too_deep(text: str, offset: int) -> ExpressionError:
 
 
 def too_many_nodes(text: str = "") -> ExpressionError:
-    """The refusal of an expression that is too large."""
+    """The error for an expression that is too large."""
     return ExpressionError(
         f"the expression has more than {MAX_NODES:,} values and operators; at most {MAX_NODES:,} are allowed",
         text,

@@ -1,8 +1,8 @@
-"""What can be true? The three values of SQL, and a fourth: EITHER, of a range that has values for which a comparison is
-TRUE and others for which it is FALSE.
+"""The truth values: TRUE, FALSE and UNKNOWN as in SQL, and EITHER.
 
-A truth is thus a pair: can it be TRUE, can it be FALSE. UNKNOWN is neither. The pairs combine part by part, as in
-Belnap's four-valued logic; without EITHER they are the three values.
+A comparison with a range is EITHER if it is TRUE for some values of the range and FALSE for others. A truth is a pair:
+can it be TRUE, can it be FALSE. UNKNOWN can be neither. Pairs combine component by component, as in Belnap's
+four-valued logic. Without EITHER this is SQL's three-valued logic.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Truth: TypeAlias = bool | Either | None
 
 
 def truth_of(value: Value | Truth) -> Truth:
-    """A value where a truth is needed: anything but a boolean is UNKNOWN."""
+    """Interpret a value as a truth: anything but a boolean is UNKNOWN."""
     return value if isinstance(value, bool | Either) else None
 
 
@@ -57,7 +57,7 @@ def disjunction_of(truths: Iterable[Truth]) -> Truth:
 
 
 def negation_of(truth: Truth) -> Truth:
-    """NOT: UNKNOWN and EITHER stay what they are."""
+    """NOT: UNKNOWN and EITHER stay as they are."""
     return not truth if isinstance(truth, bool) else truth
 
 
@@ -73,7 +73,7 @@ _COMPARABLE: Final = (float, str, bool, Instant)
 
 
 def compare(op: str, left: Value | Truth, right: Value | Truth) -> Truth:
-    """A comparison: of two scalars of one type, else UNKNOWN. Of what can be either truth, it is what it can be."""
+    """Compare two scalars of one type; otherwise UNKNOWN. An EITHER operand stands for both truths."""
     if left is EITHER or right is EITHER:
         given = [_possible(left), _possible(right)]
         results = {compare(op, one, other) for one in given[0] for other in given[1]}
@@ -88,9 +88,9 @@ def _possible(value: Value | Truth) -> tuple[Value | Truth, ...]:
 
 
 def compare_range(op: str, value: Range, constant: Value | Truth) -> Truth:
-    """A range compared with a constant: whether its values can be such, and such that they are not.
+    """Compare a range with a constant; EITHER if the comparison holds for some values of the range, but not for others.
 
-    A contained one is TRUE or FALSE only where all its values agree.
+    For a contained range, the result is TRUE or FALSE only if all values agree.
 
     >>> compare_range("<", Range(3, 8), 5.0), compare_range("<", Range(3, 8, contained=True), 5.0)
     (<Either.EITHER: 'either'>, None)

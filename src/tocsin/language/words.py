@@ -1,6 +1,6 @@
-"""How is a text cut into words, by one regular expression? Names, strings, numbers, keywords and functions.
+"""The regular expression that cuts a text into words for templates: names, strings, numbers, keywords and functions.
 
-They are those of `tokens`, as far as templates need them: whatever is in doubt is left to `parse`.
+The words are those of `tokens.py`, as far as templates need them. Doubtful texts are left to `parse`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Final
 
 from tocsin.language.tokens import KEYWORDS, is_plain_name
 
-# What may begin a name, and go on in it. Beyond ASCII that is more than may: `is_sound` looks at those names again.
+# The first and the later characters of a name. Beyond ASCII these allow too much; `is_sound` checks such names again.
 _START: Final = r"[^\x00-9;-@\[-^`{-\x7f]"
 _PART: Final = r"[^\x00-\-/;-@\[-^`{-\x7f]"
 
 has_shape: Final = re.compile(r"(?i)(?:POLYGON|LINESTRING|MULTIPOINT|GEOMETRYCOLLECTION)\s*\(").search
-"""Geometries are read as a whole, and no two have the same words."""
+"""Finds geometries. They are read as a whole, and hardly any two have the same words."""
 
 _NUMBER: Final = r"(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
 
@@ -35,19 +35,19 @@ split_words: Final = re.compile(
 fixed_word: Final = {
     "".join(letters): word for word in KEYWORDS for letters in product(*((c, c.lower()) for c in word))
 }.get
-"""The keyword that a word is, however it is spelled."""
+"""The keyword that a word spells in any case; None for other words."""
 
 kind_of_word: Final = {**dict.fromkeys("0123456789.+-" + whitespace, "n"), "'": "s", '"': "q"}.get
-"""The kind of slot that a word is, by its first character; anything else begins a name."""
+"""The kind of slot for a word, by its first character. Any other character begins a name."""
 
 KINDS: Final = {"a": "a", "q": "a", "s": "s", "n": "n"}
-"""The kinds of slots, as templates tell them; a name in double quotes is read in another way."""
+"""The kinds of slots in templates, by the kinds of words. Names in double quotes ('q') are read differently."""
 
 KINDS_OF_TOKENS: Final = {"NAME": "a", "QUOTED": "a", "STRING": "s", "NUMBER": "n"}
 
 
 def is_sound(text: str, words: list[str], marks: list[str]) -> bool:
-    """Whether a text beyond ASCII is valid Unicode, and what was taken for names and functions are some."""
+    """Whether a non-ASCII text is valid Unicode, and its names and functions are valid."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -57,6 +57,6 @@ def is_sound(text: str, words: list[str], marks: list[str]) -> bool:
             # U+1680 may be in a name, and is a space before one.
             if not is_plain_name(word) or word[0].isspace():
                 return False
-        elif word[-1] == "(" and not word.isascii():  # in capitals it may be another's, as U+017F is S
+        elif word[-1] == "(" and not word.isascii():  # its capitals may be those of another name: U+017F becomes S
             return False
     return True

@@ -1,1 +1,1 @@
-"""What are an event, an expression, a subscription, a ranking, a match? Values only: no I/O, no arrays."""
+"""Events, expressions, subscriptions, rankings and matches. Values only: no I/O, no arrays."""

@@ -1,4 +1,4 @@
-"""Which key comes twice in a JSON object? Readers keep one or the other, so we keep neither."""
+"""Rejection of JSON objects that repeat a key. Readers disagree on which value to keep, so tocsin keeps neither."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class DuplicateKey(ValueError):
-    """An object has a key twice."""
+    """A JSON object repeats a key."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -14,7 +14,7 @@ class DuplicateKey(ValueError):
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, as `json` asks for it by `object_pairs_hook`; raises `DuplicateKey`."""
+    """Build a JSON object; an `object_pairs_hook` for `json`. Raises `DuplicateKey`."""
     made = dict(pairs)
     if len(made) < len(pairs):
         raise DuplicateKey(first_twice(pairs))
@@ -22,6 +22,6 @@ def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def first_twice(pairs: list[tuple[str, Any]]) -> str:
-    """The first key that comes a second time. Cost: linear."""
+    """The first key that is repeated. Cost: linear."""
     seen: set[str] = set()
     return next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]

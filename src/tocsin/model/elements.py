@@ -1,7 +1,7 @@
-"""What are the elements of a list, for who asks for any of them? Each is an event of its own.
+"""The elements of lists as events, for the operator ANY.
 
-An object has its own attributes; anything else is the one attribute `element`. What cannot be read fulfils nothing, and
-nothing is FALSE of it.
+An object keeps its own attributes. Any other element becomes an event with the single attribute `element`. An element
+that cannot be read satisfies no condition, and no condition is FALSE for it.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from tocsin.model.readings import as_elements
 from tocsin.model.values import UNTYPED, Range, Value
 
 ELEMENT: Final = "element"
-"""The attribute that an element is which is no object, as in `ANY(tags, element LIKE 'a%')`."""
+"""The attribute that holds an element that is not an object, as in `ANY(tags, element LIKE 'a%')`."""
 
 
 class Elements(tuple["Mapping[str, Value | Elements] | None", ...]):
-    """The values of each element of a list; None for one that cannot be read."""
+    """The values of each element of a list; None for an element that cannot be read."""
 
     __slots__ = ()
 
 
 Values: TypeAlias = Mapping[str, Value | Elements]
-"""The values of a flattened event; under `as_elements(name)` the elements of a list: `values_for`."""
+"""The values of a flattened event, with the elements of a list under `as_elements(name)`. Made by `values_for`."""
 
 
 def values_for(trees: Iterable[Expression], record: Mapping[str, Any]) -> dict[str, Value | Elements]:
-    """An event flattened, with the elements of the lists that expressions ask for; raises `RecordError` as `flatten`.
+    """Flatten an event, and add the elements of the lists that expressions ask for. Raises `RecordError` as `flatten`.
 
     >>> from tocsin.language import parse
     >>> values_for([parse("ANY(tags, element = 'new')")], {"tags": ["new"]})
@@ -56,7 +56,7 @@ def _values_of(conditions: list[Expression], element: Any) -> Mapping[str, Value
 
 
 def as_record(element: Any) -> Mapping[str, Any]:
-    """An element of a list as an event.
+    """Turn an element of a list into an event.
 
     >>> as_record({"price": 3}), as_record(3)
     ({'price': 3}, {'element': 3})
@@ -65,7 +65,7 @@ def as_record(element: Any) -> Mapping[str, Any]:
 
 
 def elements_in(record: Mapping[str, Any], name: str) -> list[Any] | None:
-    """The elements of the list that an event has under a dotted name, through objects; None where it has none.
+    """The elements of an event's list, found by its dotted name through nested objects; None if there is no list.
 
     >>> elements_in({"order": {"items": [{"price": 3}]}}, "order.items"), elements_in({"items": 3}, "items")
     ([{'price': 3}], None)

@@ -1,8 +1,9 @@
-"""What is an event? A JSON-like object, flattened to values under dotted attribute names.
+"""Flattening of JSON-like events to values under dotted attribute names.
 
-Nested objects flatten to dotted names, a list of objects to lists; under their own names they are present, of no type,
-and so are lists of lists. `None` and NaN are absence. What cannot be represented is `UNTYPED` and reported, so that one
-odd field costs nothing but itself; only an event that gives one attribute twice is refused as a whole.
+Nested objects flatten to dotted names, and a list of objects to lists. Under their own names, nested objects, lists of
+objects and lists of lists are present but have no type. `None` and NaN mean absent. A value that tocsin cannot
+represent becomes `UNTYPED` and is reported; the other fields are unaffected. An event that gives one attribute twice is
+rejected as a whole.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ _GEOMETRIES: Final = frozenset(
 
 
 class Problem(NamedTuple):
-    """A field that could not be taken as it came, and why."""
+    """A field that could not be taken as it came, and the reason."""
 
     field: str
     reason: str
 
 
 class FlatEvent(NamedTuple):
-    """An event's attributes, and what was wrong with it. The event is served all the same."""
+    """An event's attributes, and the problems found in it. Problems do not keep the event from being matched."""
 
     values: dict[str, Value]
     problems: list[Problem]
@@ -42,7 +43,7 @@ class FlatEvent(NamedTuple):
 def flatten(record: Mapping[str, Any]) -> FlatEvent:
     """Flatten one JSON-like object.
 
-    Raises `RecordError` when the record is no object, nests more than 256 deep, or gives an attribute twice (both
+    Raises `RecordError` when the record is not an object, nests more than 256 deep, or gives an attribute twice (both
     `{"a": {"b": 1}}` and `{"a.b": 1}`).
 
     >>> flatten({"price": 550, "seller": {"city": "Oslo"}, "tags": ["new", "red"], "note": None}).values
@@ -60,7 +61,7 @@ def flatten(record: Mapping[str, Any]) -> FlatEvent:
 def _flatten_into(
     flat: FlatEvent, objects: dict[str, Value], record: Mapping[str, Any], prefix: str, depth: int
 ) -> None:
-    """Add what an object has; `objects` has what objects are under their own names."""
+    """Add the attributes of an object to `flat`. `objects` collects the value of each nested object by its own name."""
     if depth > MAX_EVENT_DEPTH:
         raise RecordError(f"nests more than {MAX_EVENT_DEPTH} deep", prefix[:-1][:60])
     values = flat.values
@@ -91,14 +92,14 @@ def _key(key: object) -> str:
 
 
 def is_list_of_objects(raw: object) -> bool:
-    """Whether a value is a list in which objects are, so that it is flattened, too."""
+    """Whether a value is a list that contains objects, which is flattened too."""
     return isinstance(raw, list | tuple) and any(isinstance(item, Mapping) for item in raw)
 
 
 def _flatten_list(
     flat: FlatEvent, objects: dict[str, Value], items: Sequence[object], name: str, depth: int
 ) -> dict[str, Value]:
-    """A list of objects becomes a list under each of their attributes, in order."""
+    """Turn a list of objects into one list for each of their attributes, in order."""
     if not all(item is None or (isinstance(item, Mapping) and not is_geometry(item)) for item in items):
         flat.problems.append(Problem(name, "a list of objects and other things has no type"))
         return {}
@@ -120,7 +121,10 @@ def _flatten_list(
 
 
 def value_of(raw: Any, name: str, problems: list[Problem]) -> Value | None:
-    """One value that is not flattened; None when it is absent. Of what is none, UNTYPED, and why in `problems`."""
+    """Convert one value that is not flattened; None when it is absent.
+
+    A value without a type becomes UNTYPED, and the reason is added to `problems`.
+    """
     if type(raw) is str and raw.isascii():
         return raw
     if raw is None:
@@ -145,7 +149,7 @@ def value_of(raw: Any, name: str, problems: list[Problem]) -> Value | None:
 
 
 class _Unrepresentable(Exception):
-    """Why a value is of no type."""
+    """The reason why a value has no type."""
 
 
 def _scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None:
@@ -208,13 +212,13 @@ def _decimal(raw: decimal.Decimal, name: str, problems: list[Problem]) -> float 
     number = float(raw)
     if math.isinf(number):
         raise _Unrepresentable(f"decimal {raw!s:.40} cannot be represented")
-    if raw not in (decimal.Decimal(number), decimal.Decimal(repr(number))):  # 0.1 is the float that is written 0.1
+    if raw not in (decimal.Decimal(number), decimal.Decimal(repr(number))):  # Decimal("0.1") counts as the float 0.1
         problems.append(Problem(name, f"decimal {raw!s:.40} was rounded to {number!r}"))
     return number
 
 
 def _list(raw: Sequence[Any] | Set[Any], name: str, problems: list[Problem]) -> Value:
-    """A list of scalars; of lists, what nobody but ANY looks into."""
+    """A list of scalars, or UNTYPED if it contains lists: only ANY looks into those."""
     elements: list[Scalar] = []
     holds_lists = False
     for item in raw:
@@ -235,12 +239,12 @@ _WKB_STRUCT: Final = {"wkb", "srid"}
 
 
 def is_wkb_struct(names: Iterable[str]) -> bool:
-    """Whether an object of these names is a place in well-known binary, as Debezium and Spark write one."""
+    """Whether an object with these names is a geometry in well-known binary, as Debezium and Spark write one."""
     return set(names) == _WKB_STRUCT
 
 
 def object_itself(raw: Mapping[str, Any], name: str, problems: list[Problem]) -> Value:
-    """What an object is under its own name: a place in well-known binary (base64 in JSON), else of no type."""
+    """The value of an object under its own name: a geometry from well-known binary (base64 in JSON), else UNTYPED."""
     if len(raw) != len(_WKB_STRUCT) or not is_wkb_struct(raw):
         return UNTYPED
     try:
@@ -251,7 +255,7 @@ def object_itself(raw: Mapping[str, Any], name: str, problems: list[Problem]) ->
 
 
 def wkb_bytes(given: object) -> bytes:
-    """Well-known binary from bytes, or from their base64 text; raises `ValueError`."""
+    """Well-known binary from bytes, or from base64 text; raises `ValueError`."""
     if isinstance(given, str):
         return base64.b64decode(given, validate=True)
     if not isinstance(given, bytes):
@@ -260,7 +264,7 @@ def wkb_bytes(given: object) -> bytes:
 
 
 def is_geometry(raw: Mapping[str, Any]) -> bool:
-    """Whether an object is a geometry of GeoJSON, and so a value."""
+    """Whether an object is a GeoJSON geometry, which is a value and is not flattened."""
     kind = raw.get("type")
     return type(kind) is str and kind in _GEOMETRIES and ("coordinates" in raw or "geometries" in raw)
 
@@ -276,7 +280,7 @@ def _geometry(raw: Mapping[str, Any]) -> Point | Shape:
 
 
 def _of_bytes(raw: bytes) -> Point | Shape:
-    """Well-known binary; of anything else it is said that bytes are read as such."""
+    """Read bytes as well-known binary. The error for other bytes says so."""
     try:
         return _shape(lambda: shape_of_wkb(raw))
     except _Unrepresentable as error:
@@ -284,7 +288,7 @@ def _of_bytes(raw: bytes) -> Point | Shape:
 
 
 def _shape(read: Callable[[], Shape]) -> Point | Shape:
-    """What a geometry is as a value: of a valid one of the plane, with its third coordinate ignored."""
+    """The value of a geometry, which must be valid on the plane. A third coordinate is ignored."""
     try:
         return place_of(read())
     except UnsupportedError as error:

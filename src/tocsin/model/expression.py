@@ -1,7 +1,7 @@
-"""What is an expression? A tree of immutable nodes, each with its place in the source text.
+"""Expression trees of immutable nodes, each with its position in the source text.
 
-Places do not count when trees are compared: two texts that mean the same tree are equal. `And` and `Or` are n-ary
-and flat: a child of an `And` is never an `And` (build them with `conjunction` and `disjunction`).
+Comparing trees ignores positions, so two texts with the same meaning give equal trees. `And` and `Or` are n-ary and
+flat: a child of an `And` is never an `And` (build them with `conjunction` and `disjunction`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MIRRORED: Final[dict[ComparisonOperator, ComparisonOperator]] = {
     ">": "<",
     ">=": "<=",
 }
-"""The comparison with its operands the other way round."""
+"""The operator to use when the operands are swapped."""
 ARITHMETIC: Final = ("+", "-", "*", "/", "%", "DIV", "^")
 MAX_DEPTH: Final = 256
 MAX_NODES: Final = 100_000
 
 
 class Span(NamedTuple):
-    """Where a node stands in its source text: code points, the end excluded."""
+    """A node's position in its source text, in code points; the end is excluded."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Any node. `span` is None for nodes that no text produced."""
+    """Base of all nodes. `span` is None for a node that no text produced."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -48,15 +48,15 @@ class Node:
         return ()
 
     def with_children(self, parts: Sequence[Any]) -> Expression:
-        """The same node, of no text, over other children."""
+        """The same node with other children and without a span."""
         return cast(Expression, self)
 
     def inner(self) -> tuple[Expression, ...]:
-        """Expressions about another event than this one's, as of a list's elements: no children of the node."""
+        """Expressions about another event, such as a list element. They are not children of this node."""
         return ()
 
     def with_inner(self, parts: Sequence[Expression]) -> Expression:
-        """The same node over other inner expressions."""
+        """The same node with other inner expressions."""
         return cast(Expression, self)
 
 
@@ -77,14 +77,17 @@ class Constant(Node):
 
 @dataclass(frozen=True, slots=True)
 class Attribute(Node):
-    """The value of an event's attribute; dotted for nested objects. In a condition's place: TRUE when it is true."""
+    """The value of an event's attribute, dotted for nested objects.
+
+    As a condition it is TRUE when the value is true.
+    """
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Array(Node):
-    """An array literal, `('ipad2', '64gb', model)`: a set. Only the argument of an array function."""
+    """An array literal, `('ipad2', '64gb', model)`: a set. It occurs only as an argument of an array function."""
 
     items: tuple[Constant | Attribute, ...]
 
@@ -97,9 +100,9 @@ class Array(Node):
 
 @dataclass(frozen=True, slots=True)
 class Interval(Node):
-    """`INTERVAL('2024-05-01', '..')`: all instants between two, of which one or both may be open (`OPEN_END`).
+    """`INTERVAL('2024-05-01', '..')`: all instants between two ends. One or both ends may be open (`OPEN_END`).
 
-    Only the argument of a temporal function.
+    It occurs only as an argument of a temporal function.
     """
 
     start: Expression
@@ -113,7 +116,7 @@ class Interval(Node):
 
 
 OPEN_END: Final = Constant("..")
-"""An end of an interval that has none."""
+"""The open end of an interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +180,10 @@ class Between(Node):
 
 @dataclass(frozen=True, slots=True)
 class Like(Node):
-    r"""`operand LIKE pattern`: `%` any run, `_` one code point, `\` escapes. The pattern is a string constant, or one
-    inside CASEI or ACCENTI."""
+    r"""`operand LIKE pattern`: `%` any run, `_` one code point, `\` escapes.
+
+    The pattern is a string constant, or one inside CASEI or ACCENTI.
+    """
 
     operand: Expression
     pattern: Expression
@@ -205,7 +210,7 @@ class IsNull(Node):
 
 @dataclass(frozen=True, slots=True)
 class Call(Node):
-    """A function, by its name in capitals: one of those that `language/operators/` knows."""
+    """A function call. The name is in capitals and is one that `language/operators/` knows."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -221,7 +226,7 @@ class Call(Node):
 class AnyElement(Node):
     """`ANY(items, condition)`: TRUE when an element of the list makes the condition TRUE, FALSE when all make it FALSE.
 
-    The names in the condition are an element's own.
+    The names in the condition are attributes of an element.
     """
 
     items: Attribute
@@ -253,7 +258,7 @@ class Not(Node):
 
 @dataclass(frozen=True, slots=True)
 class And(Node):
-    """TRUE when every operand is; at least two operands, none of them an And."""
+    """TRUE when every operand is TRUE. It has at least two operands, and none is an And."""
 
     operands: tuple[Expression, ...]
 
@@ -266,7 +271,7 @@ class And(Node):
 
 @dataclass(frozen=True, slots=True)
 class Or(Node):
-    """TRUE when any operand is; at least two operands, none of them an Or."""
+    """TRUE when any operand is TRUE. It has at least two operands, and none is an Or."""
 
     operands: tuple[Expression, ...]
 
@@ -297,19 +302,19 @@ Expression: TypeAlias = (
 
 
 def conjunction(operands: Iterable[Expression], span: Span | None = None) -> Expression:
-    """AND of the operands, flat; one operand is itself."""
+    """The flat AND of the operands; a single operand is returned as it is."""
     flat = tuple(p for o in operands for p in (o.operands if isinstance(o, And) else (o,)))
     return flat[0] if len(flat) == 1 else And(flat, span=span)
 
 
 def disjunction(operands: Iterable[Expression], span: Span | None = None) -> Expression:
-    """OR of the operands, flat; one operand is itself."""
+    """The flat OR of the operands; a single operand is returned as it is."""
     flat = tuple(p for o in operands for p in (o.operands if isinstance(o, Or) else (o,)))
     return flat[0] if len(flat) == 1 else Or(flat, span=span)
 
 
 def walk(root: Expression) -> Iterator[Expression]:
-    """Every node, parents before children, left to right; no recursion. Inner expressions are not walked."""
+    """Yield every node without recursion: parents before children, left to right. Inner expressions are not walked."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -318,7 +323,7 @@ def walk(root: Expression) -> Iterator[Expression]:
 
 
 def walk_all(root: Expression) -> Iterator[Expression]:
-    """The same, with the nodes of inner expressions behind the node that has them."""
+    """Like `walk`, but yields the nodes of inner expressions too, after the node that holds them."""
     for node in walk(root):
         yield node
         for inner in node.inner():
@@ -326,15 +331,15 @@ def walk_all(root: Expression) -> Iterator[Expression]:
 
 
 def attributes(root: Expression) -> list[str]:
-    """The names of the attributes that an expression looks at, each once, in order of appearance."""
+    """The names of the attributes in an expression, each once, in order of appearance."""
     return list(dict.fromkeys(n.name for n in walk(root) if isinstance(n, Attribute)))
 
 
 def fold(root: Expression, combine: Callable[[Expression, Sequence[Result]], Result]) -> Result:
-    """`combine(node, results of its children)` for every node, children first; the root's result.
+    """Call `combine(node, results of its children)` for every node, children first, and return the root's result.
 
-    Parents come before children in `walk`, so that backwards every node finds its children's results on top
-    of a stack, the first child uppermost.
+    `walk` puts parents before children. In reverse, every node finds its children's results on top of a stack, the
+    first child uppermost.
     """
     results: list[Result] = []
     for node in reversed(list(walk(root))):

@@ -1,4 +1,4 @@
-"""What happens between an object and a subscription that its events satisfy now and then? It enters, dwells, exits."""
+"""Geofence changes of moving objects at subscriptions: enter, inside, dwell, exit, cross and lost."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Position: TypeAlias = tuple[float, float]
 
 
 def plain_key(key: Any) -> ObjectKey:
-    """A key as JSON has it: instants and the like as texts."""
+    """A key as JSON has it: instants and other types become strings."""
     return key if isinstance(key, str | int | float | bool) else str(key)
 
 
 class FenceChange(NamedTuple):
-    """What became of an object at a subscription.
+    """One change of an object at a subscription.
 
-    `change` is enter, inside, dwell, exit, cross or lost; `seconds` how long the object had been inside by then, None
-    where that is not known.
+    `change` is enter, inside, dwell, exit, cross or lost. `seconds` is how long the object had been inside by then, or
+    None if that is not known.
     """
 
     object: ObjectKey
@@ -43,13 +43,13 @@ class FenceChange(NamedTuple):
 
 MOST_OBJECTS: Final = 1_000_000
 NO_PLACES: Final = ((181.0, 91.0),)
-"""What AIS sends where it has no position."""
+"""The position that AIS sends when there is none."""
 _ORDERS: Final = ("arrival", "time")
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What is followed: the attributes that tell objects apart, time and place, and when objects are given up."""
+    """The settings of object tracking: attributes for key, time and path, and when to forget an object."""
 
     key: str
     time: str | None = None
@@ -85,7 +85,7 @@ class Followed:
 
 
 def _checked_places(places: Any) -> tuple[tuple[float, float], ...]:
-    """Points, each of two numbers; raises `InvalidInput`."""
+    """Check a list of points, each two numbers; raises `InvalidInput`."""
     try:
         return tuple((float(x), float(y)) for x, y in places)
     except (TypeError, ValueError):
@@ -94,12 +94,13 @@ def _checked_places(places: Any) -> tuple[tuple[float, float], ...]:
 
 @dataclass(frozen=True, slots=True)
 class FenceRules:
-    """When a change is one.
+    """The rules by which events count as a change.
 
-    An object enters with its `enter_after`-th event in a row of which the subscription is TRUE, and exits with the
-    `exit_after`-th of which it is FALSE; so one odd position in between is not an exit. Both may be a span of time
-    instead, a `timedelta` or a text such as "30 s": then the run of such events has to last as long, from its first to
-    its last. It dwells once it has been inside for `dwell` seconds. `inside` reports every further event within.
+    An object enters with its `enter_after`-th consecutive event that satisfies the subscription. It exits with its
+    `exit_after`-th consecutive event for which the subscription is FALSE, so one odd position is not an exit. Both may
+    be a duration instead, a `timedelta` or a text such as "30 s". The run of events must then last that long, from its
+    first to its last event. An object dwells once it has been inside for `dwell` seconds. With `inside`, every further
+    event inside is reported.
 
     >>> FenceRules(exit_after=0)
     Traceback (most recent call last):
@@ -129,15 +130,15 @@ class FenceRules:
 
     @property
     def measures_time(self) -> bool:
-        """Whether some rule is a span of time."""
+        """Whether some rule is a duration."""
         return any(isinstance(one, str) for one in (self.enter_after, self.exit_after)) or self.dwell is not None
 
     def has_entered(self, stay: Stay, now: float | None) -> bool:
-        """Whether a run of hits is an entry."""
+        """Whether a run of hits counts as an entry."""
         return _is_enough(self.enter_after, stay.hits, stay.since, now)
 
     def has_left(self, stay: Stay, now: float | None) -> bool:
-        """Whether a run of misses is an exit."""
+        """Whether a run of misses counts as an exit."""
         return _is_enough(self.exit_after, stay.misses, stay.missing_since, now)
 
 
@@ -149,7 +150,7 @@ def _is_enough(rule: int | str | timedelta, events: int, since: float | None, no
 
 
 def seconds_of(span: Any) -> float | None:
-    """The seconds of a `timedelta`, or of a text such as "30 s", "5 min" or "2 h"; None for anything else.
+    """The seconds in a `timedelta`, or in a text such as "30 s", "5 min" or "2 h"; None for anything else.
 
     >>> seconds_of("5 min"), seconds_of(timedelta(seconds=2)), seconds_of("soon")
     (300.0, 2.0, None)
@@ -171,7 +172,7 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(slots=True)
 class Stay:
-    """An object at a subscription: events in a row that satisfied it, or did not; and since when, in seconds."""
+    """An object's state at a subscription: the current runs of hits and misses, and their start times in seconds."""
 
     hits: int = 0
     misses: int = 0
@@ -181,15 +182,15 @@ class Stay:
     missing_since: float | None = None
 
     def seconds(self, now: float | None) -> float | None:
-        """How long it has been there."""
+        """How long the object has been inside."""
         return None if now is None or self.since is None else max(now - self.since, 0.0)
 
 
 @dataclass(slots=True)
 class Visits:
-    """Where one object is: its stays by subscription, the latest time of its events, and its place where that is kept.
+    """The state of one object: its stays by subscription, its latest event time, and its position if that is kept.
 
-    `began` is the number of the event with which it came, or came again after it was lost.
+    `began` is the number of the event that started tracking, or restarted it after the object was lost.
     """
 
     stays: dict[SubscriptionId, Stay] = field(default_factory=dict)
@@ -206,10 +207,11 @@ class Visits:
         passed: Set[SubscriptionId] = frozenset(),
         unknown: Set[SubscriptionId] = frozenset(),
     ) -> Iterator[FenceChange]:
-        """What an event changes: what it leaves first, then what it crossed, then what it is in, each by subscription.
+        """Yield the changes that an event causes: exits, then crossings, then the rest, each ordered by subscription.
 
-        `passed` is what its way from the event before led through. What it was in, or is in, it has not crossed. Of
-        what is `unknown` the event says nothing: it stays as it was.
+        `passed` holds the subscriptions that the path from the previous event led through. Those that the object was
+        in, or is in now, are not crossings. The event says nothing about the `unknown` subscriptions, so their state is
+        unchanged.
         """
         if now is not None:
             self.last = now if self.last is None else max(self.last, now)
@@ -239,7 +241,7 @@ class Visits:
                 yield FenceChange(key, one, DWELL, spent)
 
     def leave(self, key: ObjectKey) -> Iterator[FenceChange]:
-        """What an object that is given up was in; how long is known up to its last event."""
+        """Yield a `lost` change for each subscription that a forgotten object was in, timed up to its last event."""
         for one in sorted(self.stays):
             if self.stays[one].has_entered:
                 yield FenceChange(key, one, LOST, self.stays[one].seconds(self.last))

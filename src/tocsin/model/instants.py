@@ -1,7 +1,7 @@
-"""Reading dates and timestamps in texts, one by one and in columns: the same in events, schemas, CSV and everywhere.
+"""Parsing of dates and timestamps, one by one or in columns: the same rules for events, schemas and CSV.
 
-RFC 3339, and what others write beside it: a space or `t` for the T, no seconds, any number of digits of a second, `z`,
-zones as `+0200` and `+02`. Without a zone it is UTC. An instant has microseconds; further digits are left out.
+The format is RFC 3339 with common variants: a space or `t` for the T, no seconds, any number of fraction digits, `z`,
+and zones such as `+0200` and `+02`. Without a zone the time is UTC. Digits beyond microseconds are cut off.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ INSTANT_PATTERN: Final = rf"^[0-9]{{4}}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?
 _INSTANT: Final = re.compile(INSTANT_PATTERN, re.ASCII)
 
 MICROSECONDS: Final = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
-"""How many microseconds the unit of an epoch number is."""
+"""Microseconds in each unit of epoch numbers."""
 
 
 def read_instant(text: str) -> Instant | None:
-    """The instant that the whole of a string is, None for none.
+    """Parse a whole string as an instant; None if it is not one.
 
     >>> read_instant("1970-01-01 02:00:01.0000009+0200"), read_instant("yesterday")
     (Instant(microseconds=1000000), None)
@@ -39,7 +39,7 @@ def read_instant(text: str) -> Instant | None:
 
 
 def read_instants(texts: pa.Array) -> pa.Array:
-    """The microseconds of each string of an Arrow array, as `read_instant` has them; null for none. Cost: linear."""
+    """Parse strings of an Arrow array as `read_instant` does, to microseconds; null if not an instant. Cost: linear."""
     looks = pc.match_substring_regex(texts, INSTANT_PATTERN)
     zoned = pc.match_substring_regex(texts, rf":.*{_ZONE}$")
     upper = pc.replace_substring_regex(pc.ascii_upper(texts), r"(\.\d{6})\d+", r"\1")
@@ -49,7 +49,7 @@ def read_instants(texts: pa.Array) -> pa.Array:
         with_zone = pc.if_else(pc.and_(looks, zoned), upper, None).cast(_TIMESTAMP)
         without = pc.if_else(pc.and_(looks, pc.invert(zoned)), upper, None).cast(pa.timestamp("us"))
         moments = pc.coalesce(with_zone, without.cast(_TIMESTAMP)).cast(pa.int64())
-    except pa.ArrowInvalid:  # one is of no calendar
+    except pa.ArrowInvalid:  # some date does not exist in the calendar
         singly = [None if text is None else read_instant(text) for text in texts.to_pylist()]
         return pa.array([None if one is None else one.microseconds for one in singly], pa.int64())
     within = pc.and_(

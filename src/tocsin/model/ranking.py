@@ -1,6 +1,6 @@
-"""Rankings: which of an event's matches to report, and with what score. One class each, listed in `RANKINGS`.
+"""Rankings choose which of an event's matches to report, and score them. Each is a class, listed in `RANKINGS`.
 
-A class says how commands and the files of pipelines spell it, and by its name which question answers it.
+A class defines its spelling in commands and pipeline files, and names the question that answers it.
 """
 
 from __future__ import annotations
@@ -19,38 +19,40 @@ _COUNTED: Final = ("no number", "a number", "two numbers", "three numbers")
 
 
 class Ranking:
-    """What every ranking has."""
+    """Base of all rankings."""
 
     __slots__ = ()
 
     question: ClassVar[str]  # the name of the question that answers it
-    numbers: ClassVar[tuple[tuple[str, Callable[[str], Any]], ...]]  # what a text gives, and what reads each
-    example: ClassVar[str]  # such a text
-    help: ClassVar[str]  # which matches it leaves, in words for the user
-    unanswered: ClassVar[str] = "of another shape"  # which subscriptions it leaves out, likewise
+    numbers: ClassVar[
+        tuple[tuple[str, Callable[[str], Any]], ...]
+    ]  # the numbers in its text form, and the parser of each
+    example: ClassVar[str]  # an example of the text form
+    help: ClassVar[str]  # for users: which matches it reports
+    unanswered: ClassVar[str] = "of another shape"  # for users: which subscriptions it leaves out
 
     @classmethod
     def word(cls) -> str:
-        """What it is called in texts."""
+        """The word for the ranking in its text form."""
         return cls.__name__.lower()
 
     @classmethod
     def parse(cls, parts: Sequence[str]) -> Self:
-        """Make one of the parts of a text, `["0.5", "0.6"]`.
+        """Make a ranking from the parts of its text form, such as `["0.5", "0.6"]`.
 
-        Raises `InvalidInput` for numbers that it does not take, and another `ValueError` for what is not its numbers.
+        Raises `InvalidInput` for numbers out of range, and another `ValueError` for texts that do not parse.
         """
         return cls(*(read(part) for (_, read), part in zip(cls.numbers, parts, strict=True)))
 
     @classmethod
     def spelling(cls) -> tuple[str, str]:
-        """How its text is spelled, in short and in words: `ALPHA:THRESHOLD`, `two numbers, such as 0.5:0.6`."""
+        """The text form, in short and in words: `ALPHA:THRESHOLD`, `two numbers, such as 0.5:0.6`."""
         return ":".join(name for name, _ in cls.numbers).upper(), f"{_COUNTED[len(cls.numbers)]}, such as {cls.example}"
 
 
 @dataclass(frozen=True, slots=True)
 class Top(Ranking):
-    """The `k` matches of highest score for each event; ties go to the lower id.
+    """The `k` matches of highest score for each event. Ties go to the lower id.
 
     >>> Top(0)
     Traceback (most recent call last):
@@ -71,12 +73,12 @@ class Top(Ranking):
 
 @dataclass(frozen=True, slots=True)
 class Relaxed(Ranking):
-    """The `k` subscriptions of which most holds, for each event: not all of their conditions need to.
+    """The top-k subscriptions for each event by the weight of their satisfied conditions. Not all of them need to hold.
 
-    The conjuncts of a subscription's AND are its dimensions, those on one attribute together; its score is the sum of
-    the weights of the dimensions that hold, and at least one must. `combine` may be "sum", "max", "min", or a function
-    that takes the list of these weights, in order of attribute, and does not fall where one grows or is added.
-    Dimensions that name an attribute in `drop` are ignored. Ties go to the lower id.
+    The conjuncts of a subscription's AND are its dimensions; conjuncts on one attribute form one dimension. The score
+    is the sum of the weights of the satisfied dimensions, at least one of which is required. `combine` may be "sum",
+    "max", "min" or a function. A function takes the list of these weights, in order of attribute. It must not decrease
+    when a weight grows or is added. Dimensions that name an attribute in `drop` are ignored. Ties go to the lower id.
 
     >>> Relaxed(20, drop="age")
     Traceback (most recent call last):
@@ -111,7 +113,7 @@ def _check_drop(drop: Any) -> None:
 
 
 def _checked_k(k: Any, advice: str) -> int:
-    """An integer of Python's, whatever integer it was."""
+    """Check k and convert any integer type to `int`."""
     if isinstance(k, bool) or not hasattr(k, "__index__"):
         raise InvalidInput(f"k is {k!r:.40}; it must be an integer of at least 1.")
     k = operator.index(k)
@@ -124,12 +126,12 @@ def _checked_k(k: Any, advice: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Similar(Ranking):
-    """The subscriptions of a region and keywords that an event resembles enough, the most alike first.
+    """The subscriptions with a region and keywords that are similar enough to an event, most similar first.
 
-    `alpha * spatial + (1 - alpha) * textual` must reach `threshold`: the share of the region that the event's place
-    covers (of a point all or nothing), and the share of its keywords' weight that the event's list has. A word weighs
-    what `weights` says (`tocsin.idf` counts), or 1. Subscriptions of another shape have no answer; `Stats.unanswered`
-    says how many. Ties go to the lower id.
+    `alpha * spatial + (1 - alpha) * textual` must reach `threshold`. The spatial part is the share of the region that
+    the event's place covers (for a point, all or nothing). The textual part is the share of the keywords' weight found
+    in the event's list. `weights` gives the weight of each word (see `tocsin.idf`); the default is 1. Other
+    subscriptions are not answered, and `Stats.unanswered` counts them. Ties go to the lower id.
 
     >>> Similar(0.5, 0)
     Traceback (most recent call last):
@@ -170,4 +172,4 @@ def _is_number(value: object) -> bool:
 
 
 RANKINGS: Final[dict[str, type[Ranking]]] = {one.word(): one for one in (Top, Relaxed, Similar)}
-"""All rankings by the words that texts have for them."""
+"""All rankings, by the word in their text form."""

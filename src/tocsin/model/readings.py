@@ -1,16 +1,15 @@
-"""Under which names are attributes compiled? Their own and, for another reading of them, one beside it.
+"""The names under which attributes are compiled: their own, or a derived name for another reading of the value.
 
-A string that is compared with an instant is read as one, where the whole of it is a date or a timestamp; compared with
-a string it stays what it is. So an attribute has two readings, and a comparison with an instant is compiled on the
-second, under a name of its own. An event's value is put under both, as far as it has them: no rule of three-valued
-logic is needed beyond that of an absent attribute, and no subscription changes what another one means.
+A string that is compared with an instant is read as an instant if the whole string is a date or a timestamp. Compared
+with a string, it stays a string. So the attribute has two readings, and comparisons with instants are compiled on the
+second one, under its own name. An event's value is stored under every reading that it has. Three-valued logic thus
+needs no rule beyond the one for absent attributes, and no subscription changes the meaning of another.
 
-What is asked of any element of a list is such a reading, too: whether some element fulfils a condition is a boolean of
-the event, under a name that holds the condition's text. Beside it the names that the condition looks at are compiled,
-so that whoever reads events knows what to read of the elements.
+The truth of an ANY condition is such a reading, too: a boolean of the event, under a name that holds the condition's
+text. The names inside the condition are also compiled, so that readers of events know what to read of the elements.
 
-And a text has its words for a reading: a list of them, and a line in which phrases are found, under names that hold how
-words are made.
+A text has its words as readings: a list of words, and a line in which phrases are searched. Their names hold the
+settings that make the words.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 PART: Final = "\x00"
-"""What parts a name's pieces; an attribute's own name has none behind its first character."""
+"""The separator of the parts of a compiled name. An attribute's own name may have it only as its first character."""
 
 _INSTANT_KIND: Final = "instant"
 _ELEMENTS_KIND: Final = "elements"
@@ -29,18 +28,18 @@ _TEXT_KIND: Final = "text"
 _ARRAY_KIND: Final = "array"
 
 SOME: Final = "some"
-"""The kind of a reading that is TRUE where some element fulfils a condition, and absent elsewhere."""
+"""The kind of a reading that is TRUE if some element satisfies a condition, and absent otherwise."""
 WHETHER: Final = "whether"
-"""The same, and FALSE where all elements make the condition FALSE: what NOT asks for."""
+"""Like SOME, but FALSE if all elements make the condition FALSE. NOT needs this."""
 
 PLACED: Final = "placed"
-"""The kind of a reading that is TRUE where a spatial predicate holds of an attribute's place, and absent elsewhere."""
+"""The kind of a reading that is TRUE if a spatial predicate holds for an attribute's place, and absent otherwise."""
 PLACED_OR_NOT: Final = "placed or not"
-"""The same, and FALSE where the attribute is a place of which it does not hold."""
+"""Like PLACED, but FALSE if the attribute is a place for which the predicate does not hold."""
 
 
 class Reading(NamedTuple):
-    """A compiled name in its parts: an attribute, which reading of it (empty for its own value), and what of that."""
+    """The parts of a compiled name: attribute, kind of reading (empty for its own value), and further detail."""
 
     attribute: str
     kind: str
@@ -63,12 +62,12 @@ class Reading(NamedTuple):
 
     @property
     def is_of_text(self) -> bool:
-        """Whether it is made of the words of a text; `rest` says how those are made."""
+        """Whether it is made of the words of a text; `rest` holds the settings that make them."""
         return self.kind in (_WORDS_KIND, _LINE_KIND)
 
     @property
     def is_words(self) -> bool:
-        """Whether it is these words themselves, as a list."""
+        """Whether it is the list of a text's words."""
         return self.kind == _WORDS_KIND
 
     @property
@@ -78,12 +77,12 @@ class Reading(NamedTuple):
 
     @property
     def is_of_elements(self) -> bool:
-        """Whether it says that `rest` is to be read of a list's elements."""
+        """Whether it asks for `rest` to be read from a list's elements."""
         return self.kind == _OF_KIND
 
 
 def reading_of(name: str) -> Reading:
-    """A compiled name in its parts.
+    """Split a compiled name into its parts.
 
     >>> reading_of(as_instant("ts")), reading_of(as_condition("items", "price > 3", SOME)).rest
     (Reading(attribute='ts', kind='instant', rest=''), 'price > 3')
@@ -101,46 +100,46 @@ def as_instant(name: str) -> str:
 
 
 def as_words(name: str, settings: str) -> str:
-    """The name of the list of an attribute's words, as `model.texts.Text` makes them by its settings."""
+    """The name of the list of an attribute's words, as `model.texts.Text` makes them with these settings."""
     return name + PART + _WORDS_KIND + PART + settings
 
 
 def as_line(name: str, settings: str) -> str:
-    """The name of the string of an attribute's words in their order, in which phrases are looked for."""
+    """The name of the string of an attribute's words in order, in which phrases are searched."""
     return name + PART + _LINE_KIND + PART + settings
 
 
 def as_text(name: str) -> str:
-    """The name under which a text itself is, for `language.evaluate`, where an attribute's value is its words."""
+    """The name that holds the text itself, for `language.evaluate`, when an attribute's value is its words."""
     return name + PART + _TEXT_KIND
 
 
 def as_array(name: str, text: str) -> str:
-    """The name of the list that an array is of whose first attribute this is."""
+    """The name of the list for an array; `name` is the array's first attribute."""
     return name + PART + _ARRAY_KIND + PART + text
 
 
 def as_elements(name: str) -> str:
-    """The name under which the elements of an attribute's list are, each as an event, for `language.evaluate`."""
+    """The name that holds the elements of an attribute's list, each as an event, for `language.evaluate`."""
     return name + PART + _ELEMENTS_KIND
 
 
 def as_condition(name: str, text: str, kind: str) -> str:
-    """The name of the truth of a condition about a list's elements, or a place; `kind` is SOME .. PLACED_OR_NOT."""
+    """The name of the truth of a condition about a list's elements or a place; `kind` is SOME .. PLACED_OR_NOT."""
     return name + PART + kind + PART + text
 
 
 def of_elements(name: str, inner: str) -> str:
-    """The name that says that `inner` is to be read of the elements of an attribute's list."""
+    """The name that asks for `inner` to be read from the elements of an attribute's list."""
     return name + PART + _OF_KIND + PART + inner
 
 
 def attribute_of(name: str) -> str:
-    """The attribute that a compiled name is a reading of, itself for its own."""
+    """The attribute that a compiled name reads, or the name itself if it is an attribute's own."""
     at = name.find(PART, 1)
     return name if at < 0 else name[:at]
 
 
 def is_reading(name: str) -> bool:
-    """Whether a compiled name is that of another reading than an attribute's own value."""
+    """Whether a compiled name is a reading other than the attribute's own value."""
     return name.find(PART, 1) >= 0

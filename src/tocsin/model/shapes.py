@@ -1,4 +1,4 @@
-"""What is a geometry beyond points and boxes? shapely reads, checks and writes it; it is kept as well-known text."""
+"""Geometries beyond points and boxes. shapely parses, checks and writes them; tocsin keeps well-known text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tocsin.model.values import Point, Shape
 
 
 def shapely() -> ModuleType:
-    """The library that knows geometries, imported when the first one comes."""
+    """The shapely library, imported on first use."""
     try:
         import shapely
     except ImportError:
@@ -25,25 +25,25 @@ def shapely() -> ModuleType:
 
 
 def shape_of(text: str) -> Shape:
-    """The geometry that well-known text says; raises `ValueError` with what is wrong with it."""
+    """Parse well-known text; raises `ValueError` with the reason."""
     return shape_of_geometry(_read(lambda library: library.from_wkt(text)))
 
 
 def shape_of_geojson(document: Any) -> Shape:
-    """The geometry that a GeoJSON object says; raises `ValueError`."""
+    """Parse a GeoJSON object; raises `ValueError`."""
     return shape_of_geometry(_read(lambda library: library.from_geojson(json.dumps(document))))
 
 
 def shape_of_wkb(data: bytes) -> Shape:
-    """The geometry that well-known binary says; raises `ValueError`."""
+    """Parse well-known binary; raises `ValueError`."""
     return shape_of_geometry(_read(lambda library: library.from_wkb(data)))
 
 
 def shape_of_text(text: str) -> Shape:
-    """The geometry that a text says; raises `ValueError` with what is wrong with it.
+    """Parse a geometry from a string; raises `ValueError` with the reason.
 
-    The text is well-known text, also as PostGIS writes it (`SRID=4326;POINT(1 1)`), well-known binary in hexadecimal
-    digits, or GeoJSON.
+    The string is well-known text, optionally as PostGIS writes it (`SRID=4326;POINT(1 1)`), well-known binary in
+    hexadecimal digits, or GeoJSON.
     """
     plain = text.strip()
     if _HEX.fullmatch(plain):
@@ -66,7 +66,7 @@ def _read(read: Callable[[ModuleType], Any]) -> Any:
 
 
 def plain_reason(said: str) -> str:
-    """What shapely says is wrong with a geometry, in a user's words.
+    """Translate shapely's reason why a geometry is wrong into the user's words.
 
     >>> plain_reason("Self-intersection[0.5 0.5]"), plain_reason("ParseException: Expected number but encountered ')'")
     ('it crosses itself at 0.5 0.5', "expected number, found ')'")
@@ -92,11 +92,11 @@ _REASONS: Final = {
     "parsing JSON": "its coordinates are not those that GeoJSON has for its type",
     "EOF": "the bytes end too early",
 }
-"""By a part of what GEOS says; the first that is found holds."""
+"""Reasons by a part of what GEOS reports. The first part that occurs decides."""
 
 
 def shape_of_geometry(geometry: Any) -> Shape:
-    """One of shapely's, on the plane; raises `ValueError` for one that is empty, not valid or not finite."""
+    """Convert a shapely geometry to the plane; raises `ValueError` if it is empty, not valid or not finite."""
     library = shapely()
     if geometry is None or geometry.is_empty:
         raise ValueError("the geometry is empty")
@@ -109,7 +109,7 @@ def shape_of_geometry(geometry: Any) -> Shape:
 
 
 def place_of(shape: Shape) -> Point | Shape:
-    """The same as the value of an event: a point is a `Point`.
+    """The geometry as an event value: a point becomes a `Point`.
 
     >>> place_of(Shape("POINT (1 2)"))
     Point(x=1.0, y=2.0)
@@ -121,7 +121,7 @@ def place_of(shape: Shape) -> Point | Shape:
 
 
 def longest_step(shape: Shape) -> float:
-    """The most that two neighbouring points of a line, or of a ring, lie apart in x; 0 beyond the globe."""
+    """The largest difference in x between neighbouring points of a line or a ring; 0 if x leaves -180 to 180."""
     parts = shapely().get_parts(geometry_of(shape)).tolist()
     rings = [line for part in parts for line in (shapely().get_rings(part).tolist() or [part])]
     steps = [0.0]
@@ -134,7 +134,7 @@ def longest_step(shape: Shape) -> float:
 
 @lru_cache(maxsize=4096)
 def geometry_of(shape: Shape) -> Any:
-    """shapely's geometry."""
+    """The geometry as a shapely object."""
     return shapely().from_wkt(shape.wkt)
 
 

@@ -1,4 +1,4 @@
-"""Subscriptions, matches, and what is said of them: rejects and notices."""
+"""Subscriptions, matches, rejects, reports and warnings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGEST_ID: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A stored query: `where` is the tree, `source` the text it was read from."""
+    """A stored query: `where` is the tree, `source` the text it was parsed from."""
 
     id: SubscriptionId
     where: Expression
@@ -37,7 +37,7 @@ class Match(NamedTuple):
 
 
 class Hit(Match):
-    """A match with what its subscription carries. As a tuple it is the match alone."""
+    """A match with its subscription's payload. As a tuple it holds only the match."""
 
     payload: Any
 
@@ -54,9 +54,9 @@ class Hit(Match):
 
 
 class Reject(NamedTuple):
-    """A record, or a field of one, that could not be taken, and why. The rest was served.
+    """A record, or a field of a record, that could not be taken, and the reason. The rest was processed.
 
-    `row` counts from 0; `id` is the subscription's where it is known; `field` is empty when the whole record is meant.
+    `row` counts from 0. `id` is the subscription's, if it is known. `field` is empty when the whole record is rejected.
     """
 
     row: int
@@ -71,15 +71,15 @@ class _Report(NamedTuple):
 
 
 class Report(_Report):
-    """What became of a batch of subscriptions: `accepted, errors = report`.
+    """The result of adding a batch of subscriptions: `accepted, errors = report`.
 
-    `warnings` tells of fields that were ignored, and of what is probably meant otherwise.
+    `warnings` lists ignored fields and probable mistakes.
     """
 
     warnings: tuple[Notice, ...]
 
     def __new__(cls, accepted: int, errors: list[Reject], warnings: Iterable[Notice] = ()) -> Report:
-        """Equal to the tuple of the first two."""
+        """The tuple holds only `accepted` and `errors`, so warnings do not affect equality."""
         report = super().__new__(cls, accepted, errors)
         report.warnings = tuple(warnings)
         return report
@@ -89,7 +89,7 @@ class Report(_Report):
 
 
 def summary_of(rejects: Sequence[Reject]) -> str:
-    """How many were rejected and why the first one was, for people."""
+    """The number of rejects and the reason for the first, as text for users."""
     if not rejects:
         return "no errors"
     first = rejects[0]
@@ -98,7 +98,7 @@ def summary_of(rejects: Sequence[Reject]) -> str:
 
 
 def checked_id(raw: object) -> SubscriptionId:
-    """The id as str or int; raise `RecordError` on anything else."""
+    """The id as str or int; raises `RecordError` on anything else."""
     if isinstance(raw, str):
         try:
             raw.encode()
@@ -115,7 +115,7 @@ def checked_id(raw: object) -> SubscriptionId:
 
 
 def checked_score(raw: object) -> float:
-    """The score as a finite float, 1.0 for None; raise `RecordError` on anything else."""
+    """The score as a finite float, 1.0 for None; raises `RecordError` on anything else."""
     if raw is None:
         return DEFAULT_SCORE
     if isinstance(raw, bool) or not isinstance(raw, int | float):
@@ -130,7 +130,7 @@ def checked_score(raw: object) -> float:
 
 
 def shown(raw: object, width: int = 40) -> str:
-    """A value as messages show it: short, whatever it is."""
+    """A value as messages show it, shortened to `width` characters."""
     if isinstance(raw, int) and raw.bit_length() > 256:
         return f"of {raw.bit_length()} bits"
     text = repr(raw)
@@ -138,10 +138,11 @@ def shown(raw: object, width: int = 40) -> str:
 
 
 class Notice(NamedTuple):
-    """Something that subscriptions ask and that cannot be, or always is, of the events that came.
+    """A warning about a condition that can never be, or always is, TRUE for the events that came.
 
-    `condition` is one that asks it, in the subscription `example`; `subscriptions` is how many ask it. Of an option of
-    the call that names what is not there, `condition` is the option, no subscription asks it, and there is no example.
+    `condition` is an example of it, taken from the subscription `example`; `subscriptions` counts the subscriptions
+    that have one. In a warning about an option of the call, `condition` is the option, `subscriptions` is 0 and
+    `example` is None.
     """
 
     attribute: str
@@ -158,6 +159,6 @@ class Notice(NamedTuple):
 
 
 def together(ahead: Sequence[Notice], then: Sequence[Notice]) -> list[Notice]:
-    """All of two lists, but what both say of one condition: that is told by the second alone."""
+    """Concatenate two lists. If both warn about one condition, only the warning of the second list is kept."""
     conditions = {notice.condition for notice in then}
     return [*(notice for notice in ahead if notice.condition not in conditions), *then]

@@ -1,6 +1,6 @@
-"""How does a string become words? Which of them count, and in which form.
+"""Settings that define how a string becomes words.
 
-What is done in any language needs no library; stems and stop words are tantivy's, in the extra `text`.
+Settings without a language need no library. Stems and stop words come from tantivy, in the extra `text`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _FLAGS: Final = ("stem", "drop_stop_words", "keep_accents")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """How the words of a text are made: parted as Unicode has it, without case and, unless they are kept, accents.
+    """How a text becomes words: split at Unicode word boundaries, without case and, unless they are kept, accents.
 
-    Of a language, words may be taken to their stems (`shoes` and `shoe` are one), and stop words (`the`, `of`) may be
-    left out; both take the extra `text`. In an expression the settings are words, too.
+    With a language, words may be reduced to their stems (`shoes` and `shoe` are one), and stop words (`the`, `of`) may
+    be left out. Both need the extra `text`. In an expression the settings are written as words.
 
     >>> Text(), str(Text()), str(Text(keep_accents=True))
     (Text(language=None, stem=False, drop_stop_words=False, keep_accents=False), 'plain', 'keep_accents')
@@ -53,7 +53,7 @@ class Text:
 
     @classmethod
     def of(cls, settings: str) -> Text:
-        """The settings that words say: `plain`, or a language, `stem`, `drop_stop_words` and `keep_accents`."""
+        """Parse settings: `plain`, or a language, `stem`, `drop_stop_words` and `keep_accents`."""
         if settings == _PLAIN:
             return cls()
         words = settings.split()
@@ -71,14 +71,11 @@ class Text:
 
 
 PLAIN: Final = Text()
-"""How words are made where nobody says."""
+"""The default settings."""
 
 
 def text_type(kind: object) -> Text | None:
-    """How words are made of an attribute whose type a schema says: `text`, `text` and settings, or a `Text`.
-
-    None for other types.
-    """
+    """The settings of a text type in a schema: `text`, `text` and settings, or a `Text`. None for other types."""
     if isinstance(kind, Text):
         return kind
     if not isinstance(kind, str) or kind.split(" ")[0] != "text":
@@ -87,20 +84,20 @@ def text_type(kind: object) -> Text | None:
 
 
 def named_types(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """A schema, empty where there is none; raises `InvalidInput` for what is none."""
+    """Check a schema; the result is empty if there is none. Raises `InvalidInput` if it is not a mapping."""
     if schema is not None and not isinstance(schema, Mapping):
         raise InvalidInput(f"schema is {schema!r:.60}; it maps names of attributes to types: {{'price': 'number'}}")
     return schema or {}
 
 
 def texts_in(schema: Mapping[str, Any] | None) -> dict[str, Text]:
-    """The attributes that a schema says to be texts, and how their words are made."""
+    """The attributes that a schema declares as texts, with their settings."""
     return {name: how for name, kind in named_types(schema).items() if (how := text_type(kind)) is not None}
 
 
 @cache
 def analyzer_of(kind: str, language: str) -> Any:
-    """tantivy's `stemmer` or `stopword` filter of a language: words with spaces between become a list of words."""
+    """tantivy's `stemmer` or `stopword` filter for a language. Words separated by spaces become a list of words."""
     library = _tantivy()
     try:
         chosen = getattr(library.Filter, kind)(language)

@@ -1,7 +1,7 @@
-"""What is a value? Scalars, instants, lists and geometries, and which Python objects become them.
+"""Values of attributes: scalars, instants, ranges, lists and geometries.
 
-A value is a `float`, `str`, `bool`, `Instant`, `Range`, `Point` or `Box`, a tuple of scalars (a list), or `UNTYPED`:
-present, and of no type. Absence is not a value.
+A value is a `float`, `str`, `bool`, `Instant`, `Range`, `Point`, `Box` or `Shape`, a tuple of scalars (a list), or
+`UNTYPED` (present, but without a type). Absence is not a value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from tocsin.errors import InvalidInput
 
 LARGEST_INTEGER: Final = 2**53
-"""Integers beyond +-2**53 are refused: float64 cannot tell them apart."""
+"""tocsin rejects integers beyond +-2**53, because float64 cannot tell them apart."""
 
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
@@ -24,13 +24,13 @@ _MICROSECOND: Final = dt.timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Instant:
-    """A moment: microseconds since 1970-01-01T00:00:00Z. A date is its midnight in UTC; no zone means UTC."""
+    """A moment: microseconds since 1970-01-01T00:00:00Z. A date is midnight UTC of that day; no zone means UTC."""
 
     microseconds: int
 
     @classmethod
     def of(cls, moment: dt.date | dt.datetime) -> Instant:
-        """The instant of a `datetime` (without zone: UTC) or of a `date` (its midnight in UTC)."""
+        """The instant of a `datetime` (UTC if it has no zone) or of a `date` (its midnight in UTC)."""
         if not isinstance(moment, dt.datetime):
             moment = dt.datetime(moment.year, moment.month, moment.day, tzinfo=dt.UTC)
         elif moment.tzinfo is None:
@@ -39,7 +39,7 @@ class Instant:
 
     @classmethod
     def parse(cls, text: str) -> Instant:
-        """Read an ISO 8601 date or timestamp, to the microsecond; raise `InvalidInput` on anything else.
+        """Parse an ISO 8601 date or timestamp, to the microsecond; raises `InvalidInput` on anything else.
 
         >>> Instant.parse("1970-01-02"), Instant.parse("1970-01-01T00:00:01Z")
         (Instant(microseconds=86400000000), Instant(microseconds=1000000))
@@ -52,7 +52,7 @@ class Instant:
             raise InvalidInput(_no_instant(text)) from None
 
     def isoformat(self) -> str:
-        """ISO 8601 in UTC, ending in Z; of one before the year 1 or after 9999, what it is from 1970.
+        """ISO 8601 in UTC, ending in Z. Before the year 1 or after 9999, the offset from 1970 in microseconds.
 
         >>> Instant(1_000_000).isoformat()
         '1970-01-01T00:00:01Z'
@@ -73,20 +73,20 @@ def _no_instant(text: str) -> str:
 
 _LEAP_SECOND: Final = re.compile(r"\d:\d\d:60(?!\d)")
 EARLIEST: Final = Instant(-(2**63) + 2)
-"""None comes before it: what is not before it is an instant, whatever it is."""
+"""No instant comes before it, so `x >= EARLIEST` holds for every instant."""
 FIRST_INSTANT: Final = Instant.of(dt.datetime.min)
 LAST_INSTANT: Final = Instant.of(dt.datetime.max)
-"""Those that a text can name."""
+"""The first and the last instant that a text can express."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Range:
-    """What an event says of an attribute that it does not know exactly, or offers a choice of: all from lo to hi.
+    """A value that an event knows only as a range, or a choice of values: all from lo to hi, both included.
 
-    Both ends are included; None is no end, and one of the two may have none. Ends are numbers, or dates and timestamps.
-    A comparison with a constant matches when some value within does: its interval overlaps the range. Where the range
-    is `contained`, it matches when all values do: its interval contains the range. Raises `InvalidInput` for ends that
-    are reversed, of two types, or of no order.
+    None means no limit at that end; at most one end may be None. Ends are numbers, or dates and timestamps. A
+    comparison with a constant matches when some value in the range satisfies it: its interval overlaps the range. If
+    the range is `contained`, all values must satisfy it: its interval contains the range. Raises `InvalidInput` for
+    ends that are reversed, of two types, or not ordered.
 
     Source: Machanavajjhala et al. 2008, section 6 ("more expressive events").
 
@@ -119,7 +119,7 @@ class Range:
 
 
 def _end(end: object) -> float | Instant | None:
-    """One end of a range: a number, perhaps infinite, an instant, or None."""
+    """Check one end of a range: a number (infinity is allowed), an instant, or None."""
     if end is None or isinstance(end, Instant):
         return end
     if isinstance(end, dt.date):
@@ -150,13 +150,13 @@ Bounds: TypeAlias = tuple[float, float, float, float]
 
 
 def crosses(bounds: Bounds) -> bool:
-    """Whether edges are those of a box across the antimeridian: the left one east of the right one, on the globe."""
+    """Whether the edges form a box across the antimeridian: the left edge is east of the right one, on the globe."""
     left, lower, right, upper = bounds
     return -180.0 <= right < left <= 180.0 and lower <= upper
 
 
 def sides_of(bounds: Bounds) -> tuple[Bounds, ...]:
-    """The boxes on both sides of the antimeridian, of one that crosses it; else the box itself.
+    """Split a box that crosses the antimeridian into its two sides; any other box is returned as it is.
 
     >>> sides_of((150.0, -9.0, -150.0, 9.0))
     ((150.0, -9.0, 180.0, 9.0), (-180.0, -9.0, -150.0, 9.0))
@@ -169,9 +169,9 @@ def sides_of(bounds: Bounds) -> tuple[Bounds, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle with closed edges; with its west edge east of its east edge it crosses the antimeridian.
+    """A rectangle with closed edges. If its west edge is east of its east edge, it crosses the antimeridian.
 
-    Raises `InvalidInput` when a minimum exceeds its maximum and it is not such a box.
+    Raises `InvalidInput` when a minimum exceeds its maximum and the box does not cross the antimeridian.
     """
 
     xmin: float
@@ -202,12 +202,12 @@ class Untyped(Enum):
 
 
 UNTYPED: Final = Untyped.UNTYPED
-"""A value that is present and of no type: `IS NULL` is FALSE of it, everything else UNKNOWN."""
+"""A value that is present but has no type. `IS NULL` is FALSE for it; every other condition is UNKNOWN."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Any other geometry of the plane, a line, a polygon or a collection, as well-known text in its one spelling."""
+    """Any other geometry on the plane (line, polygon, collection), as well-known text in canonical form."""
 
     wkt: str
 
@@ -219,13 +219,13 @@ Value: TypeAlias = Scalar | tuple[Scalar, ...] | Geometry | Range | Untyped
 
 
 EDGES: Final = {2: (0, 1, 0, 1), 3: (0, 1, 0, 1), 4: (0, 1, 2, 3), 6: (0, 1, 3, 4)}
-"""Where left, lower, right and upper edge are in a list of so many numbers. Three and six have an altitude, ignored."""
+"""Positions of the left, lower, right and upper edge in a list, by its length. Lengths 3 and 6 include an altitude."""
 
 
 def box_of(value: Value) -> tuple[float, float, float, float] | None:
-    """The box that a spatial function sees: a geometry's bounds, or numbers that are a point or a box; else None.
+    """The box that a spatial function sees: a geometry's bounds, or a list that is a point or a box; else None.
 
-    One across the antimeridian has its left edge above its right edge: `sides_of` parts it.
+    A box across the antimeridian has its left edge above its right edge; `sides_of` splits it.
 
     >>> box_of((1.0, 2.0)), box_of((0.0, 0.0, 2.0, 1.0)), box_of((2.0, 1.0, 3.0, 0.0)), box_of((1.0, 2.0, 50.0))
     ((1.0, 2.0, 1.0, 2.0), (0.0, 0.0, 2.0, 1.0), None, (1.0, 2.0, 1.0, 2.0))
@@ -243,7 +243,7 @@ def box_of(value: Value) -> tuple[float, float, float, float] | None:
 
 
 def type_name(value: Value | None) -> str:
-    """How messages call a value's type."""
+    """The name of a value's type in messages."""
     if value is None:
         return "absent"
     if isinstance(value, tuple):

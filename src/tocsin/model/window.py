@@ -1,4 +1,4 @@
-"""What are the bounds, a message and a change of a window?"""
+"""Bounds, changes and checked message fields of a sliding window."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ EXIT: Final = "exit"
 
 _LIGHTEST: Final = 1e-100
 _HEAVIEST: Final = 1e100
-"""Weights whose squares a float64 can add up."""
+"""Limits on weights, so that sums of their squares fit a float64."""
 
 
 class Change(NamedTuple):
-    """What became of a message for a subscription: `kind` is `enter`, when it is one of its best k now, or `exit`."""
+    """A change of a subscription's top-k messages: `kind` is `enter` or `exit`."""
 
     subscription: SubscriptionId
     message: MessageKey
@@ -35,7 +35,7 @@ class Change(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Where messages and subscriptions may be: a box, its edges included."""
+    """The area in which messages and subscriptions must lie: a box, edges included."""
 
     left: float
     lower: float
@@ -44,7 +44,7 @@ class Bounds(NamedTuple):
 
     @classmethod
     def of(cls, raw: Any) -> Bounds:
-        """Bounds as a caller gives them; raises `InvalidInput`.
+        """Check bounds given by a caller; raises `InvalidInput`.
 
         >>> Bounds.of((-180, -90, 180, 90)).diagonal
         402.49223594996215
@@ -59,12 +59,12 @@ class Bounds(NamedTuple):
 
     @property
     def diagonal(self) -> float:
-        """The longest distance."""
+        """The largest possible distance within the bounds."""
         width, height = self.right - self.left, self.upper - self.lower
         return math.sqrt(width * width + height * height)
 
     def place(self, raw: Any) -> tuple[float, float]:
-        """A location within; raises `RecordError`."""
+        """Check a location, which must lie within the bounds; raises `RecordError`."""
         x, y = _point(raw)
         if not (self.left <= x <= self.right and self.lower <= y <= self.upper):
             raise RecordError(f"({x:g}, {y:g}) is outside the bounds {tuple(self)}", "location")
@@ -72,7 +72,7 @@ class Bounds(NamedTuple):
 
 
 def _point(raw: Any) -> tuple[float, float]:
-    """Two numbers; a third one is an altitude, and left out."""
+    """Convert a location to two numbers. A third number is an altitude and is ignored."""
     if isinstance(raw, Point):
         return raw.x, raw.y
     if raw is None:
@@ -86,7 +86,7 @@ def _point(raw: Any) -> tuple[float, float]:
 
 
 def checked_words(raw: Any) -> list[str]:
-    """Words, each once; raises `RecordError`."""
+    """Check words and remove duplicates; raises `RecordError`."""
     if isinstance(raw, str | bytes | Mapping) or not isinstance(raw, Iterable):
         raise RecordError(f"they are {shown(raw)}; give a list of strings, or a text under 'text'", "words")
     words = list(dict.fromkeys(raw))
@@ -98,7 +98,7 @@ def checked_words(raw: Any) -> list[str]:
 
 
 def checked_key(raw: Any) -> MessageKey | None:
-    """A message's key; raises `RecordError`."""
+    """Check a message's key; raises `RecordError`."""
     if isinstance(raw, str):
         _check_unicode(raw, "key")
     if raw is None or isinstance(raw, str):
@@ -117,7 +117,7 @@ def _check_unicode(text: str, field: str) -> None:
 
 
 def checked_seconds(raw: Any, field: str = "time") -> float:
-    """A time in seconds since 1970 or any other moment; raises `RecordError`."""
+    """A time in seconds since 1970 or since any other moment; raises `RecordError`."""
     if isinstance(raw, str) and (read := read_instant(raw)) is not None:
         raw = read
     if isinstance(raw, date):
@@ -130,25 +130,25 @@ def checked_seconds(raw: Any, field: str = "time") -> float:
 
 
 def checked_k(raw: Any) -> int:
-    """How many messages a subscription wants; raises `RecordError`."""
+    """Check k, the number of messages that a subscription wants; raises `RecordError`."""
     if isinstance(raw, bool) or not isinstance(raw, int) or not 1 <= raw <= MOST_MESSAGES:
         raise RecordError(f"it is {shown(raw)}; it must be an integer from 1 to {MOST_MESSAGES:,}", "k")
     return int(raw)
 
 
 MOST_MESSAGES: Final = 1_000_000
-"""No subscription gets more: room for several times as many is kept for each."""
+"""The upper limit on k. The window reserves space for several times k messages for each subscription."""
 
 
 def checked_alpha(raw: Any) -> float:
-    """How much a place counts; raises `RecordError`."""
+    """Check alpha, the weight of the spatial part; raises `RecordError`."""
     if not _is_number(raw) or not 0 <= raw < 1:
         raise RecordError(f"it is {shown(raw)}; it must be a number from 0 to less than 1", "alpha")
     return float(raw)
 
 
 def checked_squares(weights: Mapping[str, float] | None) -> dict[str, float]:
-    """The squares of what words weigh; raises `InvalidInput`."""
+    """The squares of the words' weights; raises `InvalidInput`."""
     for word, weight in (weights or {}).items():
         if not isinstance(word, str) or not _is_number(weight) or not _LIGHTEST <= weight <= _HEAVIEST:
             raise InvalidInput(

@@ -1,4 +1,4 @@
-"""How do records come in and answers go out? JSON lines, CSV, Parquet, Arrow, pandas and Polars, a chunk at a time."""
+"""Input and output of records: JSON lines, CSV, Parquet, Arrow, pandas and Polars, a chunk at a time."""
 
 from tocsin.records.bulk import Conjunctions, SparseEvents
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, SparseChunk, TableChunk

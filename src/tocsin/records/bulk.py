@@ -1,4 +1,4 @@
-"""Which forms are made for bulk? Two, said explicitly, because no table says by itself that it is one of them."""
+"""Two bulk forms of records. They are named explicitly, because a table does not show that it has one of them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _OPERATORS: Final = ", ".join(COMPARISONS)
 
 @dataclass(frozen=True, slots=True)
 class SparseEvents:
-    """Events with many possible attributes, one a row: columns `names` (lists of strings) and `values` (of doubles).
+    """Events with many possible attributes, one event a row: columns `names` (lists of strings), `values` (of doubles).
 
-    Row i has attribute `names[i][j]` with value `values[i][j]`. Raises `InvalidInput` where the table lacks a column.
+    Row i has attribute `names[i][j]` with value `values[i][j]`. Raises `InvalidInput` if the table lacks a column.
     """
 
     table: Any
@@ -47,8 +47,8 @@ class SparseEvents:
 class Conjunctions:
     """Subscriptions that are ANDs of comparisons with numbers.
 
-    Columns `id`, `predicates` (a list of structs `attribute`, `op`, `value`) and optionally `score`. `op` is one of
-    `= <> < <= > >=`. Raises `InvalidInput` when the table has no such columns.
+    Columns are `id`, `predicates` (a list of structs `attribute`, `op`, `value`) and optionally `score`. `op` is one of
+    `= <> < <= > >=`. Raises `InvalidInput` if the table lacks these columns.
     """
 
     table: Any
@@ -113,7 +113,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column holds texts, plain or by a dictionary."""
+    """Whether a column holds strings, plain or dictionary-encoded."""
     if pa.types.is_dictionary(kind):
         return is_text(kind.value_type)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

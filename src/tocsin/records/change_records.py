@@ -1,4 +1,4 @@
-"""How do changes of subscriptions come from files? As subscriptions do; what is read is laid in columns."""
+"""Reading of subscription changes from files. The sources are those of subscriptions, and the result is columnar."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ _KINDS: Final = {str: _Kind("string", pa.string()), int: _Kind("integer", pa.int
 
 
 class ChangeTable(NamedTuple):
-    """Changes in columns. C of them."""
+    """Changes in columns. C changes."""
 
-    rows: list[int]  # (C,) of the source
+    rows: list[int]  # (C,) row numbers in the source
     table: pa.Table
     rejects: list[Reject]
-    done: float | None  # the share of the source that is read, None where its size is unknown
+    done: float | None  # the share of the source read so far, None if its size is unknown
 
 
 def read_change_records(source: Any, kind: type | None = None, extras: Extras | None = None) -> Iterator[ChangeTable]:
-    """Tables of changes for `read_changes`, chunk by chunk.
+    """Read tables of changes for `read_changes`, chunk by chunk.
 
-    `kind` is that of the ids, str or int; without one, that of the first. Raises `InvalidInput` when the source as a
-    whole cannot be read. `extras` notes the other fields of records.
+    `kind` is the type of the ids, str or int; if None, that of the first id. `extras` records unknown fields. Raises
+    `InvalidInput` when the source as a whole cannot be read.
     """
     extras = changes_extras() if extras is None else extras
     for given in chunks_of(source, extras.chooses, REQUIRED, "changes"):
@@ -78,12 +78,12 @@ def read_change_records(source: Any, kind: type | None = None, extras: Extras | 
 
 
 def changes_extras() -> Extras:
-    """What notes the fields that a change has not."""
+    """An `Extras` for the fields of changes."""
     return Extras(_KNOWN, what="change")
 
 
 def _records(chunk: Any) -> Iterable[tuple[int, Any]]:
-    """Rows and their records."""
+    """The rows and their records."""
     if isinstance(chunk, TableChunk):
         return zip(chunk.rows.tolist(), chunk.table.to_pylist(), strict=True)
     records: Iterable[tuple[int, Any]] = chunk.records
@@ -91,9 +91,9 @@ def _records(chunk: Any) -> Iterable[tuple[int, Any]]:
 
 
 def _checked(record: Any, kind: type | None) -> dict[str, Any]:
-    """A record with values of the columns' types; raises `RecordError`.
+    """Check a record and convert its values to the columns' types; raises `RecordError`.
 
-    Where all that it has are texts, as in a CSV, the digits of an id may be an integer's.
+    If all values are texts, as in a CSV, digits in an id may stand for an integer.
     """
     if not isinstance(record, Mapping):
         raise RecordError(f"a change is an object with id, change and version, not a {type(record).__name__}")

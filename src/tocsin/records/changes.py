@@ -1,6 +1,7 @@
-"""In which form do changes of subscriptions come? Rows of an id, what becomes of it, and a version.
+"""Changes of subscriptions: rows with an id, the kind of change, and a version.
 
-Of one id the change of the highest version is the last, in whatever order they come; the same one twice is one.
+For each id the change of the highest version is the last, in whatever order changes come. A repeated change counts
+once.
 """
 
 from __future__ import annotations
@@ -24,38 +25,38 @@ INSERT, UPDATE, DELETE, RESCORE = "insert", "update", "delete", "rescore"
 CHANGES: Final = (INSERT, UPDATE, DELETE, RESCORE)
 REQUIRED: Final = ("id", "change", "version")
 CORRUPT: Final = "corrupt_record"
-"""The column in which a reader puts the text of a change that it could not read."""
+"""The column that holds the text of a change that a reader could not parse."""
 
 
 class Rows(NamedTuple):
-    """Changes that could be read, by id, then version. C of them."""
+    """Valid changes, by id and version. C changes."""
 
-    rows: NDArray[np.int64]  # (C,) of the source
+    rows: NDArray[np.int64]  # (C,) row numbers in the source
     ids: pa.Array  # (C,) int64 or large_string
     versions: NDArray[np.int64]  # (C,)
-    is_put: NDArray[np.bool_]  # (C,) an insert or an update: the subscription is what the row says
-    is_rescore: NDArray[np.bool_]  # (C,) only the score is; what is neither is a deletion
+    is_put: NDArray[np.bool_]  # (C,) an insert or an update, which sets the whole subscription
+    is_rescore: NDArray[np.bool_]  # (C,) sets only the score; a row that is neither is a deletion
     scores: NDArray[np.float64]  # (C,) NaN for deletions
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def some(self, chosen: NDArray[Any]) -> Rows:
-        """Those of a mask, or at some places."""
+        """The rows of a mask, or at some places."""
         return Rows(*(one.filter(pa.array(chosen)) if isinstance(one, pa.Array) else one[chosen] for one in self))
 
 
 class Outcome(NamedTuple):
-    """What becomes of each id that some changes name. N ids, in order."""
+    """The result of some changes for each id. N ids, in order."""
 
     ids: pa.Array  # (N,)
-    base: NDArray[np.int64]  # (N,) the place of the last change that is an insert, an update or a deletion; -1 for none
-    rescore: NDArray[np.int64]  # (N,) the place of the last new score, where it is later; -1 for none
+    base: NDArray[np.int64]  # (N,) the place of the last insert, update or deletion; -1 if none
+    rescore: NDArray[np.int64]  # (N,) the place of the last new score, if it is later; -1 if none
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeBatch:
-    """Changes, with the subscriptions that they bring, and what could not be taken."""
+    """Changes, the subscriptions in them, and the rejects."""
 
     kind: pa.DataType
     rows: Rows
@@ -63,7 +64,7 @@ class ChangeBatch:
     rejects: list[Reject]
 
     def outcome(self, rows: Rows) -> Outcome:
-        """What some of its rows, in their order, come to."""
+        """The result of some of its rows, which keep their order."""
         first = np.ones(len(rows), bool)
         if len(rows) > 1:
             first[1:] = pc.not_equal(rows.ids[1:], rows.ids[:-1]).to_numpy(zero_copy_only=False)
@@ -76,12 +77,12 @@ class ChangeBatch:
 
 
 def read_changes(table: pa.Table, templates: Templates | None = None) -> ChangeBatch:
-    """Changes from a table of `id`, `change` (insert, update, delete, rescore), `version` (integer), and what an insert
-    or update brings: `where` or `predicates`, `score`, `weights`, `payload`, as subscriptions have them.
+    """Read changes from a table.
 
-    Equal versions of one id: the last by change, text and score counts. Other columns are ignored. What a row lacks is
-    a reject, and so is the text of a `corrupt_record`. Raises `InvalidInput` where columns are missing, or of types
-    that no row could be right in.
+    Columns are `id`, `change` (insert, update, delete, rescore), `version` (integer), and the content of inserts and
+    updates: `where` or `predicates`, `score`, `weights`, `payload`, as in subscriptions. Other columns are ignored.
+    Among equal versions of one id, the last by change, text and score counts. A row with a missing value, or with a
+    `corrupt_record`, is a reject. Raises `InvalidInput` if columns are missing, or of types in which no row is valid.
     """
     kind = _checked(table)
     given = table.select([name for name in (*REQUIRED, *FIELDS[1:], CORRUPT) if name in table.column_names])
@@ -104,7 +105,7 @@ def read_changes(table: pa.Table, templates: Templates | None = None) -> ChangeB
 
 
 def _checked(table: pa.Table) -> pa.DataType:
-    """The kind of the ids; raises `InvalidInput` for columns that will not do."""
+    """Check the columns and return the type of the ids; raises `InvalidInput`."""
     missing = [name for name in REQUIRED if name not in table.column_names]
     if missing:
         raise InvalidInput(
@@ -121,7 +122,7 @@ def _checked(table: pa.Table) -> pa.DataType:
 
 
 def _in_order(table: pa.Table) -> tuple[pa.Table, NDArray[np.int64]]:
-    """The rows by id, version, then what they say, so that no answer depends on how they came; and their numbers."""
+    """The rows by id, version, then content, so that their order in the source does not matter; and their numbers."""
     keys = [name for name in (*REQUIRED[:1], "version", "change", "where", "score") if name in table.column_names]
     plain = [name for name in keys if not pa.types.is_nested(table.schema.field(name).type)]
     order = pc.sort_indices(table.select(plain), [(name, "ascending") for name in plain])
@@ -129,7 +130,7 @@ def _in_order(table: pa.Table) -> tuple[pa.Table, NDArray[np.int64]]:
 
 
 def _puts(rows: NDArray[np.int64], records: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
-    """The records of subscriptions that inserts and updates bring."""
+    """The subscription records in inserts and updates."""
     chosen = []
     for row, record in zip(rows.tolist(), records, strict=True):
         is_read = record.get(CORRUPT) is None and record["version"] is not None
@@ -142,7 +143,7 @@ def _puts(rows: NDArray[np.int64], records: list[dict[str, Any]]) -> list[tuple[
 
 
 def _score(record: dict[str, Any]) -> float:
-    """The score that a row gives, NaN for a deletion; raises `RecordError` for what is no change."""
+    """The score in a row, NaN for other changes; raises `RecordError` if the row is not a valid change."""
     change = record["change"]
     if record.get(CORRUPT) is not None:
         raise RecordError(f"the record cannot be read: {record[CORRUPT]:.200}")
@@ -172,5 +173,5 @@ def _rows(ordered: pa.Table, rows: NDArray[np.int64], kind: pa.DataType, scores:
 
 
 def _by_row(chunk: SubscriptionChunk) -> SubscriptionChunk:
-    """A chunk of lists, its rows ascending."""
+    """A chunk of lists with ascending rows."""
     return chunk.some(np.argsort(chunk.rows))

@@ -1,6 +1,6 @@
-"""What is a chunk of records? Some thousand of them, as objects or as a table, with what was wrong on the way in.
+"""Chunks of records: thousands of records as objects or as a table, with the rejects found while reading.
 
-Every kind has a length, and parts by place: `part(first, stop)`.
+Every kind has a length, and `part(first, stop)` gives a range of its records.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CHUNK_ROWS: Final = 16_384
 
 @dataclass(frozen=True, slots=True)
 class ObjectChunk:
-    """Records as objects. `done` is the share of the source read so far, None where its size is unknown."""
+    """Records as objects. `done` is the share of the source read so far, None if its size is unknown."""
 
     records: list[tuple[int, Mapping[str, Any]]]  # row and object
     rejects: list[Reject] = field(default_factory=list)
@@ -40,7 +40,7 @@ class ObjectChunk:
 
 @dataclass(frozen=True, slots=True)
 class TableChunk:
-    """Records as a table. Where `misfits[column]` is set, a value is present but of no type."""
+    """Records as a table. Values marked by `misfits[column]` are present but have no type."""
 
     table: pa.Table | pa.RecordBatch
     rows: NDArray[np.int64]  # the row number of each record in the source
@@ -63,15 +63,15 @@ class TableChunk:
 
 @dataclass(frozen=True, slots=True)
 class LinesChunk:
-    """JSON lines that nobody has parsed yet: line i is `text[starts[i]:stops[i]]`."""
+    """JSON lines that are not parsed yet: line i is `text[starts[i]:stops[i]]`."""
 
     text: bytes
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
     rows: NDArray[np.int64]
-    numbers: NDArray[np.int64]  # the number of each line as an editor counts, from 1
+    numbers: NDArray[np.int64]  # line numbers as in an editor, from 1
     done: float | None = None
-    name: str = ""  # of the file, where there are several
+    name: str = ""  # the file's name, if there are several files
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -111,7 +111,7 @@ class SparseChunk:
 def _rejects_between(
     rejects: list[Reject], rows: Sequence[int] | NDArray[np.int64], first: int, stop: int
 ) -> list[Reject]:
-    """The rejects that belong to a part of a chunk: from its first row on, until the first row of the next part."""
+    """The rejects that belong to a part of a chunk: from its first row up to the first row of the next part."""
     if not rejects:
         return []
     low = rows[first] if first else -math.inf
@@ -123,7 +123,7 @@ Chunk: TypeAlias = ObjectChunk | TableChunk | LinesChunk | SparseChunk
 
 
 def read_objects(source: Iterable[Any], what: str) -> Iterator[ObjectChunk]:
-    """Dicts, in chunks; anything else among them is a reject."""
+    """Read dicts in chunks; anything else among them is a reject."""
     total = len(source) if isinstance(source, Sized) else None
     rows = enumerate(source)
     while part := list(islice(rows, CHUNK_ROWS)):
@@ -139,7 +139,7 @@ def _refused(row: int, record: object, what: str) -> Reject:
 
 
 def behind(chunk: Chunk, rows: int, name: str) -> Chunk:
-    """A chunk of a file before which others had so many rows; what is wrong with it names the file."""
+    """Shift the rows of a file's chunk by `rows`, the rows of earlier files. Its rejects name the file."""
     if isinstance(chunk, LinesChunk):
         return replace(chunk, rows=chunk.rows + rows, name=name)
     if isinstance(chunk, SparseChunk):
@@ -152,14 +152,14 @@ def behind(chunk: Chunk, rows: int, name: str) -> Chunk:
 
 
 def rows_to(chunk: Chunk) -> int:
-    """The row after the last one of a chunk, the rejected included; 0 for an empty one."""
+    """The row after the last one of a chunk, including rejects; 0 for an empty chunk."""
     rows = [row for row, _ in chunk.records] if isinstance(chunk, ObjectChunk) else chunk.rows
     rejects = chunk.rejects if isinstance(chunk, ObjectChunk | TableChunk) else []
     return int(max([-1, *(rows[-1:]), *(reject.row for reject in rejects)])) + 1
 
 
 def pieces(chunks: Iterable[Chunk], size: Callable[[], int]) -> Iterator[Chunk]:
-    """Chunks cut into pieces of at most `size()` records, asked anew for each; `done` grows with every piece."""
+    """Cut chunks into pieces of at most `size()` records. `size` is called for each piece, and `done` grows with it."""
     before = 0.0
     for chunk in chunks:
         first = 0

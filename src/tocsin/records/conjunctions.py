@@ -1,4 +1,4 @@
-"""How are `Conjunctions` read? Column by column; only a row that cannot be taken is looked at by itself."""
+"""Columnar reading of `Conjunctions`. Only rejected rows are examined one by one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TEXT: Final = pa.large_string()
 
 
 def read_conjunctions(given: Conjunctions) -> Iterator[SubscriptionChunk]:
-    """The rows in chunks; the columns must be plain."""
+    """Read the rows in chunks; the columns must be plain (`is_plain`)."""
     total = given.table.num_rows
     for first in range(0, total, _CHUNK_ROWS):
         part = given.table.slice(first, _CHUNK_ROWS).combine_chunks()
@@ -31,7 +31,7 @@ def read_conjunctions(given: Conjunctions) -> Iterator[SubscriptionChunk]:
 
 
 def is_plain(given: Conjunctions) -> bool:
-    """Whether the columns have the types that are read at once; others are read record by record."""
+    """Whether the columns have the types that can be read in bulk; others are read record by record."""
     schema = given.table.schema
     name, item = schema.field("id").type, schema.field("predicates").type.value_type
     score = schema.field("score").type if "score" in schema.names else pa.float64()
@@ -63,7 +63,7 @@ def _chunk(table: pa.Table, rows: NDArray[np.int64], done: float) -> Subscriptio
 
 
 def _scores(table: pa.Table) -> NDArray[np.float64]:
-    """The scores, 1.0 where null; infinite where what is given is none, so that the row is looked at by itself."""
+    """The scores, 1.0 if null. Scores that are not finite are kept, so that their rows are examined one by one."""
     if "score" not in table.column_names:
         return np.ones(table.num_rows)
     column = one_array(table["score"])
@@ -72,7 +72,7 @@ def _scores(table: pa.Table) -> NDArray[np.float64]:
 
 
 def _good_rows(lists: pa.Array, ids: pa.Array, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """The rows of which nothing is missing, unknown or out of range."""
+    """The rows without missing, unknown or out-of-range values."""
     items = lists.flatten()
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     owners = np.repeat(np.arange(len(lists)), lengths)
@@ -102,7 +102,7 @@ def _plain(texts: pa.Array) -> pa.Array:
 
 
 def _refusal(table: pa.Table, place: int, row: int) -> Reject:
-    """Why a row cannot be taken, in the words that the same record as an object would get."""
+    """Explain why a row is rejected, with the same words as for that record as an object."""
     record: dict[str, Any] = table.slice(place, 1).to_pylist()[0]
     name = record["id"]
     try:
@@ -115,13 +115,13 @@ def _refusal(table: pa.Table, place: int, row: int) -> Reject:
 
 
 def _columns(lists: pa.Array) -> tuple[ConjunctionColumns, pa.Array]:
-    """Good rows as columns, and as CQL2 texts."""
+    """Valid rows as columns, and as CQL2 texts."""
     items = lists.flatten()
     lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     names = _encoded(items.field("attribute"))
     operators = _encoded(items.field("op"))
-    numbers = pc.add(items.field("value").cast(pa.float64()), 0.0)  # makes -0.0 into 0.0
+    numbers = pc.add(items.field("value").cast(pa.float64()), 0.0)  # adding 0.0 turns -0.0 into 0.0
     of_names = names.dictionary.to_pylist()
     known = [COMPARISONS.index(op) if op in COMPARISONS else 0 for op in operators.dictionary.to_pylist()]
     columns = ConjunctionColumns(

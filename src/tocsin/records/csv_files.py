@@ -1,8 +1,8 @@
-"""How is CSV read? Column types come from the schema, else from the first values; later misfits are of no type.
+"""Reader of CSV files. Column types come from the schema, else from the first values; later misfits have no type.
 
-An empty field is absence, `""` an empty string; where a column is no text, `NA`, `null` and the like are absence, too.
-Fields are parted by what is given, or recognised. A row with the wrong number of fields is a reject. A kernel finds
-the records, so that each keeps its row and line whatever the others hold; Arrow splits and converts the good ones.
+An empty field is absent, and `""` is an empty string. In columns that are not text, `NA`, `null` and the like are
+absent, too. The delimiter is given or recognised. A row with the wrong number of fields is a reject. A kernel finds the
+records, so each keeps its row and line number whatever other records hold. Arrow splits and converts the valid ones.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def read_csv(
     as_text: bool = False,
     names: list[str] | None = None,
 ) -> Iterator[TableChunk]:
-    """The rows of a CSV file in blocks of about a megabyte; `as_text` leaves every column text.
+    """Read the rows of a CSV file in blocks of about a megabyte; with `as_text` every column is text.
 
-    The first record is a header, unless `names` of the columns are given.
+    The first record is a header, unless `names` gives the columns' names.
     """
     delimiter = checked_delimiter(delimiter)
     with Opened(path) as opened:
@@ -91,14 +91,14 @@ def read_csv(
 
 
 def _as_columns(schema: Mapping[str, ColumnType]) -> dict[str, str]:
-    """The types of columns as they are read; who encodes them makes geometries, or words, of strings."""
+    """The types in which columns are read. Geometries and words are read as strings, and converted when encoded."""
     return {name: cast(str, kind) if kind in ARROW_TYPES else "string" for name, kind in schema.items()}
 
 
 def _foreseen(
     path: str | Path, names: list[str], kinds: Mapping[str, str], delimiter: str | None, first: int
 ) -> dict[str, str]:
-    """The types of columns by the first block that has values of them, wherever it is; text where none has."""
+    """The types of columns by the first block of the file with values for them; text if there is none."""
     found = dict(kinds)
     with Opened(path) as opened:
         blocks = _blocks(opened, delimiter)
@@ -113,12 +113,12 @@ def _foreseen(
 
 
 def _blocks(opened: Opened, delimiter: str | None) -> Iterator[_Block]:
-    """Complete records, some megabyte at a time; a longer record makes its block longer."""
+    """Yield complete records, about a megabyte at a time; a longer record makes its block longer."""
     rest = bytearray()
     line = 0
     is_first = True
     while True:
-        part = opened.read(max(_BLOCK_BYTES, len(rest)))  # doubling: a huge record is not scanned anew too often
+        part = opened.read(max(_BLOCK_BYTES, len(rest)))  # doubling bounds how often a huge record is scanned again
         if is_first and part.startswith(_BYTE_ORDER_MARK):
             part = part[3:]
         is_first = False
@@ -169,7 +169,7 @@ def _checked_schema(path: str | Path, names: list[str], schema: Mapping[str, Col
 
 
 def checked_types(schema: Mapping[str, ColumnType] | None) -> Mapping[str, ColumnType]:
-    """A schema, empty where there is none; raises `InvalidInput` where it says a type that there is not."""
+    """Check the types in a schema; the result is empty if there is none. Raises `InvalidInput`."""
     types = named_types(schema)
     for name, kind in types.items():
         if text_type(kind) is None and kind not in COLUMN_TYPES:
@@ -180,7 +180,7 @@ def checked_types(schema: Mapping[str, ColumnType] | None) -> Mapping[str, Colum
 def _without_bad_rows(
     block: _Block, row: int, width: int, of: str = "header"
 ) -> tuple[NDArray[np.int64], list[Reject]]:
-    """The places of the records with as many fields as the header has, and a reject for each of the others."""
+    """The places of records with the right number of fields, and a reject for each other record."""
     fits = block.places[:, 2] == width
     rejects = [
         Reject(row + i, None, "", f"line {line + 1}: {_misfit(fields, width, of)}: {_shown(block.text[start:stop])}")
@@ -204,9 +204,11 @@ def _shown(record: bytes) -> str:
 def _split(
     path: str | Path, block: _Block, good: NDArray[np.int64], names: list[str], chosen: list[str] | None = None
 ) -> pa.Table:
-    """The fields of a block's good records as columns of bytes: all of them, or the chosen ones."""
+    """The fields of a block's valid records as columns of bytes: all columns, or the chosen ones."""
     places = block.places[good]
-    firsts = np.flatnonzero(np.diff(good, prepend=-2) != 1)  # of runs of good records, between which are bad ones
+    firsts = np.flatnonzero(
+        np.diff(good, prepend=-2) != 1
+    )  # starts of runs of valid records, which bad records separate
     lasts = np.append(firsts[1:], len(good)) - 1
     runs = zip(places[firsts, 0].tolist(), places[lasts, 1].tolist(), strict=True) if len(good) else ()
     records = b"".join(block.text[start:stop] + b"\n" for start, stop in runs)
@@ -233,7 +235,7 @@ def _split(
 def _converted(
     raw: pa.Table, kinds: Mapping[str, str], rows: NDArray[np.int64], rejects: list[Reject], done: float
 ) -> TableChunk:
-    """The block with typed columns; what does not fit is a misfit and a reject."""
+    """The block with typed columns; each value that does not fit is a misfit and a reject."""
     columns: list[pa.Array] = []
     misfits: dict[str, NDArray[np.bool_]] = {}
     rejects = list(rejects)

@@ -1,4 +1,4 @@
-"""Of which type is each column of a CSV, and what parts its fields? Recognised, where nobody says."""
+"""Recognition of a CSV's column types and delimiter."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tocsin.model.instants import INSTANT_PATTERN
 from tocsin.records.csv_values import without_null_words
 
 DELIMITERS: Final = (",", ";", "\t", "|")
-"""What is recognised; the first where several would do."""
+"""The recognised delimiters; the first of several candidates is chosen."""
 _LOOKED_AT: Final = 1 << 16
 _ENOUGH: Final = 0.9
-"""Where so many of a column's values are numbers, or instants, the others are misfits."""
+"""If this share of a column's values are numbers, or instants, the others are misfits."""
 _NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def checked_delimiter(delimiter: str | None) -> str | None:
-    """A delimiter that was given; raises `InvalidInput` where it is none."""
+    """Check a given delimiter; raises `InvalidInput`."""
     if delimiter is None:
         return None
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
@@ -35,13 +35,13 @@ def checked_delimiter(delimiter: str | None) -> str | None:
 
 
 def recognised_delimiter(text: bytes) -> str:
-    """What parts the fields of a CSV that begins so: what gives most records the width of the header."""
+    """Recognise the delimiter from the beginning of a CSV: the one that gives most records the header's width."""
     beginning = np.frombuffer(text[:_LOOKED_AT], np.uint8)
     places = np.empty((len(beginning) + 1, 4), np.int64)
     scores = {}
     for delimiter in DELIMITERS:
         count, _, _ = split_records(beginning, len(text) <= _LOOKED_AT, ord(delimiter), places)
-        if not count:  # a header longer than what is looked at
+        if not count:  # the header is longer than the part looked at
             count, _, _ = split_records(beginning, True, ord(delimiter), places)
         widths = np.abs(places[:count, 2])
         if count and widths[0] > 1:
@@ -50,7 +50,7 @@ def recognised_delimiter(text: bytes) -> str:
 
 
 def inferred(raw: pa.Table, undecided: Iterable[str]) -> dict[str, str]:
-    """The types of columns of fields, as far as these tell; blanks and null words tell nothing."""
+    """Infer the types of columns from their fields. Blanks and null words give no evidence."""
     kinds = {name: _kind(raw[name].combine_chunks()) for name in undecided}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
@@ -73,7 +73,7 @@ def _kind(fields: pa.Array) -> str | None:
 
 
 def _trimmed(fields: pa.Array) -> pa.Array:
-    """Texts without white space around them; bytes as they are where one of them is no text."""
+    """Texts without surrounding white space; bytes unchanged if any of them is not UTF-8."""
     try:
         return pc.utf8_trim_whitespace(fields.cast(pa.string()))
     except pa.ArrowInvalid:
@@ -81,7 +81,7 @@ def _trimmed(fields: pa.Array) -> pa.Array:
 
 
 def _what_most_are(texts: pa.Array) -> str:
-    """Text, unless nearly all are of another type."""
+    """Text, unless nearly all values are of another type."""
     if pa.types.is_binary(texts.type):
         return "string"
     for kind, pattern in (("number", _NUMBER), ("instant", INSTANT_PATTERN)):

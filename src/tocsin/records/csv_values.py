@@ -1,4 +1,4 @@
-"""How do the fields of a CSV column become values of its type? Whole columns; one by one where some do not fit."""
+"""Conversion of CSV fields to values of the column's type: whole columns, or one by one if some do not fit."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _WORDS: Final = {"number": "number", "boolean": "boolean", "instant": "date or t
 _NULL_WORDS: Final = pa.array(
     ["NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NULL", "Null", "null", "None", "NaN", "nan", "-nan"]
 )
-"""What stands for absence in a column that is no text, as pandas and Arrow have it."""
+"""Words for absent values in columns that are not text, as in pandas and Arrow."""
 
 Problems = list[tuple[int, str]]
 
 
 def convert_column(fields: pa.Array, kind: str | None) -> tuple[pa.Array, Problems]:
-    """Fields (bytes, null for an empty one) as values of a type, and the places of those that have no such value.
+    """Convert fields (bytes, null for empty) to values of a type; also returns the places that do not fit, and why.
 
-    None is the type of a column of which there were only blanks and null words so far.
+    `kind` is None for a column that had only blanks and null words so far.
     """
     if kind is None:
         return pa.nulls(len(fields), pa.string()), []
@@ -46,7 +46,7 @@ def convert_column(fields: pa.Array, kind: str | None) -> tuple[pa.Array, Proble
 
 
 def _whole(fields: pa.Array, kind: str) -> tuple[pa.Array, Problems]:
-    """A whole column at once; raises `ArrowInvalid` where a field is no text or no value of the type."""
+    """Convert a whole column; raises `ArrowInvalid` if a field is not UTF-8 or not a value of the type."""
     texts = fields.cast(pa.string())
     if kind == "string":
         return texts, []
@@ -57,26 +57,26 @@ def _whole(fields: pa.Array, kind: str) -> tuple[pa.Array, Problems]:
 
 
 def unit_of(kind: str) -> str | None:
-    """The unit of the epoch numbers that a type reads as instants: `instant(ms)`; None of any other type."""
+    """The unit of epoch numbers in a type such as `instant(ms)`; None for any other type."""
     return kind[8:-1] if kind.startswith("instant(") else None
 
 
 def epochs(numbers: NDArray[np.float64], unit: str) -> NDArray[np.int64]:
-    """Epoch numbers as microseconds; below all that are instants where one is none."""
+    """Convert epoch numbers to microseconds. A number out of range gives a value before the first instant."""
     moments = np.floor(numbers * MICROSECONDS[unit])
-    within = (moments >= FIRST_INSTANT.microseconds) & (moments <= LAST_INSTANT.microseconds)  # not of NaN
+    within = (moments >= FIRST_INSTANT.microseconds) & (moments <= LAST_INSTANT.microseconds)  # False for NaN
     whole = np.where(within, moments, 0).astype(np.int64)
     return np.where(within, whole, FIRST_INSTANT.microseconds - 1)
 
 
 def without_null_words(texts: pa.Array) -> pa.Array:
-    """Null where a word or a blank stands for absence; of text, or of bytes."""
+    """Replace blanks and words for absent values by null, in texts or bytes."""
     words = pc.is_in(texts, _NULL_WORDS.cast(texts.type))
     return pc.if_else(pc.or_(words, pc.equal(pc.binary_length(texts), 0)), None, texts)
 
 
 def _numbers(texts: pa.Array) -> tuple[pa.Array, Problems]:
-    """Numbers; integers that float64 cannot tell apart, and infinity, have no value."""
+    """Numbers. Infinity, and integers that float64 cannot tell apart, have no value."""
     numbers = texts.cast(pa.float64())
     problems: Problems = []
     long = pc.fill_null(pc.match_substring_regex(texts, r"^[+-]?\d{16,}$"), False).to_numpy(zero_copy_only=False)
@@ -95,7 +95,7 @@ def _numbers(texts: pa.Array) -> tuple[pa.Array, Problems]:
 
 
 def _instants(texts: pa.Array, unit: str | None) -> pa.Array:
-    """Dates and timestamps, as `read_instants` has them, or as Arrow has; with a unit, numbers, too."""
+    """Dates and timestamps, as parsed by `read_instants` or by Arrow; with a unit, epoch numbers, too."""
     moments = read_instants(texts)
     if unit is not None:
         are_numbers = pc.fill_null(pc.match_substring_regex(texts, _NUMBER), False)
@@ -111,7 +111,7 @@ _NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def _single(field: pa.Scalar, kind: str) -> tuple[object, str | None]:
-    """One value and, if it has none, why."""
+    """Convert one value, and give the reason if that fails."""
     data = field.as_py()
     if data is None:
         return None, None

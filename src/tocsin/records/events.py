@@ -1,4 +1,4 @@
-"""In which forms do events come? Objects, lines, files, tables and data frames, all read into chunks."""
+"""Reading of events from all supported sources (objects, lines, files, tables, data frames) into chunks."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from tocsin.records.tables import read_table
 
 
 class ArrowStream(Protocol):
-    """Tables: of Arrow, pandas, Polars, DuckDB."""
+    """Tables of Arrow, pandas, Polars and DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
 
 class LazyFrame(Protocol):
-    """A data frame of Polars that is not computed yet."""
+    """A Polars data frame that is not computed yet."""
 
     def collect(self) -> Any: ...
 
 
 class Dataset(Protocol):
-    """A dataset of Arrow."""
+    """An Arrow dataset."""
 
     def count_rows(self) -> int: ...
 
@@ -46,7 +46,7 @@ Anything: TypeAlias = (
 )
 """JSON, files, tables, or one record."""
 Events: TypeAlias = Iterable[Mapping[str, Any]] | Anything | SparseEvents
-"""What events may be given as; `records.subscriptions` has the same for subscriptions."""
+"""The accepted sources of events. `records.subscriptions` has the counterpart for subscriptions."""
 
 
 def read_events(
@@ -58,10 +58,9 @@ def read_events(
 ) -> Iterator[Chunk]:
     """Read events from a dict, an iterable of dicts, JSON lines (bytes), a path, a table or a data frame.
 
-    `choose` says which top-level columns are needed; `schema` gives columns of a CSV their type (for other forms it is
-    checked alone, and who encodes them goes by it); `delimiter` says what parts the fields of a CSV (recognised where
-    None); `what` is the word for messages.
-    Raises `InvalidInput` when the source as a whole cannot be read.
+    `choose` says which top-level columns are needed. `schema` gives the types of CSV columns; for other forms it is
+    only checked here, and applied by the encoder. `delimiter` is that of a CSV, recognised if None. `what` is the word
+    for messages. Raises `InvalidInput` when the source as a whole cannot be read.
     """
     first = next(iter(source), None) if isinstance(source, list | tuple) else source
     files = files_of(source) if isinstance(first, str | Path) else None
@@ -99,7 +98,7 @@ def read_events(
 
 
 def _one_table(parts: Sequence[Any], what: str) -> pa.Table:
-    """Arrow's batches, or tables, one after the other."""
+    """Concatenate Arrow batches or tables."""
     try:
         return pa.concat_tables([one if isinstance(one, pa.Table) else pa.Table.from_batches([one]) for one in parts])
     except (pa.ArrowException, TypeError, AttributeError) as error:
@@ -119,7 +118,7 @@ def _read_path(path: str | Path, how: ReadOptions) -> Iterator[Chunk]:
 
 
 def _check(form: Format, how: ReadOptions, path: str | Path) -> None:
-    """Refuse what is said of a file that its format does not take; columns of texts are checked as they are read."""
+    """Reject options that a file's format does not take. Untyped columns are checked when they are read."""
     if not form.is_untyped:
         checked_types(how.schema)
         _refuse_delimiter(f"{path}: ", how.delimiter)
@@ -136,7 +135,7 @@ def _read_files(source: Any, files: list[str | Path], how: ReadOptions) -> Itera
 
 
 def _read_pandas(frame: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk]:
-    """A data frame as a table where its columns have one type each, else row by row."""
+    """Read a data frame as a table if each column has one type, else row by row."""
     if type(frame).__name__ != "DataFrame":
         raise InvalidInput(f"{what} cannot be read from a pandas {type(frame).__name__}; give a data frame")
     if not frame.columns.is_unique:

@@ -1,4 +1,4 @@
-"""Fields of a record that tocsin does not know: kept in the payload where the caller names them, else told of."""
+"""Unknown fields of records: kept in the payload if the caller names them, else reported."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tocsin.model.subscription import Notice
 
 
 class Extras:
-    """What the records of one source have beside their known fields, and what is told of their expressions."""
+    """Collects the unknown fields of one source's records, and advice on their expressions."""
 
     def __init__(
         self, fields: Collection[str], payload_columns: Iterable[str] = (), what: str = "subscription"
     ) -> None:
-        """Raises `InvalidInput` where `payload_columns` are not names, or names of known fields."""
+        """Raises `InvalidInput` if `payload_columns` are not names, or are names of known fields."""
         if isinstance(payload_columns, str):
             raise InvalidInput(f"payload_columns is {payload_columns!r:.40}; it is a list of names")
         self.kept = dict.fromkeys(payload_columns)
@@ -33,12 +33,12 @@ class Extras:
         self._advice: list[Notice] = []
 
     def chooses(self, name: str) -> bool:
-        """Whether a column is read; of one that is not it is told."""
+        """Whether to read a column; a column that is not read is reported."""
         self.see((name,))
         return name in self._fields or name in self.kept
 
     def see(self, names: Iterable[object]) -> None:
-        """Note what a record, or a table, has beside the known fields."""
+        """Record the unknown fields of a record or a table."""
         for name in names:
             if name in self.kept:
                 self._seen.add(str(name))
@@ -46,7 +46,7 @@ class Extras:
                 self._ignored[str(name)] = None
 
     def payload_of(self, record: Mapping[str, Any]) -> Any:
-        """The payload of a record with the columns that are kept; raises `RecordError` where it holds no names."""
+        """The payload of a record with the kept columns added; raises `RecordError` if it is not an object."""
         payload = record.get("payload")
         beside = {name: _plain(record[name]) for name in self.kept if record.get(name) is not None}
         if not beside:
@@ -56,11 +56,11 @@ class Extras:
         return {**(payload or {}), **beside}
 
     def advise(self, advice: Iterable[Advice]) -> None:
-        """Note what in the expressions is probably meant otherwise."""
+        """Record advice on expressions that are probably mistakes."""
         self._advice += [Notice(one.attribute, one.condition, one.reason, 0, None) for one in advice]
 
     def warnings(self) -> list[Notice]:
-        """What was ignored, what no record has, and what is probably meant otherwise."""
+        """Warnings about ignored fields, kept columns that no record has, and probable mistakes."""
         told = [Notice(name, f"{self._what} field {name}", self._reason(name), 0, None) for name in self._ignored]
         missing = [name for name in self.kept if name not in self._seen]
         reason = f"no {self._what} has it"
@@ -74,7 +74,7 @@ class Extras:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a column as JSON has it: dates and times as texts, decimals as numbers."""
+    """A column's value as JSON has it: dates and times as texts, decimals as numbers."""
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     return float(value) if isinstance(value, decimal.Decimal) else value

@@ -1,4 +1,4 @@
-"""Which file is it, and can it be read? Opened and unpacked, or clearly refused."""
+"""Opening of files, standard input and URLs, with decompression and clear errors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pyarrow as pa
 from tocsin.errors import InvalidInput
 
 PACKED: Final = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
-"""How a file is packed whose name has one of these behind its ending."""
+"""Compression by a file name's last ending."""
 STANDARD: Final = "-"
 _BLOCK_BYTES: Final = 1 << 24
 _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
 class Opened:
-    """A file, standard input (`-`), or bytes for reading, unpacked by its ending. Use it in a `with`."""
+    """A file, standard input (`-`), or bytes, decompressed by its ending. Use it in a `with` statement."""
 
     def __init__(self, source: str | Path | bytes | bytearray | memoryview) -> None:
         self._name = "bytes" if isinstance(source, bytes | bytearray | memoryview) else str(source)
@@ -46,7 +46,7 @@ class Opened:
             self.stream = pa.CompressedInputStream(raw, codec)
 
     def read(self, count: int) -> bytes:
-        """What there is, up to so many bytes; raises `InvalidInput` where it cannot be unpacked."""
+        """Read what is available, up to `count` bytes; raises `InvalidInput` if it cannot be decompressed."""
         if not self._ahead:
             return self._read(count)
         block = bytes(self._ahead[:count])
@@ -60,19 +60,19 @@ class Opened:
             raise InvalidInput(f"{self._name} cannot be read: {error}") from None
 
     def peek(self, count: int) -> bytes:
-        """What comes first, up to so many bytes; it is read again."""
+        """The first `count` bytes, or fewer at the end. They are read again later."""
         while len(self._ahead) < count and (block := self._read(count - len(self._ahead))):
             self._ahead += block
         return bytes(self._ahead[:count])
 
     def rest(self) -> bytes:
-        """All of it; it is read again."""
+        """All remaining bytes. They are read again later."""
         while block := self._read(_BLOCK_BYTES):
             self._ahead += block
         return bytes(self._ahead)
 
     def share(self) -> float | None:
-        """How much of it was read; None where that is not known."""
+        """The share read so far; None if the size is unknown."""
         return min(self._raw.tell() / self._size, 1.0) if self._size else None
 
     def __enter__(self) -> Opened:
@@ -84,12 +84,12 @@ class Opened:
 
 
 def is_url(source: object) -> bool:
-    """Whether a source is named by its file system: `s3://bucket/events.parquet`, `file:///data/events.csv`."""
+    """Whether a source is a URL: `s3://bucket/events.parquet`, `file:///data/events.csv`."""
     return isinstance(source, str) and _URL.match(source) is not None
 
 
 def opened_file(path: str | Path) -> pa.NativeFile:
-    """A file of any file system, to be read in any order; raises `InvalidInput` where there is none."""
+    """Open a file of any file system for random access; raises `InvalidInput` if it does not exist."""
     if str(path) == STANDARD:
         with Opened(STANDARD) as opened:
             return pa.BufferReader(opened.rest())
@@ -103,8 +103,8 @@ def opened_file(path: str | Path) -> pa.NativeFile:
 
 
 def _located(url: str) -> tuple[Any, str]:
-    """The file system of a URL, Arrow's or, of those that Arrow has not, fsspec's; and the path in it."""
-    from pyarrow import fs  # which takes a while to import
+    """The file system of a URL and the path in it. fsspec provides the file systems that Arrow lacks."""
+    from pyarrow import fs  # slow to import
 
     try:
         return fs.FileSystem.from_uri(url)  # type: ignore[no-any-return]
@@ -123,7 +123,7 @@ def _located(url: str) -> tuple[Any, str]:
 
 
 def readable(path: str | Path) -> Path:
-    """The path, if it is a file; else a clear refusal."""
+    """The path, if it is a file; raises `InvalidInput` otherwise."""
     if os.path.isdir(path):  # noqa: PTH112  (unlike pathlib's, False for what no file could be called)
         raise InvalidInput(f"{path} is a folder; give a file")
     if os.path.exists(path):  # noqa: PTH110

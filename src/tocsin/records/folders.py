@@ -1,4 +1,4 @@
-"""Folders that are tables, as those of Parquet files, and Arrow datasets: each file is read by its own schema."""
+"""Folders that are tables, such as those of Parquet files, and Arrow datasets. Each file is read by its own schema."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LONGEST_INTEGER: Final = 15
 
 
 def read_folder(form: Format, folder: Path, files: Sequence[Path], how: ReadOptions) -> Iterator[Chunk]:
-    """The files of a folder, all of one format, one after another; folders called `name=value` in it give a column."""
+    """Read a folder's files, all of one format, in order. Inner folders named `name=value` give a column."""
     parts = dict(zip(map(str, files), _partitions(folder, files), strict=True))
     return read_several(list(files), lambda file: form.read(file, replace(how, parts=parts[str(file)])))
 
 
 def _partitions(folder: Path, files: Sequence[Path]) -> list[dict[str, pa.Scalar]]:
-    """The columns that the folders around each file name. A column is numbers where all its values are integers."""
+    """The columns given by the folders around each file. A column is integers if all its values are."""
     found = [dict(_pairs(file.relative_to(folder).parts[:-1])) for file in files]
     values: dict[str, set[str]] = {}
     for pairs in found:
@@ -56,10 +56,10 @@ def _scalar(value: str, kind: pa.DataType) -> pa.Scalar:
 
 
 def read_dataset(dataset: Any, choose: Chooser) -> Iterator[Chunk]:
-    """The rows of an Arrow dataset, a fragment after another; only the columns that are needed are read.
+    """Read the rows of an Arrow dataset, one fragment after another, and only the needed columns.
 
-    Each fragment has the columns and types of its own file, unless the dataset was given a schema. A dataset that was
-    filtered is read by its schema, and refused where a file differs from that. Raises `InvalidInput`.
+    Each fragment has the columns and types of its own file, unless the dataset was given a schema. A filtered dataset
+    is read by its schema, and rejected if a file differs from that. Raises `InvalidInput`.
     """
     if _is_local(dataset):
         refuse_table_formats([Path(file) for file in dataset.files])
@@ -74,7 +74,7 @@ def read_dataset(dataset: Any, choose: Chooser) -> Iterator[Chunk]:
 
 
 def _has_first_schema(dataset: Any, fragments: Sequence[Any]) -> bool:
-    """Whether the schema of a dataset is that of its first file, which Arrow takes where the user gives none."""
+    """Whether a dataset has the schema of its first file, which Arrow uses if the user gives none."""
     if not fragments:
         return True
     partition = _partition_of(fragments[0])
@@ -83,14 +83,14 @@ def _has_first_schema(dataset: Any, fragments: Sequence[Any]) -> bool:
 
 
 def _partition_of(fragment: Any) -> Mapping[str, Any]:
-    import pyarrow.dataset as ds  # which takes a while to import
+    import pyarrow.dataset as ds  # slow to import
 
     keys: Mapping[str, Any] = ds.get_partition_keys(fragment.partition_expression)
     return keys
 
 
 def _is_local(dataset: Any) -> bool:
-    from pyarrow import fs  # which takes a while to import
+    from pyarrow import fs  # slow to import
 
     return isinstance(getattr(dataset, "filesystem", None), fs.LocalFileSystem)
 
@@ -108,7 +108,7 @@ def _read_fragment(fragment: Any, choose: Chooser, given: pa.Schema | None) -> I
 
 
 def _read_columns(source: Any, given: pa.Schema, choose: Chooser, **options: Any) -> Iterator[Chunk]:
-    """The rows of a fragment, or of a whole dataset, of which a schema is given."""
+    """The rows of a fragment, or of a whole dataset, with a given schema."""
     columns, total = needed(given.names, choose), source.count_rows()
     batches = source.to_batches(columns=columns, batch_size=CHUNK_ROWS, **options) if columns else None
     yield from chunks_of_batches(rows_without_columns(total) if batches is None else batches, total)
@@ -122,7 +122,7 @@ def _read_whole(dataset: Any, choose: Chooser) -> Iterator[Chunk]:
 
 
 def _refuse_other_schemas(dataset: Any) -> None:
-    """Raise `InvalidInput` where a file of a dataset has a column that its schema lacks, or has in another type."""
+    """Raise `InvalidInput` if a file of a dataset has a column that its schema lacks, or has in another type."""
     known: Mapping[str, pa.DataType] = {field.name: field.type for field in dataset.schema}
     for file in getattr(dataset, "files", ()):
         for field in dataset.format.inspect(file, dataset.filesystem):

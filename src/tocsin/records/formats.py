@@ -1,7 +1,7 @@
-"""The formats of files: one row each. What readers, writers, commands and pipelines ask of a format stands in its row.
+"""The table of file formats. Readers, writers, commands and pipelines take everything about a format from its row.
 
-A format is added by a row of `FORMATS`, and the module that reads it. What that imports beside Arrow it imports when
-it is first called.
+A new format needs a row in `FORMATS` and the module that reads it. The module imports libraries other than Arrow only
+when it is first called.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tocsin.records.tables import Chooser, parquet_columns, read_arrow_file, rea
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How a file is to be read. A format takes of it what concerns it."""
+    """Options for reading a file. A format uses those that apply to it."""
 
     choose: Chooser = lambda _: True  # which top-level columns are needed
-    schema: Mapping[str, ColumnType] = field(default_factory=dict)  # the types of columns of texts
-    delimiter: str | None = None  # recognised where None
-    as_text: bool = False  # whether columns of texts stay texts
-    names: list[str] | None = None  # of columns of texts, where the file has no header
-    parts: Mapping[str, pa.Scalar] = field(default_factory=dict)  # columns of one value each, by the file's folders
+    schema: Mapping[str, ColumnType] = field(default_factory=dict)  # the types of untyped columns
+    delimiter: str | None = None  # recognised if None
+    as_text: bool = False  # whether untyped columns stay texts
+    names: list[str] | None = None  # names of untyped columns, if the file has no header
+    parts: Mapping[str, pa.Scalar] = field(default_factory=dict)  # constant columns, given by the file's folders
 
 
 class Sink(Protocol):
@@ -46,22 +46,24 @@ class Sink(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Format:
-    """All that tocsin knows of a format of files."""
+    """Everything that tocsin knows about a file format."""
 
-    word: str  # what users say: --format csv
-    name: str  # what messages say
+    word: str  # the word in options: --format csv
+    name: str  # the name in messages
     endings: tuple[str, ...]
     read: Callable[[str | Path, ReadOptions], Iterator[Chunk]]
-    sink: Callable[[IO[bytes], pa.Schema], Sink] | None = None  # None where it is only read
-    is_untyped: bool = False  # whether it has columns of texts, of whose types a file says nothing
-    columns_of: Callable[[str | Path], list[str]] | None = None  # the names of a file's columns, before it is read
-    is_packed_outside: bool = False  # whether a file may have an ending of `PACKED` behind its own
-    is_partitioned: bool = False  # whether a folder of such files is one table, which folders in it part (day=2/)
-    in_spark: bool = False  # whether Spark has it under this word, and so reads and writes it in pipelines
+    sink: Callable[[IO[bytes], pa.Schema], Sink] | None = None  # None if the format is only read
+    is_untyped: bool = False  # whether columns are texts without types, as in CSV
+    columns_of: Callable[[str | Path], list[str]] | None = (
+        None  # the names of a file's columns, without reading its rows
+    )
+    is_packed_outside: bool = False  # whether files may have another ending of `PACKED`
+    is_partitioned: bool = False  # whether a folder of files is one table, partitioned by inner folders (day=2/)
+    in_spark: bool = False  # whether Spark has it under this word; pipelines then read and write it by Spark
 
     @property
     def is_streamed(self) -> bool:
-        """Whether pipelines read it: workers read columns of texts themselves."""
+        """Whether pipelines read it. Workers read untyped formats themselves."""
         return self.in_spark or self.is_untyped
 
 
@@ -100,17 +102,17 @@ _ROWS: Final = (
 )
 
 FORMATS: Final[dict[str, Format]] = {row.word: row for row in _ROWS}
-"""Formats by the words that users say."""
+"""Formats by their words in options."""
 
 JSON: Final = FORMATS["json"]
-"""What standard input and output are where nothing is said. Its lines are records by themselves."""
+"""The default of standard input and output. Each line is a record."""
 
 PARQUET: Final = FORMATS["parquet"]
-"""Its files say what columns they have, and Spark's workers read parts of them."""
+"""Its files hold their column names, and Spark's workers read parts of them."""
 
 
 def words_of(wanted: Callable[[Format], bool]) -> tuple[str, ...]:
-    """The words of some formats."""
+    """The words of the formats for which `wanted` holds."""
     return tuple(word for word, row in FORMATS.items() if wanted(row))
 
 
@@ -120,14 +122,14 @@ def either(words: tuple[str, ...], joint: str = "or") -> str:
 
 
 class Formatted(str):
-    """A path of which a format is said, which counts where its ending names none, and for `-`."""
+    """A path with a given format, which applies if its ending names none, and to `-`."""
 
     __slots__ = ("format_said",)
 
     format_said: Format
 
     def __new__(cls, path: str, word: str) -> Formatted:
-        """Raises `InvalidInput` for a word that stands for no format."""
+        """Raises `InvalidInput` for an unknown format."""
         if word not in FORMATS:
             raise InvalidInput(f"the format is {word!r:.40}; it is one of {', '.join(FORMATS)}")
         whole = super().__new__(cls, path)
@@ -145,18 +147,18 @@ def endings() -> list[str]:
 
 
 def by_ending(path: str | Path) -> Format | None:
-    """The format that a file's ending names; None where it names none."""
+    """The format that a file's ending names; None if it names none."""
     ending = Path(path).suffix.lower()
     return next((row for row in FORMATS.values() if ending in row.endings), None)
 
 
 def by_endings(path: Path) -> Format | None:
-    """The same for a file that may be packed."""
+    """Like `by_ending`, for a file that may be compressed."""
     return by_ending(path.with_suffix("") if path.suffix.lower() in PACKED else path)
 
 
 def format_of(path: str | Path) -> Format:
-    """The format that a file ending stands for, else the one that is said; `-` is JSON lines where nothing is."""
+    """The format that a file's ending names, else the given one; JSON lines for `-` without a given one."""
     named = by_ending(path)
     if isinstance(path, Formatted) and named is None:
         return path.format_said
@@ -174,7 +176,7 @@ def format_of(path: str | Path) -> Format:
 
 
 def input_format(path: str | Path) -> Format:
-    """The same for a file that is read, and may be packed."""
+    """Like `format_of`, for an input file, which may be compressed."""
     whole = Path(path)
     if whole.suffix.lower() not in PACKED:
         return format_of(path)

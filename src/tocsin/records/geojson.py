@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 SEPARATOR: Final = 0x1E
-"""What stands before each record of a GeoJSON text sequence."""
+"""The byte before each record of a GeoJSON text sequence."""
 
 _OWN: Final = frozenset(("type", "bbox", "id", "geometry", "properties"))
 
@@ -21,9 +21,9 @@ def is_collection(document: object) -> bool:
 
 
 def as_record(document: Any) -> Any:
-    """A feature as a record: its members beside GeoJSON's, its `id` and `geometry`, and its properties, which win.
+    """Convert a feature to a record of its foreign members, `id`, `geometry` and properties; properties win.
 
-    Anything else is what it is.
+    Anything else is returned as it is.
 
     >>> as_record({"type": "Feature", "id": 7, "geometry": None, "properties": {"name": "Oslo"}, "seen": 3})
     {'seen': 3, 'id': 7, 'name': 'Oslo'}

@@ -1,6 +1,6 @@
-"""JSON sources: lines, or one document, which is an array of records, a GeoJSON feature collection, or an object.
+"""JSON sources: lines, or one document (an array of records, a GeoJSON feature collection, or an object).
 
-A first line that is an object by itself, and no feature collection, is that of JSON lines, and nothing else is tried.
+If the first line is a complete object, and not a feature collection, the source is JSON lines.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tocsin.records.json_lines import decode_records, read_json_lines
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _SEPARATOR: Final = bytes([SEPARATOR])
 _HEAD: Final = 1 << 16
-"""How much of a source tells whether it is a document."""
+"""The number of bytes that decide whether a source is a document."""
 
 
 def read_json_file(path: str | Path) -> Iterator[Chunk]:
-    """The records of a JSON file; of standard input, lines alone, each as it comes."""
+    """Read the records of a JSON file. Standard input is always read as lines, each as it arrives."""
     with Opened(path) as opened:
         yield from read_json_lines(opened) if str(path) == STANDARD else read_json(opened, str(path))
 
 
 def read_json(opened: Opened, name: str) -> Iterator[Chunk]:
-    """JSON lines, or a document that is an array, a feature collection or one object."""
+    """Read JSON lines, or a document that is an array, a feature collection or one object."""
     head = opened.peek(_HEAD)
     if _is_spread_sequence(head):
         return read_json_lines(Opened(_one_line_each(opened.rest())))
@@ -38,7 +38,7 @@ def read_json(opened: Opened, name: str) -> Iterator[Chunk]:
 
 
 def _may_be_document(head: bytes) -> bool:
-    """Whether a source that begins so is to be read as a whole: its first line is no record by itself."""
+    """Whether a source with this beginning is read as a whole, because its first line is not a record."""
     text = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
     if not text.startswith((b"[", b"{")):
         return False
@@ -46,13 +46,13 @@ def _may_be_document(head: bytes) -> bool:
     try:
         first = json.loads(line)
     except (ValueError, RecursionError):
-        is_cut = len(head) >= _HEAD and not rest  # one line, longer than what is looked at
+        is_cut = len(head) >= _HEAD and not rest  # one line, longer than the part looked at
         return text.startswith(b"[") or is_cut or line.rstrip().endswith((b"{", b"[", b",", b":"))
     return (isinstance(first, list) and not rest.strip()) or is_collection(first)
 
 
 def _is_spread_sequence(head: bytes) -> bool:
-    """Whether a source that begins so is a sequence (RFC 8142) of which a record takes several lines."""
+    """Whether a source with this beginning is a sequence (RFC 8142) with records over several lines."""
     text = head.removeprefix(_BYTE_ORDER_MARK).lstrip(b" \t\r\n")
     if not text.startswith(_SEPARATOR):
         return False
@@ -65,14 +65,14 @@ def _is_spread_sequence(head: bytes) -> bool:
 
 
 def _one_line_each(text: bytes) -> bytes:
-    """A sequence as JSON lines: a line break is white space in JSON, and never within a string."""
+    """Convert a sequence to JSON lines. A line break is white space in JSON, and never inside a string."""
     return text.removeprefix(_BYTE_ORDER_MARK).replace(b"\n", b" ").replace(_SEPARATOR, b"\n")
 
 
 def _document_records(text: bytes, name: str) -> list[Any] | None:
-    """The records of a document; None where it is none after all, so that its lines can be looked at.
+    """The records of a document; None if it is not a document, so that its lines can be tried.
 
-    Raises `InvalidInput` for what begins like an array and is damaged.
+    Raises `InvalidInput` for a damaged array.
     """
     try:
         document = decode_records(text.removeprefix(_BYTE_ORDER_MARK).decode())

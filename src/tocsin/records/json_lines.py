@@ -1,4 +1,4 @@
-"""How are JSON lines read? In blocks; the standard parser takes a line at a time: a bad one costs only itself."""
+"""Reader of JSON lines, in blocks. The standard parser takes one line at a time, so a bad line affects no other."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 def read_json_lines(source: Opened) -> Iterator[LinesChunk]:
-    """Lines of a source, block by block; blank lines are skipped. Rows count the other lines, the bad ones included.
+    """Yield the lines of a source, block by block, without blank lines. Rows count all other lines, even bad ones.
 
-    From a pipe a block is what has arrived, so that a slow stream is answered as it flows.
+    From a pipe a block holds what has arrived, so that a slow stream is answered as it flows.
     """
     rest = bytearray()
     row = number = 0
@@ -50,7 +50,7 @@ def read_json_lines(source: Opened) -> Iterator[LinesChunk]:
 
 
 def _arrived(source: Opened) -> bytes:
-    """What there is to read, a block at most; waits for the first of it. Empty at the end."""
+    """Read what has arrived, at most a block; waits for the first bytes. Empty at the end."""
     arrived: list[bytes] = [source.read(_BLOCK_BYTES)]
     left = _BLOCK_BYTES - len(arrived[0])
     while arrived[-1] and left and _has_more(source.stream):
@@ -60,19 +60,19 @@ def _arrived(source: Opened) -> bytes:
 
 
 def _has_more(stream: Any) -> bool:
-    """Whether a pipe or a socket has more by now: it holds some 64 kB, and who writes to it goes on meanwhile."""
+    """Whether a pipe or a socket has more data now. It holds about 64 kB, and its writer continues meanwhile."""
     try:
         return bool(select.select([stream], [], [], 0)[0])
-    except (OSError, ValueError, TypeError, AttributeError):  # no file, or of a kind that is not waited for
+    except (OSError, ValueError, TypeError, AttributeError):  # not a file, or a kind that select does not accept
         return False
 
 
 def _split(text: bytes, row: int, number: int, done: float | None) -> tuple[LinesChunk, int]:
-    """The lines of a text that are not blank, and how many line breaks it has."""
+    """The lines of a text that are not blank, and its number of line breaks."""
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == ord("\n"))
     starts, stops = np.append(0, ends + 1), np.append(ends, len(data))
-    if SEPARATOR in text:  # before each record of a sequence
+    if SEPARATOR in text:  # it precedes each record of a sequence
         starts = starts + (data[np.minimum(starts, len(data) - 1)] == SEPARATOR)
     filled = stops > starts
     begun = np.flatnonzero(filled)
@@ -84,18 +84,18 @@ def _split(text: bytes, row: int, number: int, done: float | None) -> tuple[Line
 
 
 _MAY_BE_BLANK: Final = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
-"""By the first byte of a line."""
+"""Indexed by the first byte of a line."""
 
 
 def as_records(chunk: Chunk) -> ObjectChunk | TableChunk:
-    """A chunk as records with names; lines are parsed. Raises `InvalidInput` for the sparse form, made for events."""
+    """A chunk as named records; lines are parsed. Raises `InvalidInput` for `SparseEvents`."""
     if isinstance(chunk, SparseChunk):
         raise InvalidInput("SparseEvents are events; subscriptions in bulk are Conjunctions")
     return parse_lines(chunk) if isinstance(chunk, LinesChunk) else chunk
 
 
 def parse_lines(chunk: LinesChunk, chosen: Iterable[int] | None = None) -> ObjectChunk:
-    """Parse lines of a chunk, all of them or the chosen ones; a bad one costs only itself."""
+    """Parse all lines of a chunk, or the chosen ones. A bad line becomes a reject."""
     records: list[tuple[int, Any]] = []
     rejects: list[Reject] = []
     for line in range(len(chunk.rows)) if chosen is None else chosen:
@@ -110,7 +110,7 @@ def parse_lines(chunk: LinesChunk, chosen: Iterable[int] | None = None) -> Objec
 
 
 def parse_line(line: bytes, number: int) -> dict[str, Any]:
-    """One line's object; raises `RecordError` with the line's number."""
+    """Parse one line's object; raises `RecordError` with the line number."""
     try:
         record = decode_json(line.decode())
     except UnicodeDecodeError as error:
@@ -128,17 +128,17 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
 
 
 def decode_json(text: str) -> Any:
-    """Any JSON value; raises `ValueError`, also for NaN and its like, and `DuplicateKey`."""
+    """Parse any JSON value; raises `ValueError`, also for NaN and infinity, and `DuplicateKey`."""
     try:
         return _DECODER.decode(text)
     except (json.JSONDecodeError, DuplicateKey):
         raise
-    except ValueError:  # Python reads no integer of more than 4,300 digits
+    except ValueError:  # Python does not read integers of more than 4,300 digits
         return _PATIENT_DECODER.decode(text)
 
 
 def _integer(digits: str) -> int:
-    """The integer; one of many digits is cut, for any that is so large has no type."""
+    """Parse an integer. Very long ones are cut, since an integer so large has no type anyway."""
     return int(digits[:400])
 
 
@@ -156,13 +156,13 @@ _PATIENT_DECODER = json.JSONDecoder(**_OPTIONS, parse_int=_integer)
 
 
 class _Marked(dict[str, Any]):
-    """An object that has a key twice, or in which such an object is."""
+    """An object that may repeat a key, with that key."""
 
     key = ""
 
 
 def decode_records(text: str) -> Any:
-    """A JSON document; in place of each record of an array in which a key comes twice, the `DuplicateKey`."""
+    """Parse a JSON document. A record of an array that repeats a key is replaced by its `DuplicateKey`."""
     try:
         return decode_json(text)
     except DuplicateKey:
@@ -183,7 +183,7 @@ def _mark(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _marked_in(value: Any) -> str:
-    """The key that comes twice in an object, or in what it holds; empty for none."""
+    """The key that is repeated in an object or inside it; empty if there is none."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -211,4 +211,4 @@ class JsonLinesSink:
             self._stream.write("".join(encode(record) + "\n" for record in batch.to_pylist()).encode())
 
     def close(self) -> None:
-        """Nothing is held back."""
+        """Nothing to do: no output is buffered."""

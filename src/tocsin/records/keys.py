@@ -1,4 +1,4 @@
-"""Which value do records have of one attribute that tells them apart? Of those that matched alone."""
+"""The key attribute of matched records, as Arrow arrays."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, TableChunk
 from tocsin.records.json_lines import parse_lines
 
 MIXED: Final = pa.struct([("json", pa.large_string())])
-"""Keys of several types in one array, each as JSON, so that 5 and "5" stay apart."""
+"""Keys of several types in one array, each as JSON, so that 5 and "5" stay distinct."""
 
 
 def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
-    """The values of an attribute (dotted within objects) of the records at some rows; null where there is none."""
+    """The values of an attribute (dotted within objects) for the records at some rows; null if absent."""
     if isinstance(chunk, TableChunk):
         return _column(chunk.table, name).take(pa.array(np.searchsorted(chunk.rows, rows)))
     if isinstance(chunk, LinesChunk):
@@ -33,7 +33,7 @@ def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
 
 
 def joined_keys(parts: Sequence[pa.Array], *, exact: bool = False) -> list[pa.Array]:
-    """Keys of several chunks as arrays of one type. Where they are of several: texts, or `MIXED` where `exact`."""
+    """Keys of several chunks as arrays of one type. Mixed types become texts, or `MIXED` if `exact`."""
     kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
     if len(kinds) < 2 and not (MIXED in kinds and not exact):
         return [part.cast(next(iter(kinds), pa.null())) for part in parts]
@@ -41,24 +41,24 @@ def joined_keys(parts: Sequence[pa.Array], *, exact: bool = False) -> list[pa.Ar
         try:
             return [part.cast(pa.float64()) for part in parts]
         except pa.ArrowInvalid:
-            pass  # an integer that no float is
+            pass  # an integer that float64 cannot hold
     return [_mixed(key_values(part)) if exact else as_texts(part) for part in parts]
 
 
 def as_texts(keys: pa.Array) -> pa.Array:
-    """Keys as texts."""
+    """Convert keys to texts."""
     if keys.type == MIXED:
         return pa.array([_text(key) for key in key_values(keys)], pa.large_string())
     if pa.types.is_null(keys.type):
         return pa.nulls(len(keys), pa.large_string())
     try:
         return keys.cast(pa.large_string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # bytes that are no text, say
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # for example bytes that are not UTF-8
         return pa.array([_text(key) for key in keys.to_pylist()], pa.large_string())
 
 
 def key_values(keys: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Keys as Python has them."""
+    """Keys as Python values."""
     values: list[Any] = keys.to_pylist()
     if keys.type != MIXED:
         return values
@@ -66,7 +66,7 @@ def key_values(keys: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def _column(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
-    """A column, or one within a struct; lists and the like as JSON."""
+    """A column, or a field of a struct column; lists and structs as JSON."""
     column = _found(table, name)
     if column is None:
         return pa.nulls(table.num_rows)
@@ -81,7 +81,7 @@ def _found(table: pa.Table | pa.RecordBatch, name: str) -> Any:
             try:
                 return pc.struct_field(column, name[at + 1 :].split(".")) if at < len(name) else column
             except (pa.ArrowException, NotImplementedError, TypeError):
-                return None  # there is no such field in it
+                return None  # the struct has no such field
     return None
 
 
@@ -97,7 +97,7 @@ def _within(record: Any, name: str) -> Any:
 
 
 def _array(values: list[Any]) -> pa.Array:
-    """Values of one type as such, of several as `MIXED`."""
+    """An array of the values' type, or of `MIXED` if they have several."""
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} or (len(kinds) == 1 and not kinds & {dict, list, tuple}):

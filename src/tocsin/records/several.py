@@ -1,4 +1,7 @@
-"""Which files does one source mean? A list of paths, a pattern, a folder: read one after another, rows counting on."""
+"""Sources of several files: a list of paths, a pattern or a folder.
+
+Files are read in order, with continuous row numbers.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ Reader = Callable[[str | Path], Iterator[Chunk]]
 
 
 def files_of(source: Any) -> list[str | Path] | None:
-    """The files that a source means, in order; None for what is no list of paths, no pattern and no folder.
+    """The files of a source, in order; None if it is not a list of paths, a pattern or a folder.
 
-    Raises `InvalidInput` for a folder or a pattern without a file, and for the folder of a table of Delta and the like.
+    Raises `InvalidInput` for a folder or a pattern without files, and for the folder of a table format such as Delta.
     """
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(one, Path) or _names_a_file(one) for one in source):
@@ -47,7 +50,7 @@ def files_of(source: Any) -> list[str | Path] | None:
 
 
 def _is_pattern(source: str) -> bool:
-    is_json = source.lstrip().startswith(("{", "["))  # which a user gave for a path
+    is_json = source.lstrip().startswith(("{", "["))  # JSON given instead of a path
     return glob.has_magic(source) and not is_json and not os.path.exists(source)  # noqa: PTH110
 
 
@@ -56,13 +59,13 @@ _TABLE_FORMATS: Final = (
     ("Hudi", ".hoodie", "spark.match(session.read.format('hudi').load(path), index)"),
     ("Iceberg", "metadata/*.metadata.json", "tocsin.match(subscriptions, catalog.load_table(name).scan().to_arrow())"),
 )
-"""Formats of tables over Parquet files: the name, what lies in the table's folder, and what reads it."""
+"""Formats of tables over Parquet files: the name, a path that marks the table's folder, and what reads it."""
 
 
 def refuse_table_formats(files: Sequence[Path]) -> None:
-    """Raise `InvalidInput` where files lie in the folder of a Delta, Iceberg or Hudi table.
+    """Raise `InvalidInput` if files lie in the folder of a Delta, Iceberg or Hudi table.
 
-    Only the log of such a table says which of its files, and which of their rows, are alive.
+    Only the log of such a table says which files, and which of their rows, are live.
     """
     around = {folder for parent in {file.absolute().parent for file in files} for folder in (parent, *parent.parents)}
     for folder in sorted(around):
@@ -81,12 +84,12 @@ def _names_a_file(one: object) -> bool:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """The files below a folder whose ending names a format."""
+    """The files below a folder with an ending that names a format."""
     return [path for path in _shown_in(folder) if by_endings(path) is not None]
 
 
 def _shown_in(folder: Path) -> list[Path]:
-    """The files below a folder; what begins with a dot or an underscore is left out."""
+    """The files below a folder, without names that start with a dot or an underscore."""
     return [
         path
         for path in sorted(folder.rglob("*"))
@@ -95,7 +98,7 @@ def _shown_in(folder: Path) -> list[Path]:
 
 
 def read_several(files: Sequence[str | Path], read: Reader, *, are_named: bool = True) -> Iterator[Chunk]:
-    """The chunks of files one after another; `done` is the share of all of them. Rejects name their file."""
+    """The chunks of several files in order; `done` is the share of all files. Rejects name their file."""
     rows = 0
     for number, file in enumerate(files):
         first = rows

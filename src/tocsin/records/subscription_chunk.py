@@ -1,4 +1,4 @@
-"""What is a chunk of subscriptions? Columns of ids, expressions, texts and scores, with what could not be taken."""
+"""Chunks of subscriptions: columns of ids, expressions, texts and scores, and the rejects."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class ConjunctionColumns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionChunk:
-    """Subscriptions in columns: `rows[i]` of the source has `ids[i]`, and so on. Nothing is known of doubles yet.
+    """Subscriptions in columns: row `rows[i]` of the source has `ids[i]`, and so on. Ids may still repeat.
 
-    `done` is the share of the source read so far, None where its size is unknown.
+    `done` is the share of the source read so far, None if its size is unknown.
     """
 
     rows: NDArray[np.int64]
@@ -38,16 +38,16 @@ class SubscriptionChunk:
     where: Sequence[Expression | Instance] | ConjunctionColumns
     sources: pa.Array | list[str]
     scores: NDArray[np.float64]
-    payloads: list[str | None] | None  # JSON texts; None where no subscription has any
+    payloads: list[str | None] | None  # JSON texts; None if no subscription has one
     rejects: list[Reject] = field(default_factory=list)
     done: float | None = None
-    weights: list[str | None] | None = None  # JSON texts; None where no subscription has any
+    weights: list[str | None] | None = None  # JSON texts; None if no subscription has any
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def some(self, places: NDArray[np.int64]) -> SubscriptionChunk:
-        """Those at some places of a chunk of lists; what was rejected stays behind."""
+        """The subscriptions at some places of a chunk of lists, without its rejects."""
 
         def chosen(values: Any) -> Any:
             return None if values is None else [values[place] for place in places.tolist()]
@@ -66,5 +66,5 @@ class SubscriptionChunk:
 
 
 def payload_text(payload: Any) -> str:
-    """A payload as it is kept: JSON text; raises `TypeError` or `ValueError` for what is no JSON."""
+    """A payload as stored: JSON text. Raises `TypeError` or `ValueError` if it cannot be JSON."""
     return json.dumps(payload, ensure_ascii=False, allow_nan=False)

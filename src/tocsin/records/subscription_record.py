@@ -1,4 +1,4 @@
-"""What does the record of one subscription say? An id, an expression, perhaps a score, weights, a payload."""
+"""Validation of one subscription's record: an id, an expression, and optionally score, weights and payload."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIELDS: Final = frozenset(FIELDS)
 
 
 class Parsed(NamedTuple):
-    """A record that was checked. `where` is a tree, or an instance of a template; `payload` is JSON text."""
+    """A checked record. `where` is a tree, or an instance of a template; `payload` is JSON text."""
 
     id: SubscriptionId
     where: Expression | Instance
@@ -35,9 +35,9 @@ class Parsed(NamedTuple):
 
 
 def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
-    """One subscription from its record `{"id", "where", "score"?, "weights"?, "payload"?}`; raises `RecordError`.
+    """Make a subscription from its record `{"id", "where", "score"?, "weights"?, "payload"?}`; raises `RecordError`.
 
-    `predicates`, a list of `{"attribute", "op", "value"}`, may stand for `where`.
+    `predicates`, a list of `{"attribute", "op", "value"}`, may replace `where`.
 
     >>> subscription_of({"id": "s1", "where": "price <= 580"}).score
     1.0
@@ -55,7 +55,7 @@ def parsed_record(
 ) -> Parsed:
     """Check a record and parse its expression, or find its template; raises `RecordError`.
 
-    Fields that a subscription has not are ignored, and noted in `extras`, which says what the payload takes of them.
+    Unknown fields are ignored and recorded in `extras`, which decides which of them go into the payload.
     """
     if isinstance(record, Subscription):
         tree = settled(record.where, templates.texts) if templates is not None and templates.texts else record.where
@@ -84,7 +84,7 @@ def _payload(payload: Any) -> str | None:
 
 
 def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tuple[Expression | Instance, str]:
-    """The expression of a record's `where` or, in the bulk form, of its `predicates`, and its text."""
+    """The expression of a record's `where` or, in the bulk form, its `predicates`; and its text."""
     where, predicates = record.get("where"), record.get("predicates")
     if templates is not None and templates.texts and predicates is None and isinstance(where, str | Mapping):
         where = _with_settings(where, templates.texts)
@@ -111,19 +111,19 @@ def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tu
 
 
 def _with_settings(where: str | Mapping[str, Any], texts: Mapping[str, Text]) -> str | Mapping[str, Any]:
-    """An expression whose TEXTs say how words are made, as it is given where nothing changes."""
+    """The expression with settings written into its TEXTs; unchanged if there is nothing to write."""
     if isinstance(where, str) and TEXT not in where.upper():
         return where
     try:
         tree = parse_any(where)
         other = settled(tree, texts)
-    except ValueError:  # it is refused with more to say
+    except ValueError:  # it is rejected later, with a better message
         return where
     return where if other == tree else to_text(other)
 
 
 def _weights(weights: object, where: Expression | Instance) -> str | None:
-    """Weights as they are kept. They map attributes of the expression to numbers: a mapping, or pairs as Arrow's."""
+    """Weights as stored. They map attributes of the expression to numbers: a mapping, or pairs as in Arrow."""
     if weights is None:
         return None
     if isinstance(weights, list | tuple) and all(isinstance(w, list | tuple) and len(w) == 2 for w in weights):
@@ -147,7 +147,7 @@ def _weights(weights: object, where: Expression | Instance) -> str | None:
 
 
 def _names(where: Expression | Instance) -> set[str]:
-    """The attributes that an expression names."""
+    """The attributes in an expression."""
     if isinstance(where, Instance):
         fixed = {name for name in attributes(where.template.tree) if slot_of(name) is None}
         slots = zip(where.template.kinds, where.values, strict=True)

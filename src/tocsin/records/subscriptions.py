@@ -1,4 +1,4 @@
-"""In which forms do subscriptions come? The same sources as events; each record has an `id` and a `where`."""
+"""Reading of subscriptions from the same sources as events; each record has an `id` and a `where`."""
 
 from __future__ import annotations
 
@@ -26,23 +26,22 @@ from tocsin.records.subscription_record import FIELDS, Parsed, parsed_record
 from tocsin.records.tables import Chooser
 
 Subscriptions: TypeAlias = Iterable[Mapping[str, Any] | Subscription] | Anything | Conjunctions
-"""What subscriptions may be given as."""
+"""The accepted sources of subscriptions."""
 
 NEEDED: Final = ("id", "where")
-"""Columns that a table of subscriptions has."""
+"""Columns that a table of subscriptions must have."""
 
 _PIECE_ROWS: Final = 8192
-"""Subscriptions parsed before progress is told."""
+"""The number of subscriptions parsed between reports of progress."""
 
 
 def read_subscriptions(
     source: Any, templates: Templates | None = None, extras: Extras | None = None
 ) -> Iterator[SubscriptionChunk]:
-    """Read subscriptions chunk by chunk; texts of one template (of those that the caller keeps) are parsed once.
+    """Read subscriptions chunk by chunk. Texts of one template in `templates` are parsed once.
 
-    Duplicate ids are not looked for here. `extras` notes the other fields of records, and says which ones are kept in
-    their payloads. Raises `InvalidInput` when the source as a whole cannot be read, or is a
-    table without the columns `id` and `where`.
+    Duplicate ids are not detected here. `extras` records unknown fields, and names those to keep in payloads. Raises
+    `InvalidInput` when the source as a whole cannot be read, or is a table without the columns `id` and `where`.
     """
     templates = Templates() if templates is None else templates
     extras = Extras(FIELDS) if extras is None else extras
@@ -64,7 +63,7 @@ def chunk_of(
     done: float | None = None,
     extras: Extras | None = None,
 ) -> SubscriptionChunk:
-    """A chunk of (row, record) pairs. Rows that have a reject already are left out."""
+    """Make a chunk of (row, record) pairs. Rows that have a reject already are left out."""
     refused = {reject.row for reject in rejects}
     taken: list[tuple[int, Parsed]] = []
     for row, record in records:
@@ -89,10 +88,10 @@ def chunk_of(
 
 
 def chunks_of(source: Any, choose: Chooser, needed: Sequence[str], what: str) -> Iterator[Chunk]:
-    """The records of any source, those of a CSV all texts: an id that looks like a number stays as it is written.
+    """The records of any source. Columns of a CSV stay texts, so that ids that look like numbers keep their spelling.
 
-    Only the fields that are chosen are read where the form allows it. Raises `InvalidInput` for a table without a
-    column that is needed; `predicates` may stand for `where`.
+    Only chosen fields are read, if the format allows it. Raises `InvalidInput` for a table without a needed column;
+    `predicates` may replace `where`.
     """
     if isinstance(source, Conjunctions):
         source = source.table
@@ -102,7 +101,7 @@ def chunks_of(source: Any, choose: Chooser, needed: Sequence[str], what: str) ->
         return
     if isinstance(source, str | Path):
         form = input_format(source)
-        if form.columns_of is not None and str(source) != STANDARD:  # which is read once
+        if form.columns_of is not None and str(source) != STANDARD:  # standard input can be read only once
             _require_columns(form.columns_of(source), needed, what)
         yield from form.read(source, ReadOptions(choose, as_text=True))
         return
@@ -116,7 +115,7 @@ def _require_columns(names: list[str], needed: Sequence[str], what: str) -> None
 
 
 def _is_of_record(reject: Reject) -> bool:
-    """Whether a reject of a table's row is about a column that is read."""
+    """Whether a reject concerns the whole row, or a column that is read."""
     return not reject.field or reject.field in FIELDS
 
 
@@ -138,7 +137,7 @@ def _records(chunk: ObjectChunk | TableChunk, extras: Extras) -> Iterator[tuple[
 
 
 def from_json(text: str) -> Any:
-    """A value of a column of JSON; a text that is none stands for itself."""
+    """Parse a value of a JSON column; a text that is not JSON stands for itself."""
     try:
         return json.loads(text)
     except ValueError:

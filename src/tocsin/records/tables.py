@@ -1,4 +1,4 @@
-"""How are tables read? Arrow, Parquet, pandas and Polars, batch by batch."""
+"""Reader of tables: Arrow, Parquet, pandas and Polars, batch by batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Chooser = Callable[[str], bool]
 def read_parquet(
     path: str | Path, choose: Chooser, parts: Mapping[str, pa.Scalar] = MappingProxyType({})
 ) -> Iterator[TableChunk]:
-    """Only the columns that are needed are read from the file; `parts` are columns of one value each."""
+    """Read the needed columns of a Parquet file; `parts` are added as constant columns."""
     try:
         file = pq.ParquetFile(opened_file(path))
     except (pa.ArrowInvalid, OSError) as error:
@@ -38,12 +38,12 @@ def read_parquet(
 
 
 def needed(names: list[str], choose: Chooser) -> list[str]:
-    """The columns to read: all, where a dotted one may clash with a nested one that nobody asks for."""
+    """The columns to read: all of them if a dotted name occurs, which may clash with an unneeded nested column."""
     return names if any("." in name for name in names) else [name for name in names if choose(name)]
 
 
 def _with_parts(batch: pa.RecordBatch, parts: Mapping[str, pa.Scalar]) -> pa.RecordBatch:
-    """A batch with columns of one value each."""
+    """Add constant columns to a batch."""
     for name, value in parts.items():
         batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
     return batch
@@ -59,13 +59,13 @@ def parquet_columns(path: str | Path) -> list[str]:
 
 
 def rows_without_columns(total: int) -> Iterator[pa.RecordBatch]:
-    """Rows of which no column is needed still count: `x IS NULL` is TRUE of them."""
+    """Rows count even if no column is needed: `x IS NULL` is TRUE for them."""
     for first in range(0, total, CHUNK_ROWS):
         yield pa.record_batch({"": pa.nulls(min(CHUNK_ROWS, total - first))})
 
 
 def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
-    """An Arrow IPC file or stream."""
+    """Read an Arrow IPC file or stream."""
     is_mapped = not is_url(path) and str(path) != STANDARD
     source = pa.memory_map(str(readable(path))) if is_mapped else opened_file(path)
     try:
@@ -81,13 +81,13 @@ def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
 
 
 def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch, once it is seen that its offsets lie within it: Arrow believes what a file says."""
+    """Validate a batch's offsets, since Arrow trusts the file."""
     batch.validate(full=True)
     return batch
 
 
 def read_table(table: Any) -> Iterator[TableChunk]:
-    """A table, record batch or reader, or anything that exports an Arrow stream."""
+    """Read a table, a record batch, a reader, or anything that exports an Arrow stream."""
     if isinstance(table, pa.RecordBatch):
         table = pa.table(table)
     if not isinstance(table, pa.Table):
@@ -100,7 +100,7 @@ def read_table(table: Any) -> Iterator[TableChunk]:
 def chunks_of_batches(
     batches: Iterable[pa.RecordBatch], total: int | None, empty: pa.Table | None = None
 ) -> Iterator[TableChunk]:
-    """Batches cut into chunks; `empty` stands for them when they hold no row."""
+    """Cut batches into chunks; `empty` replaces them if they hold no row."""
     first = 0
     for batch in batches:
         for at in range(0, batch.num_rows, CHUNK_ROWS):

@@ -1,6 +1,6 @@
-"""How do matches go out? JSON lines, CSV, Parquet or Arrow by file ending, a chunk at a time.
+"""Writer of matches: JSON lines, CSV, Parquet or Arrow by file ending, a chunk at a time.
 
-A file is written aside and renamed when it is whole, so that an interrupted run leaves nothing half-written behind.
+A file is written under a temporary name and renamed when it is complete, so an interrupted run leaves no partial file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tocsin.writing import aside, raising_invalid_input
 
 
 class Writer:
-    """Writes tables of one schema to a file or, for `-`, to standard output; `open_writer` makes it."""
+    """Writes tables of one schema to a file or, for `-`, to standard output. Made by `open_writer`."""
 
     def __init__(self, path: str | Path, stream: IO[bytes]) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class Writer:
         self._is_seen_at_once = str(path) == STANDARD
 
     def write(self, table: pa.Table) -> None:
-        """Append a table; the first one fixes the schema. On standard output it is seen at once."""
+        """Append a table; the first one fixes the schema. Standard output is flushed each time."""
         table = _without_dictionaries(table)
         with raising_invalid_input(self.path):
             if self._sink is None:
@@ -51,14 +51,14 @@ class Writer:
         return self._format.sink(self._stream, schema)
 
     def close(self) -> None:
-        """Write what a format ends with."""
+        """Finish the format's output."""
         with raising_invalid_input(self.path):
             if self._sink is not None:
                 self._sink.close()
             self._stream.flush()
 
     def abandon(self) -> None:
-        """Free what the format holds; what it writes is thrown away."""
+        """Free the format's resources; the output is discarded."""
         if self._sink is not None:
             with suppress(OSError, ValueError, pa.ArrowException):
                 self._sink.close()
@@ -66,7 +66,7 @@ class Writer:
 
 @contextmanager
 def open_writer(path: str | Path) -> Iterator[Writer]:
-    """A writer for the format that the file ending stands for; raises `InvalidInput` for what cannot be written."""
+    """Open a writer for the format of the file's ending; raises `InvalidInput` if it cannot be written."""
     with _standard_output() if str(path) == STANDARD else _file(path) as stream:
         writer = Writer(path, stream)
         try:
@@ -79,7 +79,7 @@ def open_writer(path: str | Path) -> Iterator[Writer]:
 
 @contextmanager
 def _file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that is written aside."""
+    """A temporary file that becomes `path` when it is complete."""
     if Path(path).is_dir():
         raise InvalidInput(f"cannot write {path}: it is a folder")
     with aside(path) as beside:
@@ -97,7 +97,7 @@ def _file(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _standard_output() -> Iterator[IO[bytes]]:
-    """Standard output for bytes. Unbuffered (PYTHONUNBUFFERED) it is raw, and a raw write may be cut short."""
+    """Standard output for bytes. Unbuffered (PYTHONUNBUFFERED) it is raw, and a raw write may be partial."""
     if sys.stdout is None:
         raise InvalidInput("standard output is closed")
     if not isinstance(sys.stdout.buffer, io.RawIOBase):
@@ -107,11 +107,11 @@ def _standard_output() -> Iterator[IO[bytes]]:
     try:
         yield stream
     finally:
-        stream.detach()  # or it would close standard output when it is collected
+        stream.detach()  # otherwise standard output would be closed when the stream is collected
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:
-    """The same with plain values; a file of Arrow's has one dictionary a column, and tables may have several."""
+    """The table without dictionary encoding. An Arrow file has one dictionary a column, tables may have several."""
     return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
 
 

@@ -1,4 +1,4 @@
-"""How is everything compiled ahead? By using it: samples of all uses, in processes that share a store of kernels."""
+"""Ahead-of-time compilation of all kernels: sample uses run in processes that share a kernel store."""
 
 from tocsin.warming.processes import expected_s, is_warm, warm
 

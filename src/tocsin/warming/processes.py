@@ -1,4 +1,7 @@
-"""How do several processes compile at once? One process a use, a few at a time; a store's locks keep them apart."""
+"""Parallel compilation: one process for each use, a few at a time.
+
+The store's locks keep them from duplicating work.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +22,20 @@ from tocsin.threads import workers
 from tocsin.warming.samples import published_uses, uses
 
 Progress = Callable[[float, int], None]
-"""Called with the share that is done, and how many functions were compiled so far."""
+"""Called with the share done, and the number of functions compiled so far."""
 
 _FUNCTIONS: Final = 1030
-"""How many functions `warm` compiles into an empty store, without papers."""
+"""The number of functions that `warm` compiles into an empty store, without papers."""
 
 _FUNCTIONS_OF_PAPERS: Final = 680
-"""How many more with them."""
+"""The number of further functions with papers."""
 
 _SECONDS_A_FUNCTION: Final = 0.14
-"""CPU seconds for each: `tocsin warm` into an empty store."""
+"""CPU seconds for each function: `tocsin warm` into an empty store."""
 
 
 def expected_s(processes: int | None = None, *, papers: bool = False) -> float:
-    """Roughly how many seconds `warm` takes where nothing was compiled before."""
+    """A rough estimate of the seconds that `warm` takes if nothing is compiled yet."""
     return _functions(papers) * _SECONDS_A_FUNCTION / workers(processes, "processes")
 
 
@@ -46,7 +49,7 @@ def is_warm(*, papers: bool = False) -> bool:
 
 
 def _missing(papers: bool) -> list[tuple[Path | None, list[str]]]:
-    """The packages of which not all is compiled, None for the product, and the uses that compile it."""
+    """The packages that are not fully compiled (None for tocsin itself), and the uses that compile them."""
     wanted: list[tuple[Path | None, list[str]]] = [(None, list(uses()))]
     wanted += [(folder, list(own)) for folder, own in (published_uses() if papers else {}).items()]
     return [one for one in wanted if not has_all(one[0])]
@@ -62,12 +65,11 @@ def warm(
 ) -> int:
     """Compile all kernels, for this processor into the user's store, or for a level of processors into a folder.
 
-    With `papers` those of the papers' structures, too, and of what other packages publish.
-
-    In the folder lies what `TOCSIN_KERNELS` may name: `level` is one of `LEVELS`, or None for this processor alone. It
-    is complete or not there. Returns how many functions were compiled; 0 where nothing was missing. Cost: some three
-    minutes of CPU. Raises `InvalidInput` for a level that there is not, or that this processor does not reach, and for
-    less than one process (None: one a core).
+    With `papers` it includes the kernels of the papers' structures, and of indexes that other packages publish. The
+    folder is one that `TOCSIN_KERNELS` may name; its content is complete or absent. `level` is one of `LEVELS`, or None
+    for this processor alone. Returns the number of functions compiled; 0 if nothing was missing. Cost: about three
+    minutes of CPU. Raises `InvalidInput` for an unknown level, a level that this processor does not reach, or less than
+    one process (None: one a core).
     """
     if level is not None and level not in set(LEVELS) & set(levels()):
         known = ", ".join(one for one in levels() if one in LEVELS) or "none of those"
@@ -97,7 +99,7 @@ def warm(
 
 
 class _Work:
-    """Processes that go through all uses, so many at a time, and how far they are."""
+    """Runs a process for each use, a limited number at a time, and tracks their progress."""
 
     def __init__(self, processes: int, progress: Progress | None, functions: int) -> None:
         self._functions, self._uses = functions, 1
@@ -109,12 +111,12 @@ class _Work:
         self._is_over = False
 
     def compile(self, names: Sequence[str], environment: Mapping[str, str]) -> int:
-        """Make some uses; how many functions were compiled. Raises `TocsinError` where a process fails."""
+        """Compile some uses; returns the number of functions compiled. Raises `TocsinError` if a process fails."""
         self._uses = max(len(names), 1)
         with ThreadPoolExecutor(self._processes) as pool:
             waiting: set[Future[None]] = {pool.submit(self._use, name, environment) for name in names}
             try:
-                while waiting:  # a short wait, for an interruption is seen between two
+                while waiting:  # short waits, so that an interruption is noticed between two
                     done, waiting = wait(waiting, 0.2, FIRST_COMPLETED)
                     for one in done:
                         one.result()
@@ -123,7 +125,7 @@ class _Work:
         return self._compiled
 
     def _use(self, name: str, environment: Mapping[str, str]) -> None:
-        """Let a process make use of tocsin; it says a line for each function that it compiles."""
+        """Run one use in a process, which prints a line for each function that it compiles."""
         command = [sys.executable, "-m", "tocsin.warming.worker", name]
         with tempfile.TemporaryFile("w+") as complaints:
             with self._lock:
@@ -147,7 +149,7 @@ class _Work:
             self._done += done
             self._compiled += compiled
             if self._progress is not None:
-                # Uses that find their kernels compile nothing, and the first of many take longest: both shares count.
+                # Uses that find their kernels compile nothing, and the first uses take longest: both shares count.
                 share = max(self._done / self._uses, min(self._compiled / self._functions, 0.99))
                 self._progress(share, self._compiled)
 

@@ -1,6 +1,6 @@
-"""What must be compiled for everything that a user may do? What these uses compile: each is some calls of the API.
+"""Sample uses of tocsin that together compile every kernel. Each makes some calls of the API.
 
-A kernel that none of them leads to is compiled when a user first needs it; a test asks that there be none.
+A kernel that no use reaches would be compiled when a user first needs it. A test checks that there are none.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ _EVENTS: Final[tuple[dict[str, Any], ...]] = (
 _SEEN: Final = datetime.datetime(2024, 6, 1, 12, tzinfo=datetime.UTC)
 _MANY_MESSAGES: Final = 600
 _MANY: Final = 5000
-"""Enough that lists are long, and the best are found by walking them in order of score."""
+"""Enough that lists are long, and the top-k search walks them in order of score."""
 
 
 def uses() -> Mapping[str, Callable[[], None]]:
-    """Every use of the product by name; those that take longest to compile come first."""
+    """Every use of tocsin by name; the slowest to compile come first."""
     return {
         "access": _access,
         **uses_of([one for one in (*built_in(), *DISSEMINATORS) if one.name != "access"]),
@@ -112,7 +112,7 @@ def uses() -> Mapping[str, Callable[[], None]]:
 
 
 def published_uses() -> dict[Path, dict[str, Callable[[], None]]]:
-    """The uses of what packages publish, by the folder of each package."""
+    """The uses of indexes that packages publish, by the folder of each package."""
     names = [one.name for one in (*built_in(), *DISSEMINATORS)]
     return {folder: uses_of(own) for folder, own in packages(names).items()}
 
@@ -124,7 +124,7 @@ def uses_of(indexes: Iterable[Registration]) -> dict[str, Callable[[], None]]:
 
 
 def _examples(questions: Iterable[str]) -> list[Ranking]:
-    """A ranking of each class that some questions answer."""
+    """An example of each ranking that some questions answer."""
     return [one.parse(one.example.split(":")) for one in RANKINGS.values() if one.question in questions]
 
 
@@ -138,14 +138,14 @@ def _numbered(texts: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def _access() -> None:
-    """The default index over every kind of condition, one by one and in batches, saved, mapped and merged."""
+    """The default index over every kind of condition, one by one and in batches, saved, memory-mapped and merged."""
     events = [*_EVENTS, {"seen": _SEEN, "price": Range(5, 20), "rating": Range(1, 2, contained=True)}]
     _all_of("access", _RICH, events)
     match(_subscriptions(_PLAIN[:1]), [{"price": 3}])  # without programs
 
 
 def _matcher(registration: Registration) -> None:
-    """Another index, over what it takes."""
+    """Another index, over the subscriptions that it accepts."""
     shapes = {RECTANGLES: _RECTANGLES, REGIONS_WITH_KEYWORDS: _REGIONS}
     texts = _RICH if registration.takes_all else shapes.get(registration.shapes, _ORDINARY)
     _all_of(registration.name, texts, [*_EVENTS, {"price": Range(5, 20), "color": "red"}])
@@ -171,7 +171,7 @@ def _all_of(index: str, texts: tuple[str, ...], events: list[dict[str, Any]]) ->
 
 
 def _relaxed(registration: Registration) -> None:
-    """Rankings by what holds, over a structure of intervals: by its cursors, and by a look at everything."""
+    """Top-k by satisfied weight over a structure of intervals: by cursors, and by a full scan."""
     rich = _subscriptions(_RICH, weights=True)
     wide = [
         {"id": f"w{n}", "where": f"price BETWEEN {n % 90} AND {n % 90 + 9} AND stock > {n % 7}"} for n in range(2000)
@@ -194,7 +194,7 @@ def _relaxed(registration: Registration) -> None:
 
 
 def _window(registration: Registration) -> None:
-    """A window of a number of messages and one of time, so small that messages expire and are searched for again."""
+    """A window by count and one by time, both so small that messages expire and results are searched again."""
     words = [["new", "sale", f"w{n % 50}"] for n in range(400)]
     for limits in ({"size": 100}, {"time": 50}):
         window = Window(bounds=(0, 0, 10, 10), index=registration.name, **limits)  # type: ignore[arg-type]
@@ -211,7 +211,7 @@ def _window(registration: Registration) -> None:
 
 
 def _filled_window() -> None:
-    """So many messages, with so many subscriptions in each of two shares, that all are searched for at the end."""
+    """A window with enough messages and subscriptions, in two shares, that the final search covers them all."""
     words = [["new", "sale", f"w{n % 50}"] for n in range(2 * _MANY_MESSAGES)]
     window = Window(1_000, bounds=(0, 0, 10, 10), threads=2)
     window.subscribe_many([{"id": n, "words": own, "location": [n % 9, 5]} for n, own in enumerate(words)])
@@ -222,7 +222,7 @@ def _filled_window() -> None:
 
 
 def _several_attributes() -> None:
-    """So many on the same attributes that these are keys together; some are then verified as a whole."""
+    """So many subscriptions on the same attributes that these form a combined key; some need a full verification."""
     texts = [f"model = 'm{n % 9}' AND color IN ('red', 'c{n % 7}') AND price >= {n}" for n in range(_MANY // 5)]
     either = " OR ".join(f"stock = {n}" for n in range(40))
     events = [{"model": "m1", "color": "red", "price": 500, "stock": 3}, {"model": "m2", "color": "c1", "price": 9}]
@@ -230,14 +230,14 @@ def _several_attributes() -> None:
 
 
 def _many_rectangles() -> None:
-    """So many that they are looked for in tiles, beside others."""
+    """So many rectangles that they are searched in tiles, next to other subscriptions."""
     texts = [f"price BETWEEN {n} AND {n + 900} AND stock BETWEEN {n} AND {n + 900}" for n in range(_MANY)]
     for count in (1, 99):  # one by one, then tile by tile
         match(_subscriptions([*texts, "model = 'm'"]), [{"price": 1000, "stock": 1000, "model": "m"}] * count)
 
 
 def _best_of_many() -> None:
-    """The best k where lists are so long that they are walked in order of score; scores that change."""
+    """Top-k with lists long enough to be walked in order of score, and with changing scores."""
     texts = [f"price <= {n % 50}" if n % 2 else f"price > {n % 50} AND stock = {n % 3}" for n in range(_MANY)]
     engine = Engine()
     engine.subscribe_many(_subscriptions(texts))
@@ -248,7 +248,7 @@ def _best_of_many() -> None:
 
 
 def _places() -> None:
-    """Distances, and shapes where the library for them is there."""
+    """Distances, and shapes if shapely is installed."""
     texts = [f"DISTANCE_M(place, POINT({-74 - n / 50} 40.7)) <= {n * 1000} AND price > {n}" for n in range(90)]
     if importlib.util.find_spec("shapely") is not None:
         texts += [
@@ -263,7 +263,7 @@ def _places() -> None:
 
 
 def _placements() -> None:
-    """Where subscriptions of each kind of id lie, and which partitions events visit."""
+    """The placement of subscriptions with each kind of id, and the partitions that events visit."""
     for numbered in (False, True):
         builder = SegmentBuilder()
         records = [{"id": n if numbered else f"s{n}", "where": text} for n, text in enumerate([*_RICH, *_REGIONS])]
@@ -275,7 +275,7 @@ def _placements() -> None:
 
 
 def _changes() -> None:
-    """Subscriptions that come one by one, go, and become a segment; some of several segments."""
+    """Subscriptions that are added one by one, removed, and merged into a segment; and several segments."""
     engine = Engine(delta_limit=1 << 20, statistics=sample(_EVENTS))
     for one in _subscriptions(_RICH):
         engine.subscribe(one["id"], one["where"], score=one["score"])
@@ -296,7 +296,7 @@ def _changes() -> None:
 
 
 def _sources() -> None:
-    """Events and subscriptions in every form that they come in."""
+    """Events and subscriptions in every supported form."""
     subscriptions = _subscriptions(_RICH)
     predicates = [{"attribute": "price", "op": op, "value": 5.0} for op in ("=", "<>", "<", "<=", ">", ">=")]
     conjunctions = Conjunctions(pa.table({"id": ["c1", "c2"], "predicates": [predicates[:3], predicates[3:]]}))

@@ -1,4 +1,4 @@
-"""`python -m tocsin.warming.worker USE`: make one use of tocsin, and say a line for each function that is compiled."""
+"""`python -m tocsin.warming.worker USE`: run one use of tocsin, and print a line for each function compiled."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tocsin.warming.samples import published_uses, uses
 
 class _Listener(event.Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
-        """Said when it is done."""
+        """Nothing to do: the function is printed when its compilation ends."""
 
     def on_end(self, event: Any) -> None:
         print(event.data["dispatcher"].py_func.__name__, flush=True)
 
 
 def run() -> None:
-    """The use that the command line names, of the product or of what packages publish."""
+    """Run the use named on the command line, of tocsin or of another package."""
     event.register("numba:compile", _Listener())
-    warnings.simplefilter("ignore")  # what samples do wrong, they do on purpose
+    warnings.simplefilter("ignore")  # samples provoke warnings on purpose
     there = dict(uses())
     if sys.argv[1] not in there:
         for own in published_uses().values():

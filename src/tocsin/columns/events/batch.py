@@ -1,7 +1,7 @@
-"""What is a batch of events as arrays?
+"""A batch of events as arrays.
 
-Attributes are numbered within the batch and strings kept in a dictionary of its own, so that one batch serves any
-number of compiled expressions: `bind` maps both onto each of them.
+Attributes are numbered within the batch, and strings are in its own dictionary. So one batch serves any number of
+compiled expressions: `Binder.bind` maps both to each of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tocsin.model.texts import Text
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """Events as arrays. Only events that can be served are in it: `rows` says which of the source's they are."""
+    """Events as arrays. Rejected events are left out; `rows` gives the row of each event in its source."""
 
     arrays: Events
     attributes: list[str]
@@ -31,24 +31,24 @@ class EventBatch:
     rows: NDArray[np.int64]
     rejects: list[Reject]
     elements: Mapping[str, ListElements] = field(default_factory=dict)
-    """Those of the lists that somebody asks any element of, by attribute, until it is known what they fulfil."""
+    """By attribute, the elements of lists that an ANY asks about, until it is known which conditions they satisfy."""
     shapes: Sequence[Any] = ()
-    """shapely's geometries, by number."""
+    """shapely geometries, by number."""
     crossing: Mapping[int, int] = field(default_factory=dict)
-    """The boxes across the antimeridian that became shapes: the numbers of shape and box."""
+    """The boxes across the antimeridian that became shapes: numbers of shape and box."""
     texts: Mapping[str, Text] = field(default_factory=dict)
-    """The attributes that are typed as texts, whose values become lists of words when it is known what is asked."""
+    """The attributes typed as texts. Their values become lists of words when it is known which words are asked for."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def asks(self, wanted: Wanted) -> bool:
-        """Whether words, arrays, places or elements are worked out of it: `index.elements.with_conditions` does."""
+        """Whether it needs derived words, arrays, places or elements, which `index.elements.with_conditions` adds."""
         return bool(wanted.texts or wanted.places or wanted.arrays or self.elements or self.texts)
 
     @property
     def may_have_extents(self) -> bool:
-        """Whether any of the events may have a range or a shape."""
+        """Whether any event may have a range or a shape."""
         return bool(len(self.arrays.ranges) or self.shapes)
 
     @property
@@ -58,7 +58,7 @@ class EventBatch:
         return bool(len(boxes)) and bool((boxes[:, 0] > boxes[:, 2]).any())
 
     def with_extents(self) -> NDArray[np.bool_]:
-        """(E,) which events have a range or a shape in any attribute: more than one value, to what looks values up."""
+        """(E,) which events have a range or a shape in any attribute. Lookups by value cannot handle these."""
         arrays = self.arrays
         if not self.may_have_extents:
             return np.zeros(len(self), bool)
@@ -66,12 +66,12 @@ class EventBatch:
         return before[arrays.starts[1:]] > before[arrays.starts[:-1]]
 
     def require_values(self) -> None:
-        """Raise `ValueError` where an event has a range or a shape: what looks values up would read past its tables."""
+        """Raise `ValueError` if an event has a range or a shape. A lookup by value would read past its tables."""
         if self.may_have_extents and self.with_extents().any():
             raise ValueError("a matcher takes no events with ranges or shapes; they go by ExtentMatching")
 
     def only(self, chosen: NDArray[np.int64]) -> EventBatch:
-        """Some of the events, in that order; what entries refer to stays as it is. Elements are not kept."""
+        """The chosen events, in that order, over the same tables. Elements are not kept."""
         entries, _ = gathered(self.arrays.starts, chosen)
         arrays = self.arrays._replace(
             starts=starts_of(np.diff(self.arrays.starts)[chosen], len(chosen)),
@@ -86,6 +86,6 @@ class EventBatch:
 class ListElements:
     """The elements of a batch's lists under one attribute. L lists of N elements."""
 
-    events: NDArray[np.int64]  # (L,) the places of the events that have such a list
-    owners: NDArray[np.int64]  # (N,) of each element the place of its event; -1 where that is not in the batch
-    batch: EventBatch  # each as an event whose row is its number, but for those that cannot be read
+    events: NDArray[np.int64]  # (L,) the positions of the events that have such a list
+    owners: NDArray[np.int64]  # (N,) for each element the position of its event; -1 if that is not in the batch
+    batch: EventBatch  # each readable element as an event, with its number as row

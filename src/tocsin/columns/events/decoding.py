@@ -1,4 +1,4 @@
-"""Events of a batch as the values that they were encoded from, for those who evaluate an expression on one of them."""
+"""Decoding of a batch's events to values, for the evaluation of an expression on one event."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tocsin.model.values import UNTYPED, Box, Instant, Point, Range, Scalar, Val
 
 
 def values_of(batch: EventBatch, event: int) -> dict[str, Value | Elements]:
-    """The values of an event by attribute, and the elements of its lists, as `model.elements.values_for` gives them.
+    """The values of an event by attribute, and the elements of its lists, as from `model.elements.values_for`.
 
-    A list is the set of its elements; one that is a place has them in that order. Cost: some microseconds a value.
+    A list becomes the set of its elements; a list that is a place keeps its order. Cost: some microseconds a value.
     """
     arrays, values = batch.arrays, dict[str, Value | Elements]()
     for entry in range(int(arrays.starts[event]), int(arrays.starts[event + 1])):
@@ -91,11 +91,11 @@ def _list(batch: EventBatch, number: int) -> tuple[Scalar, ...]:
 
 
 _POINT = (0, 1, 2)
-"""Where the coordinates of a point are, its altitude included."""
+"""Positions of the coordinates of a point, altitude included."""
 
 
 def _range(batch: EventBatch, kind: int, ends: NDArray[np.int64]) -> Range:
-    """A range lies as (high, low); one that is to be contained the other way round."""
+    """Decode a range, which is stored as (high, low), or as (low, high) if it is contained."""
     high, low = ends.tolist()
     contained = low > high
     first, last = (high, low) if contained else (low, high)

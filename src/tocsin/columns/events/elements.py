@@ -1,4 +1,4 @@
-"""How do the elements of lists become a batch of their own? Gathered list by list, encoded together."""
+"""Batches of list elements: gathered list by list, encoded together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EncodeObjects: TypeAlias = Callable[[Iterable[tuple[int, Mapping[str, Any]]], Wa
 
 
 class GatheredLists:
-    """The lists under one attribute, as they come with their events' places."""
+    """Collects the lists under one attribute, with their events' positions."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
@@ -28,13 +28,13 @@ class GatheredLists:
         self._elements: list[Any] = []
 
     def add(self, event: int, elements: Sequence[Any]) -> None:
-        """Take an event's list."""
+        """Add an event's list."""
         self._events.append(event)
         self._owners.extend([event] * len(elements))
         self._elements.extend(elements)
 
     def finish(self, encode: EncodeObjects) -> ListElements:
-        """All that came, encoded. What could not be read of an element is told where the event as a whole is read."""
+        """Encode all elements. Problems in elements are reported when the event as a whole is read."""
         batch = encode(enumerate(map(as_record, self._elements)), self._wanted)
         return list_elements(np.array(self._events, np.int64), np.array(self._owners, np.int64), batch)
 

@@ -1,4 +1,4 @@
-"""How do Arrow's columns of well-known binary become places? A whole column at a time, as GeoParquet has them."""
+"""Encoding of Arrow columns of well-known binary, as in GeoParquet, a whole column at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tocsin.kernels import codes
 from tocsin.model.shapes import plain_reason, shapely
 
 EXTENSIONS: Final = ("geoarrow.wkb", "ogc.wkb")
-"""Arrow extension types whose storage is well-known binary."""
+"""Arrow extension types that store well-known binary."""
 
 
 def is_binary(kind: pa.DataType) -> bool:
@@ -30,7 +30,7 @@ def is_binary(kind: pa.DataType) -> bool:
 
 
 def encode_geometries(column: pa.Array, store: ValueStore) -> ScalarColumn:
-    """Points as boxes, other geometries as shapes; bytes that say no valid one are of no type, with a problem each."""
+    """Encode points as boxes, other geometries as shapes. Bytes that are not a valid geometry become UNTYPED."""
     present = pc.is_valid(column).to_numpy(zero_copy_only=False)
     count = len(column)
     types, payloads = np.full(count, codes.UNTYPED, np.uint8), np.zeros(count, np.int64)
@@ -54,7 +54,7 @@ def encode_geometries(column: pa.Array, store: ValueStore) -> ScalarColumn:
 
 
 def _problems(library: Any, read: NDArray[Any]) -> NDArray[Any]:
-    """What is wrong with geometries, nothing where all is well."""
+    """The reason why each geometry is wrong; empty if it is valid."""
     reasons = np.full(len(read), "", object)
     missing = library.is_missing(read)
     reasons[missing] = "bytes are read as well-known binary, and these say no geometry"

@@ -1,7 +1,7 @@
-"""How do JSON lines become a batch? Bytes to columns in a kernel; what the kernel leaves aside goes the long way.
+"""Encoding of JSON lines: a kernel turns bytes into columns, and skips the lines that it cannot handle.
 
-`encode_lines` never says what is wrong with a line: the lines that it leaves aside go through the standard parser and
-`encode_objects`, which do.
+`encode_lines` does not report errors. The lines that it skips go through the standard parser and `encode_objects`,
+which do.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from tocsin.kernels.reading.json_lines import (
 from tocsin.model.readings import is_reading
 
 _MOST_KEYS = 2048
-"""A line with more keys that nobody wants may be left aside."""
+"""A line with more unwanted keys than this may be skipped."""
 
 
 def encode_lines(
     text: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], rows: NDArray[np.int64], wanted: Wanted
 ) -> tuple[EventBatch, NDArray[np.int64]]:
-    """Encode the lines text[starts[i]:stops[i]]; returns the batch, and the lines that it does not hold.
+    """Encode the lines text[starts[i]:stops[i]]. Returns the batch and the numbers of the skipped lines.
 
-    Cost: some 10 ns a byte that is looked at, nothing for each value in Python.
+    Cost: about 10 ns a byte that is looked at, and no Python work for each value.
     """
     slow = np.zeros(len(starts), np.uint8)
-    if wanted.names is None or _FEATURE in text:  # whose properties are the record's own attributes
+    if wanted.names is None or _FEATURE in text:  # a feature's properties are the record's attributes
         return _empty(), np.arange(len(starts))
     table, names = _names(wanted)
     data = np.frombuffer(text, np.uint8)
@@ -67,7 +67,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _names(wanted: Wanted) -> tuple[Names, list[str]]:
-    """The hash table of the wanted names and, behind them, of those within which wanted ones may lie; the wanted."""
+    """The hash table of the wanted names, followed by names that may contain wanted ones; and the wanted names."""
     count = len(wanted.ordered)
     known = wanted.kept.get("lines")
     if known is None or known[0].wanted != count:
@@ -81,7 +81,7 @@ def _hashed(wanted: list[str], outer: set[str], lists: set[str]) -> tuple[Names,
     quoted = Texts.of([name + '"' for name in ordered])
     for number, place in enumerate((name_hashes(quoted.starts, quoted.data) % np.uint64(len(places))).tolist()):
         if is_reading(ordered[number]):
-            continue  # no event has it by that name
+            continue  # events never contain this name
         while places[place] >= 0:
             place = (place + 1) % len(places)
         places[place] = number
@@ -95,7 +95,7 @@ def _power_of_two(least: int) -> int:
 
 
 def _room(text: NDArray[np.uint8], lines: int, names: int) -> Entries:
-    """Room for whatever the text can hold, by counting its punctuation."""
+    """Allocate room for everything that the text can hold, estimated from its punctuation."""
     values, lists, commas, quotes = count_marks(text)
     elements, strings = commas + lists, quotes // 2
     return Entries(
@@ -118,7 +118,7 @@ def _room(text: NDArray[np.uint8], lines: int, names: int) -> Entries:
 
 
 def _convert_pending(text: bytes, entries: Entries) -> None:
-    """Numbers whose exact value takes more than one operation: Python converts them."""
+    """Let Python convert numbers whose exact value takes more than one operation."""
     for where, start, stop in entries.pending[: entries.counts[PENDING]].tolist():
         key = key_of(float(text[start:stop]))
         if where >= 0:
@@ -151,7 +151,7 @@ def _batch(
         entries.payloads[:count],
         store,
     )
-    # A string of a line that was left aside may be no valid UTF-8; nothing refers to it.
+    # A string of a skipped line may be invalid UTF-8; nothing refers to it.
     texts = [text[start:stop].decode(errors="replace") for start, stop in strings]
     return EventBatch(arrays, names, texts, rows[plain], [])
 

@@ -1,4 +1,4 @@
-"""How do JSON-like objects become a batch?"""
+"""Encoding of JSON-like objects."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from tocsin.model.values import LARGEST_INTEGER, Value
 _SCALARS = (str, int, float, type(None))
 
 _DEEPEST: Final = 16
-"""Objects nested deeper than this take the long way."""
+"""Objects nested deeper than this go through `flatten`."""
 
 
 class _Level:
-    """The attributes of the objects under one name, as these objects spell them."""
+    """The attributes of the objects under one name, by the keys in these objects."""
 
     __slots__ = ("inner", "numbers", "prefix", "unwanted")
 
     def __init__(self, prefix: str, numbers: dict[str, int]) -> None:
         self.prefix = prefix
         self.numbers = numbers
-        self.unwanted: set[str] = set()  # of which nothing is wanted, nor within them
+        self.unwanted: set[str] = set()  # keys under which nothing is wanted
         self.inner: dict[str, _Level] = {}
 
     def within(self, name: str) -> _Level:
@@ -49,9 +49,9 @@ class _Level:
 
 
 def encode_objects(rows: Iterable[tuple[int, Mapping[str, Any]]], wanted: Wanted) -> EventBatch:
-    """Encode (row number, object) pairs; bad events, and values that cannot be represented, are in `.rejects`.
+    """Encode (row number, object) pairs. `.rejects` lists bad events, and values that cannot be represented.
 
-    Cost: about half a microsecond a value; of many plain objects of the same few names, as `plain` has them, 100 ns.
+    Cost: about 0.5 us a value; 100 ns for many plain objects with the same few names (`plain`).
     """
     encoder, given = _ObjectEncoder(wanted), list(rows)
     records = [record for _, record in given]
@@ -73,7 +73,7 @@ def encode_objects(rows: Iterable[tuple[int, Mapping[str, Any]]], wanted: Wanted
 
 
 def _with_plain(batch: EventBatch, plain: PlainEvents, rows: NDArray[np.int64]) -> EventBatch:
-    """The events of a batch and those that are columns, by row; both have their strings and lists in one store."""
+    """Merge the batch's events with the plain events, by row. Both keep their strings and lists in one store."""
     order = np.argsort(np.concatenate([batch.rows, rows]), kind="stable")
     places = inverse(order)
     others, own = places[: len(batch)], places[len(batch) :]
@@ -111,18 +111,18 @@ class _ObjectEncoder:
         self.shares_numbers = wanted.names is not None
         self.attribute_numbers = wanted.numbers if self.shares_numbers else {}
         self.top = _Level("", self.attribute_numbers)
-        self.problems: list[Problem] = []  # of the event that is being added
+        self.problems: list[Problem] = []  # of the event being added
         self.rows: list[int] = []
         self.ends: list[int] = [0]
         self.attributes: list[int] = []
         self.types: list[int] = []
         self.numbers: list[float] = []  # the values of type NUMBER, in order
-        self.payloads: list[int] = []  # the payloads of all others, in order
+        self.payloads: list[int] = []  # the payloads of all other values, in order
         self.rejects: list[Reject] = []
         self.lists = {name: GatheredLists(inner) for name, inner in wanted.elements.copy().items()}
 
     def add(self, row: int, record: Mapping[str, Any]) -> None:
-        """Add one event: value by value as they come, or through `flatten` where that may name an attribute twice."""
+        """Add one event value by value, or through `flatten` if it may name an attribute twice."""
         lengths = len(self.attributes), len(self.numbers), len(self.payloads)
         self.problems = []
         if not self._add_values(record, self.top, 0):
@@ -140,9 +140,9 @@ class _ObjectEncoder:
         self.ends.append(len(self.attributes))
 
     def _add_values(self, record: Mapping[str, Any], level: _Level, depth: int) -> bool:
-        """Add what an object has; False, half done, where two names may be one, or where lists of objects are joined.
+        """Add the values of an object. Returns False, half done, if two names may coincide or lists of objects occur.
 
-        Nearly all events are added so, and going through `flatten` costs four times as much.
+        Nearly all events succeed here; `flatten` costs four times as much.
         """
         known, attributes, types, numbers = level.numbers, self.attributes, self.types, self.numbers
         is_nested = depth > 0
@@ -186,7 +186,7 @@ class _ObjectEncoder:
         return not is_nested or "." not in "".join(record)
 
     def _attribute(self, level: _Level, name: Any) -> int:
-        """The number of an attribute that was not seen yet, -1 for one that no subscription looks at."""
+        """The number of an attribute that was not seen yet; -1 if no subscription uses it."""
         if type(name) is not str or name in level.unwanted:
             return -1
         whole = level.prefix + name
@@ -201,7 +201,7 @@ class _ObjectEncoder:
         return level.numbers.setdefault(name, number)
 
     def _pass_over(self, raw: Any, level: _Level, name: Any) -> bool:
-        """Whether a value that is not wanted itself holds nothing else; one that should be an object may be odd."""
+        """Whether an unwanted value contains no attributes that need flattening."""
         if name in level.unwanted:
             return isinstance(raw, _SCALARS) or not _holds_attributes(raw) or _names_each_once(raw)
         if type(name) is not str or _holds_attributes(raw):
@@ -260,7 +260,7 @@ def _holds_attributes(raw: Any) -> bool:
 
 
 def _names_each_once(items: Any) -> bool:
-    """Whether a list of flat objects, as JSON has them, names no attribute twice, so that it need not be flattened."""
+    """Whether a list of flat JSON objects names no attribute twice, so that it need not be flattened."""
     for item in items if type(items) is list else (None,):
         if type(item) is not dict:
             return False
@@ -271,7 +271,7 @@ def _names_each_once(items: Any) -> bool:
 
 
 def _plain_list(items: list[Any]) -> tuple[Any, ...] | None:
-    """A list of plain numbers and strings as a value; None where anything else is in it."""
+    """A list of plain numbers and strings as a value; None if it contains anything else."""
     values: list[Any] = []
     for item in items:
         kind = type(item)

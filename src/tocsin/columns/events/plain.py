@@ -1,7 +1,7 @@
-"""How do many plain objects become a batch? Column by column: what most Python programs send has the same few names.
+"""Columnar encoding of many plain objects, since most Python programs send events with the same few names.
 
-Plain is an object of strings, numbers, booleans and None alone. What is not, or holds a value that takes a closer look,
-is left to `objects`, which looks at one event after the other and says what is wrong with it.
+A plain object holds only strings, numbers, booleans and None. Other objects, and those with a value that needs a closer
+look, are left to `objects`, which handles events one by one and reports what is wrong.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from tocsin.model.values import LARGEST_INTEGER
 
 _FEWEST: Final = 32
 _MOST_ABSENT: Final = 3
-"""Up to so many times the names that events have may be wanted; else a look-up of each costs more than it saves."""
+"""Columns pay off if wanted names are at most this many times the names of an event. Beyond it, lookups dominate."""
 
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 
 
 class Column(NamedTuple):
-    """The values of one type under one attribute. N of them."""
+    """The values of one type under one attribute. N values."""
 
     attribute: int
     kind: int
-    events: NDArray[np.int64]  # (N,) places of the events among the plain, ascending
+    events: NDArray[np.int64]  # (N,) positions of the events among the plain ones, ascending
     payloads: NDArray[np.int64]  # (N,)
 
 
 class PlainEvents(NamedTuple):
-    """The events that were plain, by their places in what was given, and their values."""
+    """The plain events, by their positions in the input, and their values."""
 
     places: NDArray[np.int64]
     columns: list[Column]
@@ -46,10 +46,10 @@ NONE: Final = PlainEvents(np.empty(0, np.int64), [])
 
 
 def plain_events(records: Sequence[Mapping[str, Any]], wanted: Wanted, store: ValueStore) -> PlainEvents:
-    """Those of the objects that are plain, where columns are worth it. Cost: some 100 ns a value that is wanted."""
+    """Encode the plain objects, if columns are worth it. Cost: about 100 ns a wanted value."""
     if wanted.names is None or len(records) < _FEWEST:
         return NONE
-    numbers = wanted.numbers.copy()  # others may want some more meanwhile
+    numbers = wanted.numbers.copy()  # a copy, since other threads may add names meanwhile
     first = [record for record in records[:_FEWEST] if type(record) is dict]
     if len(numbers) * len(first) > _MOST_ABSENT * sum(map(len, first)):
         return NONE
@@ -62,12 +62,12 @@ def plain_events(records: Sequence[Mapping[str, Any]], wanted: Wanted, store: Va
         if name in numbers:
             columns += _columns(numbers[name], values, odd, store)
         elif not _PLAIN.issuperset(map(type, values)):
-            odd |= [type(value) not in _PLAIN for value in values]  # what is wanted may lie within
+            odd |= [type(value) not in _PLAIN for value in values]  # a wanted name may be inside
     return _without(odd, np.array(places, np.int64), columns)
 
 
 def _by_name(records: list[Mapping[str, Any]], names: list[str]) -> list[Sequence[Any]]:
-    """The values under each name, None where it is absent."""
+    """The values under each name, None if absent."""
     if not records or len(names) < 2:
         return [[record.get(name) for record in records] for name in names]
     try:
@@ -89,7 +89,7 @@ def _without(odd: NDArray[np.bool_], places: NDArray[np.int64], columns: list[Co
 
 
 def _columns(attribute: int, values: Sequence[Any], odd: NDArray[np.bool_], store: ValueStore) -> list[Column]:
-    """The columns of an attribute's values, one a type; notes the events of which one takes a closer look."""
+    """The columns of an attribute's values, one for each type. Marks events with a value that needs a closer look."""
     types = set(map(type, values))
     if len(types) == 1 and types <= _PLAIN and type(None) not in types:
         return [Column(attribute, *_encoded(types.pop(), values, np.arange(len(values)), odd, store))]
@@ -107,7 +107,7 @@ def _columns(attribute: int, values: Sequence[Any], odd: NDArray[np.bool_], stor
 def _encoded(
     kind: type, values: Sequence[Any], events: NDArray[np.int64], odd: NDArray[np.bool_], store: ValueStore
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-    """The code of a type, the events, and the payloads of their values, as `ValueStore.scalar` gives them."""
+    """The code of a type, the events, and the payloads of their values, as from `ValueStore.scalar`."""
     if kind is str:
         distinct = dict.fromkeys(values)
         if not "".join(distinct).isascii():

@@ -1,4 +1,4 @@
-"""What do strings mean to those who compare them with an instant? A batch gets these attributes' second readings."""
+"""Second readings of attributes: strings as instants, for comparisons with instants."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tocsin.model.readings import as_instant
 
 
 def with_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch, and the readings that are wanted of its attributes. Cost: nothing where none is; else linear."""
+    """Add the wanted readings of a batch's attributes. Cost: nothing if none is wanted; else linear."""
     readings = _readings(batch.attributes, wanted)
     if readings is None:
         return batch
@@ -40,7 +40,7 @@ def with_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
 def inserted(
     arrays: Events, owners: NDArray[Any], attributes: NDArray[Any], types: NDArray[Any], payloads: NDArray[Any]
 ) -> Events:
-    """The entries of a batch and some more, each behind those that its event has; `owners` ascend."""
+    """Add entries to a batch, each after those of its event; `owners` are ascending."""
     count = len(arrays.starts) - 1
     before = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=count))])
     old = np.arange(len(arrays.types)) + np.repeat(before[:-1], np.diff(arrays.starts))
@@ -54,7 +54,7 @@ def inserted(
 
 
 def without_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch with the attributes' own values alone, to have them changed."""
+    """Remove the readings from a batch, so that the attributes' own values can be changed."""
     readings = _readings(batch.attributes, wanted)
     if readings is None:
         return batch
@@ -74,24 +74,24 @@ _READABLE = (codes.STRING, codes.INSTANT, codes.RANGED + codes.INSTANT)
 
 
 class _Readings(NamedTuple):
-    """The attributes of a batch that are to be read as instants, too. R of them."""
+    """The attributes of a batch that are also read as instants. R attributes."""
 
     attributes: NDArray[np.int32]  # (R,) their numbers, ascending
     numbers: NDArray[np.int32]  # (R,) the numbers of their readings
-    names: list[str]  # of all attributes and readings
+    names: list[str]  # names of all attributes and readings
 
 
 def _readings(names: list[str], wanted: Wanted) -> _Readings | None:
-    """What is to be read of a batch's attributes; None for nothing.
+    """The readings wanted of a batch's attributes; None if there are none.
 
-    Batches of one reader share a list of names, for which it is kept.
+    Batches of one reader share a list of names, so the result is cached for it.
     """
     if not wanted.readings:
         return None
     asked = len(wanted.readings)
     known = wanted.kept.get("readings")
     if known is None or known[0] is not names or known[1] != asked:
-        pairs = list(wanted.readings.copy().items())  # others may want some more meanwhile
+        pairs = list(wanted.readings.copy().items())  # a copy, since other threads may add readings meanwhile
         made = _shared(pairs, wanted) if names is wanted.ordered else _own(pairs, names)
         known = wanted.kept["readings"] = names, len(pairs), made
     made_before: _Readings | None = known[2]
@@ -99,13 +99,13 @@ def _readings(names: list[str], wanted: Wanted) -> _Readings | None:
 
 
 def _shared(pairs: list[tuple[str, int]], wanted: Wanted) -> _Readings:
-    """Of a batch under the numbers that all readers share."""
+    """The readings for a batch with the numbers that all readers share."""
     table = np.array(sorted((wanted.numbers[name], number) for name, number in pairs), np.int32)
     return _Readings(table[:, 0], table[:, 1], wanted.ordered)
 
 
 def _own(pairs: list[tuple[str, int]], names: list[str]) -> _Readings | None:
-    """Of a batch with a list of names of its own, to which those of readings are added."""
+    """The readings for a batch with its own list of names, to which the readings' names are appended."""
     asked = {name for name, _ in pairs}
     numbers = {name: number for number, name in enumerate(names)}
     found = [name for name in names if name in asked]
@@ -120,7 +120,7 @@ def _own(pairs: list[tuple[str, int]], names: list[str]) -> _Readings | None:
 def _read(
     types: NDArray[np.uint8], payloads: NDArray[np.int64], strings: Sequence[str]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
-    """Types and payloads as instants, and which are such."""
+    """Types and payloads as instants, and which values are instants."""
     is_text = types == codes.STRING
     found = ~is_text
     if not is_text.any():
@@ -135,7 +135,7 @@ def _read(
 
 
 def _merged(old: NDArray[Any], old_at: NDArray[np.int64], new: NDArray[Any], new_at: NDArray[np.int64]) -> NDArray[Any]:
-    """Two arrays as one, each element at its place."""
+    """Merge two arrays, each element at its position."""
     whole = np.empty(len(old) + len(new), old.dtype)
     whole[old_at], whole[new_at] = old, new
     return frozen(whole, old.dtype)

@@ -1,4 +1,4 @@
-"""How do Arrow's scalar columns become types and payloads? Whole columns at a time."""
+"""Encoding of Arrow's scalar columns to types and payloads, a whole column at a time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tocsin.model.values import LARGEST_INTEGER
 
 
 class ScalarColumn(NamedTuple):
-    """One value a place. Where `present` is False the value is absent, and type and payload mean nothing."""
+    """One value for each position. If `present` is False the value is absent, and type and payload have no meaning."""
 
     present: NDArray[np.bool_]
     types: NDArray[np.uint8]
     payloads: NDArray[np.int64]
-    problems: list[tuple[int, str]]  # place and reason
+    problems: list[tuple[int, str]]  # position and reason
 
 
 def has_scalars(kind: pa.DataType) -> bool:
@@ -91,7 +91,7 @@ def _floats(column: pa.Array, present: NDArray[np.bool_]) -> ScalarColumn:
 
 
 def _untyped(column: ScalarColumn, where: NDArray[np.bool_], reasons: list[str]) -> ScalarColumn:
-    """Make the places of `where` UNTYPED, with a problem each."""
+    """Make the values of `where` UNTYPED, with a problem each."""
     if not reasons:
         return column
     column.types[where] = codes.UNTYPED
@@ -119,7 +119,7 @@ _NULL, _BROKEN = -1, -2
 
 
 def _numbers(texts: list[str | bytes | None], dictionary: Dictionary, may_repeat: bool) -> NDArray[np.int64] | None:
-    """The number of each text; None where these are the first of a batch, which are numbered as they stand."""
+    """The number of each text; None if they are the first of a batch and keep their order as numbers."""
     is_first = not dictionary.begun and set(map(type, texts)) == {str}
     if is_first and (not may_repeat or len(set(texts)) == len(texts)):
         dictionary.begin(texts)  # type: ignore[arg-type]
@@ -134,7 +134,7 @@ def _number(text: str | bytes | None, dictionary: Dictionary) -> int:
 
 
 def _texts(strings: pa.Array) -> list[str | bytes | None]:
-    """Strings as Python has them, and the bytes of those that are no UTF-8."""
+    """Strings as Python strings; those that are not UTF-8 as bytes."""
     try:
         whole: list[str | bytes | None] = strings.to_pylist()
         return whole

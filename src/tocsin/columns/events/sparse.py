@@ -1,4 +1,4 @@
-"""How do parallel lists of names and values become a batch? Without a Python object per value."""
+"""Encoding of parallel lists of names and values, without a Python object for each value."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tocsin.model.subscription import Reject
 
 
 def encode_sparse(names: pa.Array, values: pa.Array, rows: NDArray[np.int64], wanted: Wanted) -> EventBatch:
-    """Encode events whose row i has `names[i][j]` = `values[i][j]`.
+    """Encode events; row i has `names[i][j]` = `values[i][j]`.
 
-    An event whose lists differ in length, that is null, lacks a name, or gives a wanted attribute twice is refused.
+    An event is rejected if its lists differ in length, it is null, a name is null, or a wanted attribute occurs twice.
     """
     count = len(rows)
     lengths, other = _lengths(names), _lengths(values)
@@ -66,21 +66,21 @@ def _lengths(lists: pa.Array) -> NDArray[np.int64]:
 
 
 def _places(mask: NDArray[np.bool_]) -> Any:
-    """What takes the places of a mask from an array, without a copy where these are all."""
+    """The selection of a mask; a full slice, which makes no copy, if everything is selected."""
     return slice(None) if mask.all() else mask
 
 
 class _Names(NamedTuple):
-    """A dictionary of names, and what each is among those that were wanted then."""
+    """A dictionary of names, and the number of each among the names wanted at that time."""
 
     dictionary: pa.Array
-    wanted: int  # how many were; `Wanted.add` names one last, so none is counted that was not there yet
-    table: NDArray[np.int64]  # the number of each name, and in the last place, which index -1 finds, that of null
+    wanted: int  # their count; `Wanted.add` adds a name last, so no name is counted before it is there
+    table: NDArray[np.int64]  # the number of each name; the last entry, found by index -1, is for null
     texts: list[str]
 
 
 def _numbered(names: pa.Array, wanted: Wanted) -> tuple[NDArray[np.int64], list[str]]:
-    """The number of each name among the wanted ones that come, and those. Chunks of one table share a dictionary."""
+    """The number of each name among the wanted names present, and these. Chunks of one table share a dictionary."""
     if not pa.types.is_dictionary(names.type):
         names = names.dictionary_encode()
     known = wanted.kept.get("sparse")
@@ -101,6 +101,6 @@ def _names(dictionary: pa.Array, wanted: Wanted) -> _Names:
 
 
 def _doubles(owners: NDArray[np.int64], attributes: NDArray[np.int64], count: int) -> list[tuple[int, int]]:
-    """The events and attributes of which an event has several; `owners` ascend."""
+    """The pairs of event and attribute that occur more than once; `owners` are ascending."""
     again = repeated(owners, attributes, np.full(count, -1, np.int64))
     return list(zip(owners[again].tolist(), attributes[again].tolist(), strict=True))

@@ -25,18 +25,18 @@ Bounds: TypeAlias = tuple[float, float, float, float]
 
 @dataclass(slots=True)
 class Dictionary:
-    """The distinct strings of a batch, numbered as they come."""
+    """The distinct strings of a batch, numbered in order of arrival."""
 
     _numbers: dict[str, int] = field(default_factory=dict)
-    _first: list[str] = field(default_factory=list)  # distinct, and not looked up until another one comes
+    _first: list[str] = field(default_factory=list)  # distinct; hashed only when another string comes
 
     @property
     def begun(self) -> bool:
-        """Whether there is any."""
+        """Whether it has any strings."""
         return bool(self._first or self._numbers)
 
     def begin(self, texts: list[str]) -> None:
-        """Number the first ones, which are distinct."""
+        """Number the first strings, which are distinct."""
         self._first = texts
 
     def number(self, text: str) -> int:
@@ -47,30 +47,30 @@ class Dictionary:
         return self._numbers.setdefault(text, len(self._numbers))
 
     def texts(self) -> list[str]:
-        """All of them, by number."""
+        """All strings, by number."""
         return self._first or list(self._numbers)
 
 
 @dataclass(slots=True)
 class ValueStore:
-    """What does not fit the entries of a batch."""
+    """The values that do not fit into the entries of a batch."""
 
     dictionary: Dictionary = field(default_factory=Dictionary)
     list_lengths: array[int] = field(default_factory=lambda: array("q"))
     list_types: array[int] = field(default_factory=lambda: array("B"))
     list_payloads: array[int] = field(default_factory=lambda: array("q"))
     list_boxes: array[int] = field(default_factory=lambda: array("i"))
-    bounds: array[float] = field(default_factory=lambda: array("d"))  # four a box
-    ends: array[int] = field(default_factory=lambda: array("q"))  # two a range
-    shapes: list[Any] = field(default_factory=list)  # shapely's
+    bounds: array[float] = field(default_factory=lambda: array("d"))  # four numbers a box
+    ends: array[int] = field(default_factory=lambda: array("q"))  # two ends a range
+    shapes: list[Any] = field(default_factory=list)  # shapely geometries
 
     @property
     def boxes(self) -> int:
-        """How many boxes there are."""
+        """The number of boxes."""
         return len(self.bounds) // 4
 
     def entry(self, value: Value) -> tuple[int, int]:
-        """The type and payload of any value."""
+        """The type and payload of any value, stored if necessary."""
         if type(value) is float:
             return codes.NUMBER, key_of(value)
         if isinstance(value, tuple):
@@ -96,7 +96,7 @@ class ValueStore:
         return codes.NUMBER, key_of(value)
 
     def add_list(self, elements: Iterable[tuple[int, int]], box: Bounds | None) -> int:
-        """Store a list as the sorted set of its elements, and as a box when it can be read as one."""
+        """Store a list as the sorted set of its elements, and as a box if it can be read as one."""
         distinct = sorted(set(elements))
         self.list_lengths.append(len(distinct))
         self.list_types.extend(kind for kind, _ in distinct)
@@ -105,7 +105,7 @@ class ValueStore:
         return len(self.list_lengths) - 1
 
     def add_range(self, value: Range) -> tuple[int, int]:
-        """Store a range: its ends or, of one that is to be contained, its ends the other way round."""
+        """Store a range as (high, low), or as (low, high) if it is contained."""
         kind, low = (codes.INSTANT, _FIRST_INSTANT) if value.lo is None else self.scalar(value.lo)
         kind, high = (kind, _LAST_INSTANT) if value.hi is None else self.scalar(value.hi)
         self.ends.extend((low, high) if value.contained else (high, low))
@@ -120,7 +120,7 @@ class ValueStore:
         return len(self.shapes) - 1
 
     def extend(self, name: str, values: NDArray[Any]) -> None:
-        """Append to one of the arrays, by its name."""
+        """Append to one of the arrays, by name."""
         own: array[Any] = getattr(self, name)
         own.frombytes(np.ascontiguousarray(values, own.typecode).tobytes())
 
@@ -166,4 +166,4 @@ _NOTHING_STORED: Final[tuple[Any, ...]] = (
     frozen(np.empty((0, 4)), np.float64),
     frozen(np.empty((0, 2)), np.int64),
 )
-"""The arrays of lists, boxes and ranges of a batch that has none."""
+"""The arrays of lists, boxes and ranges for a batch without any."""

@@ -1,7 +1,7 @@
-"""How does an Arrow table become a batch? Column by column, without a Python object per value where the type allows.
+"""Encoding of Arrow tables, column by column, without a Python object for each value if the type allows.
 
-Struct columns flatten to dotted attributes, and so do maps from strings (their keys are sparse attributes). What
-Arrow types cannot say per column (lists of objects, decimals, nested lists) goes through the same code as objects do.
+Struct columns flatten to dotted attributes, and so do maps with string keys, which are sparse attributes. Other types
+(lists of objects, decimals, nested lists) go through the same code as objects.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def encode_table(
     rows: NDArray[np.int64] | None = None,
     misfits: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> EventBatch:
-    """Encode a table. `rows` are its rows' numbers in the source (from 0 where None).
+    """Encode a table. `rows` are the row numbers in the source (from 0 if None).
 
-    Where `misfits[column]` is set, the value is present but of no type.
+    Values marked by `misfits[column]` are present but have no type.
     """
     wanted = wanted.also(_clashing(table.schema))
     encoder = _TableEncoder(table.num_rows, wanted, np.arange(table.num_rows) if rows is None else rows)
@@ -63,13 +63,13 @@ def encode_table(
 
 
 def _clashing(schema: pa.Schema) -> set[str]:
-    """The attributes that two columns give: rows that have both are bad, whoever asks for them."""
+    """The attributes that occur in two columns. A row with both is rejected, even if nobody asks for the attribute."""
     counts = Counter(name for field in schema for name in _leaf_names(field, ""))
     return {name for name, count in counts.items() if count > 1}
 
 
 def _is_geojson(kind: pa.StructType) -> bool:
-    """Whether the objects of a column are geometries of GeoJSON."""
+    """Whether the objects of a column are GeoJSON geometries."""
     names = {field.name for field in kind}
     return "type" in names and not names.isdisjoint(("coordinates", "geometries")) and names <= _OF_GEOJSON
 
@@ -83,7 +83,7 @@ _VARIANT: Final = "values of the type VARIANT have no type here; give variant_ge
 
 
 def _from_base64(texts: pa.Array) -> pa.Array:
-    """Bytes of texts in base64; those that are not in base64 are bytes that say no geometry."""
+    """Decode base64 texts; a text that is not base64 gives empty bytes, which are not a geometry."""
     found: list[bytes | None] = []
     for text in texts.to_pylist():
         try:
@@ -122,7 +122,7 @@ class _TableEncoder:
         self.elements: dict[str, ListElements] = {}
         self.objects: list[
             tuple[str, NDArray[np.int64]]
-        ] = []  # rows that have an object under a name, or lists of such
+        ] = []  # rows that have an object, or a list of objects, under a name
 
     def add(self, name: str, column: pa.Array) -> None:
         """Add a column, or the columns within it."""
@@ -153,7 +153,7 @@ class _TableEncoder:
             self._add_values(name, column)
 
     def _add_values(self, name: str, column: pa.Array) -> None:
-        """A column of scalars, of lists of such, or of geometries; of any other values, one by one."""
+        """Add a column of scalars, lists of scalars or geometries; values of other types are added one by one."""
         encoders: tuple[tuple[Callable[..., bool], Callable[..., ScalarColumn], Any], ...] = (
             (has_scalars, encode_scalars, self.store.dictionary),
             (has_scalar_lists, encode_lists, self.store),
@@ -167,7 +167,7 @@ class _TableEncoder:
         self._add_objects(name, column)
 
     def _add_elements(self, name: str, column: pa.Array) -> None:
-        """The elements of a column of lists: those that are structs are a table, others its one column."""
+        """Add the elements of a column of lists: structs form a table, other elements its only column."""
         present = pc.is_valid(column).to_numpy(zero_copy_only=False)
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
         owners = np.repeat(np.arange(self.count), np.where(present, lengths, 0))
@@ -181,7 +181,7 @@ class _TableEncoder:
         self.elements.setdefault(name, list_elements(np.flatnonzero(present), owners, batch))
 
     def _gather_elements(self, name: str, rows: Iterable[int], values: Iterable[object]) -> None:
-        """The elements of the lists that lie in values of other types."""
+        """Add the elements of lists inside values of other types."""
         inside = [one for one in self.wanted.elements.copy() if one == name or one.startswith(f"{name}.")]
         lists = {one: GatheredLists(self.wanted.elements[one]) for one in inside if one not in self.elements}
         if not lists:
@@ -200,14 +200,14 @@ class _TableEncoder:
             self.rejects.append(Reject(int(self.rows[rows[place]]), None, name, reason))
 
     def _add_without_type(self, name: str, column: pa.Array, reason: str) -> None:
-        """Values that are there, and of no type: of Arrow's users, whose storage may mean anything, and of Spark."""
+        """Add values that are present but have no type: user-defined Arrow types, and Spark's VARIANT."""
         rows = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
         if name in self.wanted:
             self.add_untyped(name, rows)
         self.rejects.extend(Reject(int(self.rows[row]), None, name, reason) for row in rows.tolist())
 
     def _add_wkb(self, name: str, column: pa.StructArray) -> None:
-        """The places of structs with well-known binary, under their own name."""
+        """Add the places of structs with well-known binary, under their own name."""
         if name not in self.wanted:
             return
         place = column.type.get_field_index("wkb")
@@ -218,17 +218,17 @@ class _TableEncoder:
             self._add_column(name, np.arange(self.count), encode_geometries(data, self.store))
 
     def add_untyped(self, name: str, rows: NDArray[np.int64]) -> None:
-        """Add values that are present but of no type."""
+        """Add values that are present but have no type."""
         kinds = np.full(len(rows), codes.UNTYPED, np.uint8)
         self.columns.append((name, _Entries(rows, kinds, np.zeros(len(rows), np.int64))))
 
     def _add_object(self, name: str, column: pa.Array) -> None:
-        """Take note of which rows have an object."""
+        """Record which rows have an object."""
         if name in self.wanted:
             self.objects.append((name, np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))))
 
     def _add_map(self, name: str, column: pa.MapArray) -> None:
-        """A map's keys are attributes: group its entries by key."""
+        """Add a map: each key becomes an attribute, with its entries grouped."""
         offsets = column.offsets.to_numpy()
         lengths = np.where(pc.is_valid(column).to_numpy(zero_copy_only=False), np.diff(offsets), 0)
         rows = np.repeat(np.arange(self.count), lengths)
@@ -253,7 +253,7 @@ class _TableEncoder:
                 self._add_objects(attribute, values, rows[chosen])
 
     def _add_objects(self, name: str, column: pa.Array, rows: NDArray[np.int64] | None = None) -> None:
-        """Values of other types, one Python object each."""
+        """Add values of other types, one Python object each."""
         found: dict[str, tuple[list[int], list[int], list[int]]] = {}
         objects: dict[str, list[int]] = {}
         places = range(self.count) if rows is None else rows.tolist()
@@ -282,7 +282,7 @@ class _TableEncoder:
         self.bad_rows.setdefault(row, Reject(int(self.rows[row]), None, field, reason))
 
     def _add_objects_themselves(self) -> None:
-        """Objects are there under their own name, of no type, where nothing else is."""
+        """Add objects under their own name, without a type, unless another value has that name."""
         rows_of: dict[str, list[NDArray[np.int64]]] = {}
         for name, rows in self.objects:
             if name in self.wanted:
@@ -328,7 +328,7 @@ class _TableEncoder:
         )
 
     def _find_doubles(self) -> None:
-        """Refuse the rows that give one attribute twice."""
+        """Reject the rows that give one attribute twice."""
         seen: dict[str, NDArray[np.bool_]] = {}
         for name, column in self.columns:
             given = seen.setdefault(name, np.zeros(self.count, bool))
@@ -340,7 +340,7 @@ class _TableEncoder:
 
 
 def _of_good(lists: ListElements, good: NDArray[np.bool_]) -> ListElements:
-    """The lists of rows that are served, by their places among these."""
+    """The lists of accepted rows, by positions among these."""
     places = np.where(good, np.cumsum(good) - 1, -1)
     events = places[lists.events]
     return ListElements(events[events >= 0], places[lists.owners], lists.batch)
@@ -352,7 +352,7 @@ def _has_text_keys(kind: pa.MapType) -> bool:
 
 
 def _plain_text(texts: pa.Array) -> pa.Array:
-    """Strings of any kind as the one that every Arrow function takes."""
+    """Strings of any kind as large_string, which every Arrow function accepts."""
     return texts.cast(pa.large_string()) if texts.type != pa.large_string() else texts
 
 
@@ -365,7 +365,7 @@ def _python_values(column: pa.Array) -> Iterator[object]:
 
 
 class _Unreadable:
-    """A value that Arrow cannot give to Python; `flatten` reports it as no value."""
+    """A value that Arrow cannot convert to Python; `flatten` reports it as not being a value."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

@@ -1,4 +1,4 @@
-"""Which words do a batch's texts have? Lists of words, and lines of them, as further values of the batch."""
+"""The words of a batch's texts, as lists of words and as lines, which become further values of the batch."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tocsin.model.texts import Text
 
 
 class Texts(NamedTuple):
-    """The distinct values of an attribute that are texts: strings, and lists. T of them, of U strings in all."""
+    """The distinct texts of an attribute: strings, and lists. T texts, U strings in all."""
 
-    entries: NDArray[np.int64]  # (N,) where the batch has such a value
-    which: NDArray[np.int64]  # (N,) which of them that is
-    starts: NDArray[np.int64]  # (T + 1,) of their strings
-    units: NDArray[np.int64]  # (U,) these, by number in `words`
+    entries: NDArray[np.int64]  # (N,) the entries of the batch with such a value
+    which: NDArray[np.int64]  # (N,) the index of each among the texts
+    starts: NDArray[np.int64]  # (T + 1,) offsets of their strings
+    units: NDArray[np.int64]  # (U,) the strings, by number in `words`
     words: Words
 
     def lines(self) -> list[str]:
-        """The words of each in their order, as one string."""
+        """The words of each text in order, as one string."""
         words, starts = self.words, self.words.starts.tolist()
         own = [words.distinct[number] for number in words.numbers.tolist()]
         units = [own[first:stop] for first, stop in pairwise(starts)]
@@ -37,7 +37,7 @@ class Texts(NamedTuple):
 
 
 def texts_of(batch: EventBatch, attribute: str, how: Text) -> Texts | None:
-    """The texts under an attribute; None where there is none. Each distinct string is looked at once."""
+    """The texts under an attribute; None if there are none. Each distinct string is segmented once."""
     arrays = batch.arrays
     if attribute not in batch.attributes:
         return None
@@ -62,7 +62,7 @@ def texts_of(batch: EventBatch, attribute: str, how: Text) -> Texts | None:
 
 
 class Additions:
-    """Strings and lists that a batch is to have beside its own."""
+    """Strings and lists to add to a batch."""
 
     def __init__(self, batch: EventBatch) -> None:
         self._batch = batch
@@ -73,12 +73,12 @@ class Additions:
         self._count = len(batch.arrays.list_starts) - 1
 
     def strings(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """The numbers of some strings."""
+        """The numbers of some strings, added if necessary."""
         numbers = self._numbers
         return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
 
     def word_lists(self, texts: Texts) -> NDArray[np.int64]:
-        """The numbers of lists of the words of texts, each a set."""
+        """The numbers of lists with the words of texts, each a set."""
         count = len(texts.starts) - 1
         at, units = gathered(texts.words.starts, texts.units)
         owners = np.repeat(np.arange(count), np.diff(texts.starts))[units]
@@ -92,7 +92,7 @@ class Additions:
     def lists(
         self, lengths: NDArray[np.int64], types: NDArray[np.uint8], members: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """The numbers of lists of such lengths, whose members are there by type and payload, each once and in order."""
+        """The numbers of new lists; members are given by type and payload, distinct and sorted in each list."""
         self._lengths.append(lengths)
         self._types.append(types)
         self._members.append(members)
@@ -100,7 +100,7 @@ class Additions:
         return np.arange(self._count - len(lengths), self._count)
 
     def batch(self) -> EventBatch:
-        """The batch with all that was added."""
+        """The batch with everything that was added."""
         arrays = self._batch.arrays
         lengths = np.concatenate([np.diff(arrays.list_starts), *self._lengths])
         members = np.concatenate([arrays.list_payloads, *self._members])

@@ -1,4 +1,4 @@
-"""How do Arrow's list columns become sets and boxes? A whole column's elements at a time."""
+"""Encoding of Arrow's list columns to sets and boxes, a whole column's elements at a time."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ def has_scalar_lists(kind: pa.DataType) -> bool:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether values of this type are lists, with offsets or of one size."""
+    """Whether values of this type are lists, of variable or fixed size."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def encode_lists(column: pa.Array, store: ValueStore) -> ScalarColumn:
-    """Encode a column of lists of scalars. Null elements are skipped; one without a type leaves its list without."""
+    """Encode a column of lists of scalars.
+
+    Null elements are skipped; an element without a type makes its list UNTYPED.
+    """
     count = len(column)
     present = pc.is_valid(column).to_numpy(zero_copy_only=False)
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -57,7 +60,7 @@ def add_lists(
     payloads: NDArray[np.int64],
     store: ValueStore,
 ) -> NDArray[np.int64]:
-    """Store many lists: the elements in order, each with the number of its list; returns their numbers in the store."""
+    """Store many lists, given as elements in order with the number of their list; returns their numbers."""
     boxes = _boxes(len(valid), owners, types, payloads, store)
     return _add_sets(valid, owners, types, payloads, boxes, store)
 
@@ -69,7 +72,7 @@ def _boxes(
     payloads: NDArray[np.int64],
     store: ValueStore,
 ) -> NDArray[np.int64]:
-    """The box number of each list whose numbers are a point or a box, else -1."""
+    """The box number of each list of numbers that is a point or a box, else -1."""
     boxes = np.full(count, -1, np.int64)
     lengths = np.bincount(owners, minlength=count)
     starts = np.cumsum(lengths) - lengths
@@ -81,7 +84,9 @@ def _boxes(
         bounds = numbers_of(payloads[starts[chosen][:, None] + np.array(edges)])
         ordered = (bounds[:, 0] <= bounds[:, 2]) & (bounds[:, 1] <= bounds[:, 3])
         if not ordered.all():
-            ordered |= (bounds[:, 1] <= bounds[:, 3]) & (bounds[:, 0] <= 180.0) & (bounds[:, 2] >= -180.0)  # it crosses
+            ordered |= (
+                (bounds[:, 1] <= bounds[:, 3]) & (bounds[:, 0] <= 180.0) & (bounds[:, 2] >= -180.0)
+            )  # across the antimeridian
         boxes[chosen[ordered]] = store.boxes + np.arange(int(ordered.sum()))
         store.extend("bounds", bounds[ordered])
     return boxes
@@ -98,7 +103,7 @@ def _add_sets(
     """Store each list as its sorted distinct elements; returns the list numbers."""
     lengths = np.bincount(owners, minlength=len(valid))
     ascends = (owners[1:] > owners[:-1]) | ((types[1:] == types[:-1]) & (payloads[1:] > payloads[:-1]))
-    if not ascends.all():  # points mostly do
+    if not ascends.all():  # points are usually ascending
         lengths, types, payloads = _distinct(lengths, owners, types, payloads)
     numbers = len(store.list_lengths) + np.cumsum(valid) - 1
     store.extend("list_lengths", lengths[valid])
@@ -111,8 +116,8 @@ def _add_sets(
 def _distinct(
     lengths: NDArray[np.int64], owners: NDArray[np.int64], types: NDArray[np.uint8], payloads: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
-    """The distinct elements of each list by type and payload, and how many they are."""
-    if types.min() == types.max() and payloads.min() >= 0 and payloads.max() < _FITS:  # strings, which are numbered
+    """The distinct elements of each list by type and payload, and their count."""
+    if types.min() == types.max() and payloads.min() >= 0 and payloads.max() < _FITS:  # numbers of strings
         lengths, payloads = lengths.copy(), payloads.copy()
         kept = order_runs(lengths, payloads, np.zeros(int(payloads.max()) // 64 + 1, np.uint64))
         return lengths, types[:kept], payloads[:kept]
@@ -128,7 +133,7 @@ def _distinct(
 def _distinct_of_two(
     lengths: NDArray[np.int64], types: NDArray[np.uint8], payloads: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
-    """`_distinct` of points and other lists of two at most, in a fifth of the time."""
+    """`_distinct` for lists of at most two elements, such as points, in a fifth of the time."""
     firsts = (np.cumsum(lengths) - lengths)[lengths == 2]
     one, other = (types[firsts], payloads[firsts]), (types[firsts + 1], payloads[firsts + 1])
     is_same = (one[0] == other[0]) & (one[1] == other[1])
@@ -144,4 +149,4 @@ def _distinct_of_two(
 
 
 _FITS: Final = 1 << 22
-"""Numbers below it have bits in half a megabyte."""
+"""A bitmap of the numbers below it takes half a megabyte."""

@@ -1,4 +1,4 @@
-"""The attributes that subscriptions look at, and what they ask beside an attribute's value: what is read of events."""
+"""The attributes and derived values that subscriptions need from events."""
 
 from __future__ import annotations
 
@@ -9,29 +9,33 @@ from tocsin.model.readings import PART, Reading, attribute_of, reading_of
 
 
 class Wanted:
-    """The attributes that any subscription looks at; the rest of an event is not read.
+    """The attributes that any subscription uses; the rest of an event is not read.
 
     `names=None` wants every attribute.
     """
 
     def __init__(self, names: Iterable[str] | None = None) -> None:
         self.names: set[str] | None = None if names is None else set()
-        self.ordered: list[str] = []  # the wanted names, readings among them, in a numbering that only grows
-        self.numbers: dict[str, int] = {}  # of attributes
-        self.readings: dict[str, int] = {}  # of attributes' readings as instants, by attribute: `model.readings`
-        self.kept: dict[str, Any] = {}  # what readers keep of them, by reader, from chunk to chunk
-        self.asked: dict[str, int] = {}  # what is asked of elements of lists, by its whole name
-        self.conditions: dict[str, list[str]] = {}  # the conditions of these, by the list's attribute
+        self.ordered: list[str] = []  # the wanted names, including readings; numbered in a list that only grows
+        self.numbers: dict[str, int] = {}  # number by attribute
+        self.readings: dict[
+            str, int
+        ] = {}  # number of each attribute's reading as an instant, by attribute: `model.readings`
+        self.kept: dict[str, Any] = {}  # caches of readers, by reader, kept from chunk to chunk
+        self.asked: dict[str, int] = {}  # number of each derived value, by its whole name
+        self.conditions: dict[str, list[str]] = {}  # the conditions on elements among these, by the list's attribute
         self.elements: dict[str, Wanted] = {}  # what is wanted of the elements, by the list's attribute
-        self.places: dict[str, list[str]] = {}  # the spatial predicates among what is asked, by the place's attribute
-        self.texts: dict[str, list[str]] = {}  # the readings of texts among what is asked, by the text's attribute
-        self.arrays: list[str] = []  # the arrays of attributes among what is asked
+        self.places: dict[
+            str, list[str]
+        ] = {}  # the spatial predicates among the derived values, by the place's attribute
+        self.texts: dict[str, list[str]] = {}  # the readings of texts among the derived values, by the text's attribute
+        self.arrays: list[str] = []  # the arrays of attributes among the derived values
         self._prefixes: set[str] = set()
-        self._lists: set[str] = set()  # the attributes of these lists, and their prefixes
+        self._lists: set[str] = set()  # the attributes of lists with wanted elements, and their prefixes
         self.add(names or ())
 
     def add(self, names: Iterable[str]) -> None:
-        """Want some more; others may be asking meanwhile."""
+        """Add names; other threads may be reading meanwhile."""
         if self.names is None:
             return
         for name in names:
@@ -80,12 +84,12 @@ class Wanted:
             self.conditions[attribute].append(name)
 
     def _number(self, name: str) -> None:
-        """Number what is asked; last, for readers take what they keep to be whole up to the last number."""
+        """Number a derived value. Appends to `ordered` last, since readers rely on everything up to its end."""
         self.asked[name] = len(self.ordered)
         self.ordered.append(name)
 
     def number(self, name: str) -> int:
-        """The number of a name that is wanted, of an attribute's or of a reading's."""
+        """The number of a wanted name, either an attribute or a reading."""
         for known in (self.numbers, self.asked):
             if name in known:
                 return known[name]
@@ -95,17 +99,17 @@ class Wanted:
         return self.names is None or name in self.names
 
     def also(self, names: set[str]) -> Wanted:
-        """These, and some further names."""
+        """These names and some more."""
         return self if self.names is None or names <= self.names else Wanted([*self.ordered, *names])
 
     def outer(self, count: int) -> set[str]:
-        """What one of the first `count` wanted names is nested in, unless that is wanted, too."""
+        """The names that enclose one of the first `count` wanted names and are not wanted themselves."""
         ordered, lists = self.ordered[:count], self.elements.copy()
         named = (*map(attribute_of, ordered), *lists)
         return {outer for name in named for outer in _prefixes(name)}.union(lists).difference(ordered)
 
     def inside(self, name: str) -> bool:
-        """Whether the attribute itself, one nested in it, or any element of a list in it, is wanted."""
+        """Whether the attribute itself, one nested in it, or an element of a list in it is wanted."""
         return self.holds(name) or name in self._lists
 
     def holds(self, name: str) -> bool:
@@ -114,5 +118,5 @@ class Wanted:
 
 
 def _prefixes(name: str) -> list[str]:
-    """What a dotted name is nested in."""
+    """The enclosing names of a dotted name."""
     return [name[:at] for at, letter in enumerate(name) if letter == "."]

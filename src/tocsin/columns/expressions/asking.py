@@ -1,4 +1,4 @@
-"""What each predicate asks of which attribute: the types of a value that could ever make it TRUE or FALSE."""
+"""Which types of values could make each predicate TRUE or FALSE."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _OF_TYPE: Final = {
     codes.LIST: 1 << codes.LIST,
     codes.GEOMETRY: 1 << codes.GEOMETRY | 1 << codes.SHAPE | 1 << codes.LIST,  # a list of numbers may be read as a box
 }
-"""The types of values that a predicate on a type is about, a bit each; that of a range beside its ends'."""
+"""For each type of predicate, the types of values that it applies to, one bit each. Ranges have bits of their own."""
 
 OF_PLACE: Final = _OF_TYPE[codes.GEOMETRY]
 
-# Kinds of what is asked, those that are told first before the others.
-OF_TYPE: Final = 0  # first: an attribute, second: the types that a value of it may have
-COMPARED: Final = 1  # the same, of an attribute that is compared with another one
-UNLESS_NULL: Final = 2  # the same; where no value has such a type, it always holds
+# Kinds of requirements. Earlier kinds are reported before later ones.
+OF_TYPE: Final = 0  # first: an attribute, second: the types that its value may have
+COMPARED: Final = 1  # like OF_TYPE, for an attribute compared with another one
+UNLESS_NULL: Final = 2  # like OF_TYPE; if no value has such a type, the leaf always holds
 SAME_TYPE: Final = 3  # first, second: attributes
-ALL_ELEMENTS: Final = 4  # first: an attribute, second: types that some element of a list must have, each
-SOME_ELEMENT: Final = 5  # the same, one of them
+ALL_ELEMENTS: Final = 4  # first: an attribute, second: types that must each occur among a list's elements
+SOME_ELEMENT: Final = 5  # like ALL_ELEMENTS, but one of the types suffices
 
 
 class Asks(NamedTuple):
-    """What leaves ask, to be TRUE and, `negated`, to be FALSE. N of them; a leaf may ask several."""
+    """What leaves require to be TRUE or, if `negated`, to be FALSE. N rows; a leaf may have several."""
 
     leaves: NDArray[np.int64]  # (N,)
     negated: NDArray[np.bool_]  # (N,)
@@ -47,17 +47,19 @@ class Asks(NamedTuple):
 
 
 class Literals(NamedTuple):
-    """The literals of all programs. L of them; S programs."""
+    """The literals of all programs. L literals, S programs."""
 
     owners: NDArray[np.int64]  # (L,) the expression
     leaves: NDArray[np.int64]  # (L,)
     negated: NDArray[np.bool_]  # (L,)
-    groups: NDArray[np.int64]  # (L,) the innermost AND or OR: the expression for its own, numbers from S on for others
-    is_or: NDArray[np.bool_]  # (L,) whether that is an OR
+    groups: NDArray[
+        np.int64
+    ]  # (L,) the innermost AND or OR: the expression's number for its own, numbers from S on for groups
+    is_or: NDArray[np.bool_]  # (L,) whether that group is an OR
 
 
 def asked(compiled: CompiledExpressions) -> Asks:
-    """What every leaf asks; of a condition that is used as a value, what the leaves in it ask."""
+    """What every leaf requires. A condition used as a value requires what the leaves in it require."""
     kinds = compiled.arrays.leaf_kinds
     own = [_on_one(compiled), _on_lists(compiled), *_compared(compiled), *_of_nulls(compiled)]
     direct = _joined(own)
@@ -69,7 +71,7 @@ def literals(compiled: CompiledExpressions) -> Literals:
     program, starts = compiled.arrays.program, compiled.arrays.program_starts
     is_mark = program < 0
     is_literal = ~is_mark
-    is_literal[1:] &= ~is_mark[:-1]  # behind a mark is a length
+    is_literal[1:] &= ~is_mark[:-1]  # a mark is followed by a length
     places = np.flatnonzero(is_literal)
     owners = np.searchsorted(starts, places, side="right") - 1
     groups, is_or = owners.astype(np.int64), np.zeros(len(places), bool)
@@ -85,7 +87,7 @@ def literals(compiled: CompiledExpressions) -> Literals:
 
 
 def _by_depth(marks: NDArray[np.int64], lengths: NDArray[np.int64]) -> Iterable[NDArray[np.int64]]:
-    """Which marks open groups in no other, in one other, and so on."""
+    """For each depth, the marks that open groups at it."""
     if not len(marks):
         return []
     ends = np.sort(marks + 2 + lengths)
@@ -94,7 +96,7 @@ def _by_depth(marks: NDArray[np.int64], lengths: NDArray[np.int64]) -> Iterable[
 
 
 def types_of(kinds: NDArray[np.uint8], types: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The types of a value that leaves of these kinds are not UNKNOWN of, a bit each."""
+    """The types of values for which leaves of these kinds are not UNKNOWN, one bit each."""
     table = np.full(codes.UNTYPED + 1, ANY, np.int64)
     for kind, bits in _OF_TYPE.items():
         table[kind] = bits
@@ -116,7 +118,7 @@ def _both(leaves: NDArray[np.int64], kind: object, first: NDArray[np.int32], sec
 
 
 def _on_one(compiled: CompiledExpressions) -> Asks:
-    """Of predicates on one attribute, and of arrays on two."""
+    """For predicates on one attribute, and for arrays on two."""
     arrays = compiled.arrays
     kinds = arrays.leaf_kinds
     on_one = np.flatnonzero((kinds < codes.COMPARE) & (kinds != codes.IS_NULL))
@@ -136,7 +138,7 @@ def _on_one(compiled: CompiledExpressions) -> Asks:
 
 
 def _on_lists(compiled: CompiledExpressions) -> Asks:
-    """Which types the elements of a list must have, for an array of constants to be in it or to share something."""
+    """For arrays of constants: the types that elements of a list must have to contain or overlap them."""
     arrays = compiled.arrays
     own = np.array([not is_reading(name) for name in compiled.attributes], bool)
     leaves = np.flatnonzero(arrays.leaf_kinds == codes.ARRAY_SET)
@@ -156,12 +158,12 @@ def _on_lists(compiled: CompiledExpressions) -> Asks:
 
 
 class _Steps(NamedTuple):
-    """The attributes in the terms of some leaves. N of them, of L leaves."""
+    """The attributes in the terms of some leaves. N attributes, L leaves."""
 
-    places: NDArray[np.int64]  # (N,) which of the leaves
+    places: NDArray[np.int64]  # (N,) the index among the leaves
     attributes: NDArray[np.int32]  # (N,)
-    types: NDArray[np.int64]  # (N,) what the term makes of it
-    is_bare: NDArray[np.bool_]  # (L,) whether the term is an attribute as it is, and nothing else
+    types: NDArray[np.int64]  # (N,) the type that the term treats it as
+    is_bare: NDArray[np.bool_]  # (L,) whether the term is just an unchanged attribute
 
 
 def _steps(compiled: CompiledExpressions, terms: NDArray[np.int32]) -> _Steps:
@@ -178,7 +180,7 @@ def _steps(compiled: CompiledExpressions, terms: NDArray[np.int32]) -> _Steps:
 
 
 def _compared(compiled: CompiledExpressions) -> list[Asks]:
-    """Of comparisons of attributes and arithmetic. An attribute by itself has the type of the other side."""
+    """For comparisons of attributes and arithmetic. A bare attribute must have the type of the other side."""
     arrays = compiled.arrays
     leaves = np.flatnonzero(arrays.leaf_kinds == codes.COMPARE)
     terms = arrays.leaf_attributes[leaves], arrays.leaf_others[leaves]
@@ -196,7 +198,7 @@ def _compared(compiled: CompiledExpressions) -> list[Asks]:
 
 
 def _of_nulls(compiled: CompiledExpressions) -> list[Asks]:
-    """Of arithmetic, or folded text, that IS NULL asks about."""
+    """For arithmetic, or folded text, under IS NULL."""
     arrays = compiled.arrays
     leaves = np.flatnonzero(arrays.leaf_kinds == codes.TERM_IS_NULL)
     own = _steps(compiled, arrays.leaf_attributes[leaves])
@@ -207,9 +209,9 @@ def _of_nulls(compiled: CompiledExpressions) -> list[Asks]:
 
 
 def _of_truths(compiled: CompiledExpressions, direct: Asks) -> list[Asks]:
-    """Of conditions used as values, where they are known only if each part of them is; with AND or OR they need not be.
+    """For conditions used as values, if they are known only when each part is known; not with AND or OR.
 
-    `(n > 1) IS NULL` holds where the parts are not known.
+    `(n > 1) IS NULL` holds if a part is not known.
     """
     arrays = compiled.arrays
     outer = np.flatnonzero(arrays.leaf_kinds == codes.TRUTH)

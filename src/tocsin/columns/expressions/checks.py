@@ -1,4 +1,4 @@
-"""Do the numbers of compiled expressions stay within their arrays? Kernels check nothing, so all is checked on load."""
+"""Validation of loaded compiled expressions. Kernels check nothing, so every number is checked on load."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tocsin.language import regex_problem
 
 
 def require(holds: Any, what: str) -> None:
-    """Raise `ValueError` unless something holds."""
+    """Raise `ValueError` unless `holds`."""
     if not holds:
         raise ValueError(what)
 
@@ -31,7 +31,7 @@ def require_type(name: str, array: NDArray[Any], dtype: DTypeLike, dimensions: i
 
 
 def checked_texts(name: str, texts: Texts) -> Texts:
-    """The strings, if their offsets lie within their bytes and these are UTF-8; else `ValueError`."""
+    """Check that the offsets of strings lie within their bytes and these are UTF-8; raises `ValueError`."""
     check_starts(name, texts.starts, len(texts.data))
     texts.arrow().validate(full=True)
     return texts
@@ -46,13 +46,13 @@ def ascending(keys: Texts | NDArray[Any]) -> bool:
 
 
 def check_starts(name: str, starts: NDArray[Any], length: int) -> None:
-    """Raise `ValueError` unless offsets begin at 0, never fall, and end at the length of what they point into."""
+    """Raise `ValueError` unless offsets start at 0, never decrease, and end at `length`."""
     in_order = len(starts) and starts[0] == 0 and starts[-1] == length and (starts[1:] >= starts[:-1]).all()
     require(in_order, f"the offsets of {name} are out of order")
 
 
 def check_below(name: str, numbers: NDArray[Any], limit: int) -> None:
-    """Raise `ValueError` unless all numbers are from 0 up to a limit."""
+    """Raise `ValueError` unless all numbers are at least 0 and below a limit."""
     require(not len(numbers) or (numbers.min() >= 0 and numbers.max() < limit), f"{name} points outside its array")
 
 
@@ -86,7 +86,7 @@ def check_expressions(compiled: CompiledExpressions) -> None:
 
 
 def _check_names(compiled: CompiledExpressions) -> None:
-    """The strings: operands in order, transforms and regular expressions that there are."""
+    """Check the strings: sorted operands, known transforms and valid regular expressions."""
     require(ascending(compiled.vocabulary), "its vocabulary is not in order")
     require(len(set(compiled.attributes)) == len(compiled.attributes), "an attribute comes twice")
     require(compiled.transforms[:1] == [""], "its transforms do not start with none")
@@ -97,7 +97,7 @@ def _check_names(compiled: CompiledExpressions) -> None:
 
 
 def _check_leaves(arrays: Expressions, attributes: int, regexes: int, eager: int) -> None:
-    """What each kind of leaf refers to."""
+    """Check the references of each kind of leaf."""
     kinds = arrays.leaf_kinds
     require((kinds[:eager] <= codes.LAST_EAGER).all(), "the eager leaves do not come first")
     owners = np.repeat(np.arange(attributes), np.diff(arrays.eager_starts))
@@ -115,7 +115,7 @@ def _check_leaves(arrays: Expressions, attributes: int, regexes: int, eager: int
 
 
 def _check_constants(arrays: Expressions, strings: int) -> None:
-    """The constants of ranges and of sets are of their types; no string is one that there is not."""
+    """Check that constants of ranges and sets are of their types, and that their strings exist."""
     ranges = arrays.leaf_kinds == codes.RANGE
     for ends, none in ((arrays.leaf_lows, LOWEST), (arrays.leaf_highs, HIGHEST)):
         closed = ranges & (ends != none)
@@ -131,7 +131,7 @@ def _check_constants(arrays: Expressions, strings: int) -> None:
 
 
 def check_payloads(name: str, types: NDArray[np.uint8], payloads: NDArray[np.int64], strings: int) -> None:
-    """Raise `ValueError` unless each payload stands for a constant of its type, or what lies just beside one."""
+    """Raise `ValueError` unless each payload is a constant of its type, or a gap beside one."""
     require(not len(types) or types.max() <= codes.INSTANT, f"an {name} is of no type that has constants")
     for kind in (codes.NUMBER, codes.STRING, codes.BOOLEAN, codes.INSTANT):
         of_kind = payloads[types == kind]
@@ -141,7 +141,7 @@ def check_payloads(name: str, types: NDArray[np.uint8], payloads: NDArray[np.int
 
 
 def _check_programs(arrays: Expressions, attributes: int, transforms: int) -> None:
-    """Terms and truth programs: what they refer to, and that their stacks neither run dry nor over."""
+    """Check terms and truth programs: their references, and that their stacks neither underflow nor overflow."""
     steps = arrays.term_codes
     on_attribute = steps == codes.TERM_ATTRIBUTE
     require(len(arrays.term_arguments) == len(steps) == len(arrays.term_transforms), "the terms differ in length")
@@ -169,7 +169,7 @@ def _check_programs(arrays: Expressions, attributes: int, transforms: int) -> No
 
 
 def _check_stack(what: str, starts: NDArray[np.int64], change: NDArray[np.int64], need: NDArray[np.int64]) -> None:
-    """Each program leaves one value, never takes what is not there, and stays within the stack."""
+    """Check that each program leaves one value and stays within the stack."""
     if len(starts) == 1:
         return
     require((np.diff(starts) > 0).all(), f"{what} is empty")

@@ -1,7 +1,7 @@
-"""What are compiled expressions? Programs over shared leaves, as arrays, and the names that their numbers stand for.
+"""Compiled expressions: programs over shared leaves, as arrays, and the names behind their numbers.
 
-Two write them: `writer` one expression after the other, and conjunctions that come in columns; `instances` all
-instances of templates in a chunk. `joining` lays several of them end to end, or takes some out.
+There are two writers. `writer` compiles one expression after the other, and conjunctions given in columns; `instances`
+compiles all instances of templates in a chunk. `joining` concatenates several sets, or selects expressions.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tocsin.kernels.programs.layouts import Expressions
 
 @dataclass(frozen=True, slots=True)
 class CompiledExpressions:
-    """Expressions as arrays, and the names and strings that their numbers stand for.
+    """Expressions as arrays, and the names and strings behind their numbers.
 
-    The leaves come in any order and may repeat; `leaf_order` brings them into the order that `scan` wants.
+    Leaves are in any order and may repeat; `leaf_order` brings them into the order that `scan` needs.
     """
 
     arrays: Expressions
@@ -34,14 +34,14 @@ class CompiledExpressions:
         return len(self.arrays.program_starts) - 1
 
     def with_attributes(self, count: int) -> CompiledExpressions:
-        """The same over the first `count` attributes, none of which has an eager leaf in its place yet."""
+        """The same expressions over the first `count` attributes, without eager leaves so far."""
         return replace(
             self, arrays=self.arrays._replace(eager_starts=empty_runs(count)), attributes=self.attributes[:count]
         )
 
 
 def _nothing() -> Expressions:
-    """No expressions: the arrays with the types that they are annotated with."""
+    """Empty arrays of the annotated types."""
     types = {name: array_of(hint)[0] for name, hint in hints_of(Expressions).items()}
     empty = {name: np.zeros(1 if name.endswith("starts") else 0, dtype) for name, dtype in types.items()}
     empty["boxes"] = empty["boxes"].reshape(0, 4)
@@ -53,7 +53,7 @@ NOTHING: Final = CompiledExpressions(_nothing(), [], Texts.of([]), [""], [])
 
 
 def leaf_arrays(count: int, **columns: Any) -> dict[str, NDArray[Any]]:
-    """The `leaf_` arrays of `Expressions` from columns, or one value for all; those that are not given are 0."""
+    """Make the `leaf_` arrays of `Expressions` from columns or single values; the rest is 0."""
     return {
         name: frozen(np.broadcast_to(columns.get(name.removeprefix("leaf_"), 0), count), array.dtype)
         for name, array in NOTHING.arrays._asdict().items()
@@ -62,7 +62,7 @@ def leaf_arrays(count: int, **columns: Any) -> dict[str, NDArray[Any]]:
 
 
 def expression_sizes(compiled: CompiledExpressions) -> dict[str, int]:
-    """Bytes of `structure` and of `dictionaries`."""
+    """The bytes of `structure` and of `dictionaries`."""
     return {
         "structure": sum(array.nbytes for array in compiled.arrays),
         "dictionaries": text_bytes(compiled.vocabulary) + text_bytes(Texts.of(compiled.attributes)),
@@ -70,5 +70,5 @@ def expression_sizes(compiled: CompiledExpressions) -> dict[str, int]:
 
 
 def text_bytes(texts: Texts) -> int:
-    """Bytes of strings and their offsets."""
+    """The bytes of strings and their offsets."""
     return int(texts.starts.nbytes + texts.data.nbytes)

@@ -1,4 +1,4 @@
-"""Which predicates can never hold, or always do, whatever the events? TimeReader from the compiled form alone."""
+"""Predicates that never hold, or always hold, for any event. Derived from the compiled form alone."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tocsin.model.values import LARGEST_INTEGER
 
 
 def empty_ranges(compiled: CompiledExpressions) -> NDArray[np.bool_]:
-    """(F,) leaves whose range has no value."""
+    """(F,) leaves with an empty range."""
     leaves = compiled.arrays
     found: NDArray[np.bool_] = (leaves.leaf_kinds == codes.RANGE) & (leaves.leaf_lows > leaves.leaf_highs)
     return found
 
 
 def of_no_single(compiled: CompiledExpressions) -> NDArray[np.int64]:
-    """The leaves that compare a number with what is no 32-bit float: none that comes as one is equal to it."""
+    """The leaves that compare a number with a constant that a 32-bit float cannot equal."""
     leaves = compiled.arrays
     ranges = np.flatnonzero((leaves.leaf_kinds == codes.RANGE) & (leaves.leaf_types == codes.NUMBER))
     lows, highs = leaves.leaf_lows[ranges], leaves.leaf_highs[ranges]
@@ -38,7 +38,7 @@ def of_no_single(compiled: CompiledExpressions) -> NDArray[np.int64]:
 
 
 def of_large_numbers(compiled: CompiledExpressions) -> NDArray[np.int64]:
-    """The leaves that ask whether a number equals one from 2**53 on."""
+    """The leaves that test equality with a number from 2**53 on."""
     leaves = compiled.arrays
     asks = (leaves.leaf_kinds == codes.RANGE) & (leaves.leaf_types == codes.NUMBER)
     equals = np.flatnonzero(asks & (leaves.leaf_lows == leaves.leaf_highs))
@@ -61,7 +61,7 @@ def _is_large(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
 def _with_numbers(
     compiled: CompiledExpressions, holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 ) -> NDArray[np.int64]:
-    """The leaves of sets of numbers of which some are such."""
+    """The leaves of sets that contain a number for which `holds`."""
     leaves = compiled.arrays
     own = np.flatnonzero((leaves.leaf_kinds == codes.IN_SET) & (leaves.leaf_types == codes.NUMBER))
     some = np.concatenate([[0], np.cumsum((leaves.set_types == codes.NUMBER) & holds(leaves.set_payloads))])
@@ -70,7 +70,7 @@ def _with_numbers(
 
 
 def unfolded(compiled: CompiledExpressions) -> dict[int, tuple[str, str]]:
-    """The leaves that compare folded text with a constant that is not: the constant, and what it would be."""
+    """The leaves that compare folded text with a constant that is not folded: the constant, and its folded form."""
     leaves = compiled.arrays
     found = {}
     for leaf in np.flatnonzero(leaves.leaf_transforms).tolist():
@@ -101,7 +101,7 @@ def _texts(compiled: CompiledExpressions, leaf: int) -> list[str]:
 
 
 def unknown(compiled: CompiledExpressions) -> NDArray[np.int64]:
-    """Comparisons with a term that has no value, whatever comes: `(a = 1) + 2`, for a condition is not a number."""
+    """Comparisons with a term that never has a value: `(a = 1) + 2`, since a condition is not a number."""
     leaves = compiled.arrays
     compares = np.flatnonzero(leaves.leaf_kinds == codes.COMPARE)
     has_none = _without_value(compiled)
@@ -110,7 +110,7 @@ def unknown(compiled: CompiledExpressions) -> NDArray[np.int64]:
 
 
 def always_null(compiled: CompiledExpressions) -> NDArray[np.int64]:
-    """Terms without a value of which IS NULL is asked."""
+    """IS NULL on terms that never have a value."""
     leaves = compiled.arrays
     nulls = np.flatnonzero(leaves.leaf_kinds == codes.TERM_IS_NULL)
     return nulls[_without_value(compiled)[leaves.leaf_attributes[nulls]]] if len(nulls) else nulls
@@ -125,10 +125,9 @@ def _without_value(compiled: CompiledExpressions) -> NDArray[np.bool_]:
 
 
 def capitals(compiled: CompiledExpressions) -> dict[int, str]:
-    """The leaves that look for what folded text never has in a regular expression: those letters.
+    """The leaves with letters in a regular expression that folded text never contains, and these letters.
 
-    Letters behind a backslash, and in the names of groups and classes, count for nothing; neither does all of an
-    expression that says `(?i)`.
+    Letters after a backslash, and in the names of groups and classes, are ignored. So is an expression with `(?i)`.
     """
     leaves = compiled.arrays
     found = {}
@@ -147,9 +146,10 @@ _IGNORES_CASE: Final = re.compile(r"\(\?[a-zA-Z]*i")
 
 
 def contradictory(compiled: CompiledExpressions, literals: Literals) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """ANDs of predicates that no value of an attribute fulfils together: the expressions, and the attributes.
+    """ANDs of predicates that no value of an attribute satisfies together: the expressions, and the attributes.
 
-    Their ranges have nothing in common, or each needs a value of another type. NOT of it needs that, too.
+    Their ranges are disjoint, or they need values of different types. A negated predicate also needs a value of its
+    type.
     """
     leaves = compiled.arrays
     kinds = leaves.leaf_kinds[literals.leaves]
@@ -170,7 +170,7 @@ def contradictory(compiled: CompiledExpressions, literals: Literals) -> tuple[ND
 def _are_apart(
     compiled: CompiledExpressions, own: NDArray[np.int64], negated: NDArray[np.bool_], firsts: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether the ranges of a run, of one attribute and one folding, have no value in common."""
+    """Whether the ranges of a run, on one attribute with one folding, are disjoint."""
     leaves = compiled.arrays
     run = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(own))))
     ranges = np.flatnonzero((leaves.leaf_kinds[own] == codes.RANGE) & ~negated)

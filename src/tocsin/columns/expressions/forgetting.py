@@ -1,4 +1,4 @@
-"""Compiled expressions without the leaves, operands, strings and names that only expressions had which are gone."""
+"""Removal of leaves, operands, strings and names that only removed expressions used."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tocsin.model.readings import is_reading, reading_of
 
 
 def without_the_unused(compiled: CompiledExpressions) -> CompiledExpressions:
-    """The same expressions, and nothing that none of them uses. Cost: linear.
+    """The same expressions without anything that none of them uses. Cost: linear.
 
-    Names that no leaf has may be needed by a reading (what is asked of the elements of lists, a second place). Who
-    needs them is looked up only where they are as many as the others: that takes the texts of conditions.
+    A name without a leaf may still be needed by a reading (a name in a condition on elements, a second place). Finding
+    out takes the texts of conditions, so it is done only when such names are as many as the others.
     """
     arrays = _with_leaves_used(compiled.arrays)
     for name in TABLES:
@@ -38,7 +38,7 @@ def without_the_unused(compiled: CompiledExpressions) -> CompiledExpressions:
 
 
 def _with_leaves_used(arrays: Expressions) -> Expressions:
-    """Without leaves that neither a program nor a condition used as a value asks."""
+    """Remove leaves that occur neither in a program nor in a condition used as a value."""
     used = np.zeros(len(arrays.leaf_kinds), bool)
     used[arrays.program[leaf_places(arrays.program)] >> 1] = True
     truths = arrays.leaf_attributes[used & (arrays.leaf_kinds == codes.TRUTH)]
@@ -48,7 +48,7 @@ def _with_leaves_used(arrays: Expressions) -> Expressions:
 
 
 def _without_runs(arrays: Expressions, name: str, alive: NDArray[np.bool_] | None = None) -> Expressions:
-    """Without what no leaf, or none that is `alive`, refers to in a table."""
+    """Remove the entries of a table that no leaf, or no leaf of `alive`, refers to."""
     table = TABLES[name]
     kinds = arrays.leaf_kinds if alive is None else np.where(alive, arrays.leaf_kinds, codes.UNKNOWN_LEAF)
     used = np.zeros(table.length(arrays), bool)
@@ -61,7 +61,7 @@ def _without_runs(arrays: Expressions, name: str, alive: NDArray[np.bool_] | Non
 
 
 def _without_constants(arrays: Expressions) -> Expressions:
-    """Without numbers that no term has."""
+    """Remove numbers that occur in no term."""
     refers = arrays.term_codes == codes.TERM_NUMBER
     used, places = _used(len(arrays.constants), arrays.term_arguments[refers])
     arguments = arrays.term_arguments.copy()
@@ -72,14 +72,14 @@ def _without_constants(arrays: Expressions) -> Expressions:
 
 
 def _used(count: int, numbers: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which of so many things are named, and which number each has among these."""
+    """Which of `count` things are used, and the new number of each."""
     used = np.zeros(count, bool)
     used[numbers] = True
     return used, np.cumsum(used) - 1
 
 
 def _without_strings(compiled: CompiledExpressions) -> CompiledExpressions:
-    """Without strings that nothing is compared with."""
+    """Remove strings that no leaf compares with."""
     arrays, count = compiled.arrays, len(compiled.vocabulary)
     own = (arrays.leaf_kinds == codes.RANGE) & (arrays.leaf_types == codes.STRING)
     lows, highs = arrays.leaf_lows[own], arrays.leaf_highs[own]
@@ -96,7 +96,7 @@ def _without_strings(compiled: CompiledExpressions) -> CompiledExpressions:
 
 
 def _without_regexes(compiled: CompiledExpressions) -> CompiledExpressions:
-    """Without regular expressions that nobody looks for."""
+    """Remove regular expressions that no leaf uses."""
     arrays = compiled.arrays
     refers = arrays.leaf_kinds == codes.REGEX
     used, places = _used(len(compiled.regexes), arrays.leaf_others[refers])
@@ -107,7 +107,7 @@ def _without_regexes(compiled: CompiledExpressions) -> CompiledExpressions:
 
 
 def _without_names(compiled: CompiledExpressions) -> CompiledExpressions:
-    """Without attributes, and readings of such, that nobody looks at."""
+    """Remove attributes, and readings of attributes, that are not used."""
     arrays, names = compiled.arrays, compiled.attributes
     plain, pairs = arrays.leaf_kinds < codes.COMPARE, arrays.leaf_kinds == codes.ARRAY_PAIR
     in_terms = arrays.term_codes == codes.TERM_ATTRIBUTE
@@ -129,7 +129,7 @@ def _without_names(compiled: CompiledExpressions) -> CompiledExpressions:
 
 
 def _needed(names: list[str], used: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of the names that no leaf has are needed all the same: readings are not, but what they look at is."""
+    """Which names without leaves are still needed: not readings, but the names that readings look at."""
     needed = np.array([not is_reading(name) or reading_of(name).is_of_elements for name in names], bool) & ~used
     if needed.sum() > max(_FEW, used.sum()):
         by_readings = {one for number in np.flatnonzero(used).tolist() for one in _needed_by(names[number])}
@@ -138,10 +138,10 @@ def _needed(names: list[str], used: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _needed_by(name: str) -> set[str]:
-    """What is to be read beside a compiled name: of a condition about elements, a place or an array of attributes."""
+    """The names to be read for a compiled name: those in a condition on elements, a place or an array of attributes."""
     asked = asked_by_reading(reading_of(name))
     return set() if asked is None else PooledLeaves(Pools()).names_of(asked)
 
 
 _FEW: Final = 16
-"""So many names that perhaps nobody needs are not worth a look."""
+"""Up to this many possibly unused names are kept without a check."""

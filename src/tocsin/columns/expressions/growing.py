@@ -1,4 +1,4 @@
-"""How does an array grow while others read it? Append-only: what a reader has seen never moves nor changes."""
+"""Append-only arrays that grow while others read them. What a reader has seen never moves or changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Kind = TypeVar("Kind", bound=np.generic)
 
 
 class Growing(Generic[Kind]):
-    """An array with room behind its end. `view()` is read-only, of its length now, and stays as it is."""
+    """An array with spare room at its end. `view()` is read-only, has the current length, and stays as it is."""
 
     __slots__ = ("_buffer", "_length", "_view")
 
@@ -24,7 +24,7 @@ class Growing(Generic[Kind]):
         return self._length
 
     def extend(self, values: Any) -> None:
-        """Append values; amortised cost: linear in them."""
+        """Append values. Amortised cost: linear in them."""
         end = self._length + len(values)
         if end > len(self._buffer):
             larger = np.empty((max(2 * len(self._buffer), end), *self._buffer.shape[1:]), self._buffer.dtype)
@@ -44,17 +44,17 @@ class Growing(Generic[Kind]):
             self.extend([value])
 
     def copy(self) -> Growing[Kind]:
-        """The same values, of which no reader has a view."""
+        """A copy that shares nothing with the views of readers."""
         twin: Growing[Kind] = Growing(self._buffer.dtype)
         twin._buffer, twin._length = self._buffer.copy(), self._length
         return twin
 
     def put(self, place: int, value: Any) -> None:
-        """Change a value in place; readers of a view may see it, or not."""
+        """Change a value in place. Readers of a view may or may not see the change."""
         self._buffer[place] = value
 
     def get(self, place: int) -> Any:
-        """A value."""
+        """The value at a place."""
         return self._buffer[place]
 
     def view(self) -> NDArray[Any]:

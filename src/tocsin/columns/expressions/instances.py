@@ -1,7 +1,7 @@
-"""How do instances of templates become compiled expressions? All of a chunk at once: slots are columns.
+"""Compilation of template instances, all of a chunk at once, with slots as columns.
 
-The names, strings and numbers in the slots of all instances are three columns; each leaf of each instance is a row that
-gathers from them what its recipe says.
+The names, strings and numbers in the slots of all instances form three columns. Each leaf of each instance is a row
+that gathers its values from them by its recipe.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tocsin.model.expression import Expression
 def compile_instances(given: Sequence[Expression | Instance], book: RecipeBook) -> CompiledExpressions:
     """Compile trees and instances of templates; number i of the result is the i-th of them. Cost: linear.
 
-    What has a recipe is compiled in columns, the rest one by one.
+    Instances with a recipe are compiled in columns, the rest one by one.
     """
     by_recipe: list[tuple[Recipe, Instance]] = []
     trees: list[Expression] = []
@@ -73,7 +73,7 @@ def _compile(given: Sequence[tuple[Recipe, Instance]]) -> CompiledExpressions:
 
 
 def _programs(book: Sequence[Recipe], kinds: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """The programs of instances of recipes, whose leaves lie end to end."""
+    """The programs of instances of recipes; their leaves lie end to end."""
     lengths = np.array([len(recipe.program) for recipe in book], np.int64)
     leaves = np.array([len(recipe.rows) for recipe in book], np.int64)
     places, owners = gathered(starts_of(lengths, len(book)), kinds)
@@ -84,7 +84,7 @@ def _programs(book: Sequence[Recipe], kinds: NDArray[np.int64]) -> dict[str, NDA
 
 
 class _Slots:
-    """The slots of all instances end to end: numbers, or numbers of names and of strings."""
+    """The slots of all instances end to end: numbers, or indices of names and of strings."""
 
     def __init__(self, given: Sequence[Instance]) -> None:
         letters = np.frombuffer("".join(one.template.kinds for one in given).encode(), np.uint8)
@@ -123,7 +123,7 @@ class _Slots:
 def _leaves(
     rows: Sequence[Row], transforms: Pool[str], which: NDArray[np.int64], owners: NDArray[np.int64], slots: _Slots
 ) -> dict[str, NDArray[Any]]:
-    """The leaves, and the boxes and sets that they refer to: leaf i is row `which[i]` for instance `owners[i]`."""
+    """The leaves, and the boxes and sets that they refer to. Leaf i is row `which[i]` for instance `owners[i]`."""
     table = [(row.kind, row.type, row.operation, transforms.numbers[row.transform], row.attribute) for row in rows]
     kinds, types, operations, of_transforms, attributes = _gathered(table, 5, which)
     with_box = np.flatnonzero(kinds == codes.INTERSECTS)
@@ -157,7 +157,7 @@ def _leaves(
 
 
 def _gathered(rows: Sequence[Sequence[int]], width: int, which: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Some rows of a table, as columns."""
+    """The chosen rows of a table, as columns."""
     return np.ascontiguousarray(np.array(rows, np.int64).reshape(-1, width).T)[:, which]
 
 
@@ -173,7 +173,7 @@ def _boxes(
 def _sets(
     rows: Sequence[Row], which: NDArray[np.int64], owners: NDArray[np.int64], slots: _Slots
 ) -> dict[str, NDArray[Any]]:
-    """The sets in CSR form, each distinct and sorted by (type, payload)."""
+    """The sets in CSR form, each without duplicates and sorted by (type, payload)."""
     starts = starts_of([len(row.elements) for row in rows], len(rows))
     elements = [element for row in rows for element in row.elements]
     members, sets = gathered(starts, which)
@@ -193,7 +193,7 @@ def _sets(
 def _patterns(
     rows: Sequence[Row], which: NDArray[np.int64], owners: NDArray[np.int64], slots: _Slots
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-    """The distinct patterns in CSR form, and which of them each leaf asks for."""
+    """The distinct patterns in CSR form, and the pattern of each leaf."""
     places = slots.places[slots.starts[owners] + np.array([row.pattern for row in rows], np.int64)[which]]
     distinct, numbers = np.unique(places, return_inverse=True)
     tokens = [like_tokens(slots.vocabulary.text(place)) for place in distinct.tolist()]

@@ -1,4 +1,4 @@
-"""How do several sets of compiled expressions become one? Names, strings and leaves are numbered anew, in one order."""
+"""Concatenation and selection of compiled expressions. Names, strings and leaves get new, common numbers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _COUNTED: Final = {
     "constants": Table("", ("constants",)),
     **TABLES,
 }
-"""What numbers point into."""
+"""The tables that numbers refer to."""
 
 
 def joined(parts: Sequence[CompiledExpressions], order: NDArray[np.int64] | None = None) -> CompiledExpressions:
-    """One set of all expressions; the i-th is number `order[i]` of them laid end to end (None: as they lie).
+    """Concatenate sets of expressions; the i-th result is number `order[i]` of the concatenation (None: in its order).
 
-    Expressions that `order` leaves out are dropped; their leaves stay. Cost: linear, and a sort of the strings.
+    Expressions missing from `order` are dropped; their leaves stay. Cost: linear, and a sort of the strings.
     """
     if not parts:
         return NOTHING
@@ -64,14 +64,14 @@ def reordered(
 
 
 def with_leaves_behind(program: NDArray[np.int32], others: int) -> NDArray[np.int32]:
-    """Programs whose leaves are numbered behind so many others."""
+    """Programs with their leaf numbers increased by `others`."""
     is_leaf = program >= 0
-    is_leaf[1:] &= program[:-1] >= 0  # what follows AND or OR says how far it spans
+    is_leaf[1:] &= program[:-1] >= 0  # the place after AND or OR is a length
     return program + is_leaf * np.int32(2 * others)
 
 
 class _Numbers(NamedTuple):
-    """What each number of a part becomes. A part is laid behind others, of which `before` counts what they have."""
+    """The new numbers for the old ones of a part. `before` counts what the parts in front of it have."""
 
     attributes: NDArray[np.int64]
     transforms: NDArray[np.int64]
@@ -95,7 +95,7 @@ def _numbers(part: CompiledExpressions, names: Pools, strings: pa.Array, before:
 
 
 def _renumbered(arrays: Expressions, numbers: _Numbers) -> Expressions:
-    """A part's arrays with the numbers that it has among all parts."""
+    """A part's arrays with the numbers valid among all parts."""
     before = numbers.before
     program = with_leaves_behind(arrays.program, before["leaves"])
     arguments = arrays.term_arguments.astype(np.int64)
@@ -115,7 +115,7 @@ def _renumbered(arrays: Expressions, numbers: _Numbers) -> Expressions:
 
 
 def _numbers_of(arrays: Expressions, column: str, numbers: _Numbers) -> NDArray[np.int32]:
-    """What each leaf refers to in a column: an attribute, a regular expression, or something of a table."""
+    """The new references of leaves in a column: attributes, regular expressions, or entries of a table."""
     found: NDArray[np.int64] = getattr(arrays, column).astype(np.int64)
     for name, renumbered in ((ATTRIBUTES, numbers.attributes), (REGEXES, numbers.regexes)):
         chosen = refers(arrays.leaf_kinds, column, name)
@@ -126,7 +126,7 @@ def _numbers_of(arrays: Expressions, column: str, numbers: _Numbers) -> NDArray[
 
 
 def _laid_end_to_end(field: str, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The arrays of all parts as one; offsets go on where those before them end."""
+    """Concatenate the arrays of all parts; offsets continue after those before them."""
     if field.endswith("starts"):
         ends = accumulate((int(part[-1]) for part in parts), initial=0)
         parts = [np.zeros(1, np.int64), *(part[1:] + end for part, end in zip(parts, ends, strict=False))]
@@ -134,7 +134,7 @@ def _laid_end_to_end(field: str, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def subset(compiled: CompiledExpressions, chosen: NDArray[np.int32]) -> CompiledExpressions:
-    """The chosen expressions, in that order. Names, strings and what leaves refer to stay as they are."""
+    """The chosen expressions, in that order. Names, strings and operands of leaves stay as they are."""
     arrays = compiled.arrays
     starts, program = reordered(arrays.program_starts, arrays.program, chosen.astype(np.int64))
     used = np.zeros(len(arrays.leaf_kinds), bool)

@@ -1,7 +1,7 @@
 """The table of leaf kinds, and of the tables that leaves refer to.
 
-Joining, sharing, dropping and checking of leaves go over these rows. What a kind computes is in `kernels/programs/`;
-the access keys under which an index finds it are in `index/fields/kernels/keys.py`.
+Joining, sharing, dropping and checking of leaves work on these rows. `kernels/programs/` computes the kinds, and
+`index/fields/kernels/keys.py` makes the access keys by which an index finds them.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ REGEXES: Final = "regexes"
 
 
 class Table(NamedTuple):
-    """Things that leaves refer to by number: runs of columns with their offsets, or rows of one array."""
+    """Entries that leaves refer to by number: runs of columns with their offsets, or rows of one array."""
 
     starts: str
-    """The array of offsets; empty for rows."""
+    """The name of the array of offsets; empty for rows."""
     columns: tuple[str, ...]
 
     def length(self, arrays: Expressions) -> int:
-        """How many things it has."""
+        """The number of entries."""
         return len(getattr(arrays, self.starts)) - 1 if self.starts else len(getattr(arrays, self.columns[0]))
 
     def offsets(self, arrays: Expressions) -> NDArray[np.int64]:
-        """Where each of them begins among the columns, and the last ends."""
+        """The offset of each entry in the columns, and the end of the last."""
         offsets: NDArray[np.int64]
         offsets = getattr(arrays, self.starts) if self.starts else np.arange(self.length(arrays) + 1)
         return offsets
 
     def chosen(self, arrays: Expressions, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """The arrays of some of them, by name."""
+        """The arrays of the chosen entries, by name."""
         starts = self.offsets(arrays)
         members, _ = gathered(starts, numbers)
         own = {name: getattr(arrays, name) for name in self.columns}
@@ -55,20 +55,20 @@ TABLES: Final = {
     "terms": Table("term_starts", ("term_codes", "term_arguments", "term_transforms")),
     "truths": Table("truth_starts", ("truth_codes", "truth_arguments")),
 }
-"""By the name of its pool; attributes and regular expressions lie beside the arrays."""
+"""By the name of their pool. Attributes and regular expressions are not among the arrays."""
 
 
 class LeafKind(NamedTuple):
     """A kind of leaf."""
 
     first: str = ATTRIBUTES
-    """What `leaf_attributes` numbers: attributes, or a table; empty for nothing."""
+    """What `leaf_attributes` refers to: attributes, or a table; empty for nothing."""
     other: str = ""
-    """What `leaf_others` numbers."""
+    """What `leaf_others` refers to."""
     cost: int = 1
-    """How late AND and OR ask it."""
+    """AND and OR evaluate leaves in order of this cost."""
     has_recipe: bool = False
-    """Whether a template may have it: its leaves differ in constants and names alone."""
+    """Whether a template may have it. Its leaves then differ only in constants and names."""
 
 
 LEAF_KINDS: Final = {
@@ -90,7 +90,7 @@ LEAF_KINDS: Final = {
 
 
 def refers(kinds: NDArray[np.uint8], column: str, name: str) -> NDArray[np.bool_]:
-    """(F,) which leaves name something of a table in a column, `leaf_attributes` or `leaf_others`."""
+    """(F,) which leaves refer to a table by a column, `leaf_attributes` or `leaf_others`."""
     place = LeafKind._fields.index("first" if column == "leaf_attributes" else "other")
     chosen = [kind for kind, row in LEAF_KINDS.items() if row[place] == name]
     found: NDArray[np.bool_] = np.isin(kinds, chosen)
@@ -100,7 +100,7 @@ def refers(kinds: NDArray[np.uint8], column: str, name: str) -> NDArray[np.bool_
 def renumbered(
     arrays: Expressions, name: str, numbers: NDArray[np.int64], kinds: NDArray[np.uint8] | None = None
 ) -> dict[str, NDArray[Any]]:
-    """The columns of leaves when number n of a table becomes `numbers[n]`; `kinds` stand for the leaves' own."""
+    """The columns of leaves when number n of a table becomes `numbers[n]`; `kinds` replaces the leaves' kinds."""
     changed = {}
     for column in ("leaf_attributes", "leaf_others"):
         found = getattr(arrays, column).copy()

@@ -1,4 +1,4 @@
-"""In which order does a linear scan want its leaves? Each once, the eager ones first, by attribute and kind."""
+"""The order of leaves for a linear scan: each once, eager ones first, by attribute and kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = ("attributes", "kinds", "types", "transforms", "lows", "highs", "oper
 
 
 def eager_first(compiled: CompiledExpressions) -> CompiledExpressions:
-    """The same expressions with their leaves so ordered. Cost: one sort of the leaves."""
+    """The same expressions with leaves in that order. Cost: one sort of the leaves."""
     arrays = with_shared_operands(compiled.arrays)
     columns = [getattr(arrays, "leaf_" + name) for name in _COLUMNS]
     lazy = arrays.leaf_kinds > codes.LAST_EAGER
@@ -37,7 +37,7 @@ def eager_first(compiled: CompiledExpressions) -> CompiledExpressions:
 
 
 def with_leaves(arrays: Expressions, chosen: NDArray[Any], places: NDArray[np.int64]) -> Expressions:
-    """The same programs over the chosen leaves: leaf f is number `places[f]` of them."""
+    """The same programs over the chosen leaves; leaf f becomes number `places[f]` of them."""
     is_leaf = leaf_places(arrays.program)
     program = arrays.program.astype(np.int64)
     program[is_leaf] = 2 * places[program[is_leaf] >> 1] + (program[is_leaf] & 1)

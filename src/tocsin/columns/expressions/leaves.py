@@ -17,7 +17,7 @@ from tocsin.model.readings import as_instant
 from tocsin.model.values import Bounds, Box, Point, Shape
 
 _GROUP_COST: Final = 4
-"""Cheap leaves come first, and groups last: AND and OR stop early, and their order never changes an answer."""
+"""Cheap leaves come first and groups last. AND and OR stop early; their order never changes an answer."""
 
 
 class PooledLeaves:
@@ -143,7 +143,7 @@ class PooledLeaves:
         return self._pools.attributes.number(name)
 
     def _on(self, path: Path, kind: int = codes.UNTYPED) -> dict[str, int]:
-        """The attribute of a leaf, or its reading as an instant where it is compared with one."""
+        """The attribute of a leaf, or its reading as an instant if it is compared with one."""
         name = as_instant(path.attribute) if kind == codes.INSTANT else path.attribute
         return {"attribute": self._attribute(name), "transform": self._pools.transforms.number(path.transform)}
 

@@ -1,8 +1,8 @@
-"""Which comparisons are one range together? `price > 3 AND price < 5` is as good as BETWEEN, once it is one predicate.
+"""Merging of comparisons into ranges: `price > 3 AND price < 5` becomes one predicate, like BETWEEN.
 
-Of a value of another type, and of an absent one, both comparisons are UNKNOWN, and so is their range; of any other it
-is TRUE where both are, and FALSE where one is. That holds of events with ranges, too, as long as the range is not
-empty: so comparisons that exclude each other stay two.
+For a value of another type, or an absent one, both comparisons are UNKNOWN, and so is the range. For any other value
+the range is TRUE if both are, and FALSE if one is. This also holds for events with ranges, unless the merged range is
+empty. So comparisons that exclude each other stay separate.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tocsin.kernels.programs.layouts import Expressions
 
 
 def narrowed(compiled: CompiledExpressions) -> CompiledExpressions:
-    """Expressions in which comparisons of one attribute that are joined by AND are one range. Cost: O(P log P).
+    """Merge comparisons of one attribute that are joined by AND into ranges. Cost: O(P log P).
 
-    Numbers and instants alone: between two operands that are neighbours, strings have no operand to say what is there.
+    Only numbers and instants are merged. Strings have no operand for the gap between two neighbouring operands.
     """
     arrays = compiled.arrays
     places = _comparisons(arrays)
@@ -45,7 +45,7 @@ def narrowed(compiled: CompiledExpressions) -> CompiledExpressions:
 
 
 def _comparisons(arrays: Expressions) -> NDArray[np.int64]:
-    """The places of literals that are joined by the outermost AND, and compare a number or an instant."""
+    """The places of literals in the outermost AND that compare a number or an instant."""
     program = arrays.program
     places: NDArray[np.int64] = np.flatnonzero(leaf_places(program))
     leaves = program[places] >> 1
@@ -67,7 +67,7 @@ def _with_ranges(
     highs: NDArray[np.int64],
     gone: NDArray[np.int64],
 ) -> CompiledExpressions:
-    """The same with new ranges on the attributes of leaves, at some places, and without the literals at others."""
+    """The same expressions with new ranges at some places, and without the literals at the places `gone`."""
     arrays = compiled.arrays
     new = {name: array[like] for name, array in arrays._asdict().items() if name.startswith("leaf_")}
     new |= {"leaf_lows": lows, "leaf_highs": highs}

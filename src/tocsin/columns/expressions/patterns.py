@@ -1,8 +1,8 @@
-"""Which of many patterns does each text fit? One automaton over a literal of each, then what its finds leave open.
+"""Search for the patterns that each text fits: one automaton over a literal of each pattern, then a check.
 
-A LIKE pattern that is a prefix, a suffix, a whole text or a substring is found by its literal alone; of others the
-longest piece is looked for, and the pattern tried where that is found. So is a regular expression, by RE2; one without
-a literal is tried on every text.
+A LIKE pattern that is a prefix, a suffix, a whole text or a substring is decided by its literal. For other patterns the
+longest piece is searched, and the pattern is tried if it is found. Regular expressions are treated like this by RE2;
+one without a literal is tried on every text.
 """
 
 from __future__ import annotations
@@ -21,24 +21,26 @@ from tocsin.kernels.text.literals import Literals, find_patterns, write_pieces
 from tocsin.language.strings import regex_literal
 
 _FITS_PER_TEXT = 4
-"""Room to begin with."""
+"""The initial room for fits per text."""
 
 _FEW_NEW = 16
-"""So many new patterns are no reason to make an automaton."""
+"""A new automaton is not built for this many new patterns."""
 
 
 class Fits(NamedTuple):
     """The patterns that texts fit, in CSR form. N texts, M fits."""
 
     starts: NDArray[np.int64]  # (N + 1,)
-    patterns: NDArray[np.int32]  # (M,) 2 p for LIKE pattern p, 2 r + 1 for regular expression r; ascending in a text
+    patterns: NDArray[
+        np.int32
+    ]  # (M,) 2 p for LIKE pattern p, 2 r + 1 for regular expression r; ascending within a text
 
 
 class PatternFinder:
-    """Finds the patterns of a set of compiled expressions: those that are there when it is made.
+    """Finds the patterns of the compiled expressions that exist when it is made.
 
-    `listed`: (Q,) 1 for each LIKE pattern that it finds; the others have no literal, and fit nearly everything.
-    Cost of making: linear in the patterns' bytes, some 0.5 us each. Many threads may use it.
+    `listed`: (Q,) 1 for each LIKE pattern that it finds; the others have no literal, and fit nearly everything. Cost of
+    building: linear in the patterns' bytes, about 0.5 us a byte. Threads may share it.
     """
 
     def __init__(self, compiled: CompiledExpressions) -> None:
@@ -68,20 +70,21 @@ class PatternFinder:
 
     @property
     def nbytes(self) -> int:
-        """What the automaton takes beside the patterns."""
+        """The bytes of the automaton, without the patterns."""
         if self._literals is None:
             return 0
         known = self._literals
         return sum(array.nbytes for array in (*known.automaton, known.owners, known.sure, self.listed))
 
     def kept_for(self, compiled: CompiledExpressions) -> PatternFinder:
-        """A finder for expressions that grew: this one, until a quarter of their patterns is new to it."""
+        """A finder for expressions that grew: this one, until a quarter of the patterns are new to it."""
         return self if 4 * _count(compiled) <= 5 * self._count + 4 * _FEW_NEW else PatternFinder(compiled)
 
     def find(self, texts: Texts, distinct: int, regexes: Sequence[tuple[str, int]]) -> Fits:
-        """What each text fits. Text t * distinct + u is string u under transform t.
+        """The patterns that each text fits. Text t * distinct + u is string u under transform t.
 
-        `regexes` are all regular expressions and their transforms; what came after the finder is tried on every text.
+        `regexes` are all regular expressions and their transforms. Those added after the finder are tried on every
+        text.
         """
         starts, found = self._by_literals(texts)
         loose = [*self._loose, *range(self._regexes, len(regexes))]
@@ -101,7 +104,7 @@ class PatternFinder:
         return Fits(frozen(starts_of(counts, len(texts)), np.int64), frozen(numbers[order], np.int32))
 
     def _by_literals(self, texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The LIKE patterns that texts fit, and the regular expressions that they may."""
+        """The LIKE patterns that texts fit, and the candidate regular expressions."""
         starts = np.zeros(len(texts) + 1, np.int64)
         if self._literals is None:
             return starts, np.empty(0, np.int32)
@@ -113,7 +116,7 @@ class PatternFinder:
             text = find_patterns(self._literals, texts.starts, texts.data, text, stamps, held, starts, out)
             if text == len(texts):
                 return starts, out[: starts[-1]]
-            stamps[:] = 0  # the text that did not fit in is looked at again
+            stamps[:] = 0  # the text that exceeded the room is searched again
             out = np.concatenate([out, np.empty_like(out)])
 
     def _by_regexes(
@@ -124,7 +127,7 @@ class PatternFinder:
         places: NDArray[np.int64],
         numbers: NDArray[np.int32],
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Of the texts that hold a regular expression's literal, those that it is found in."""
+        """Try each regular expression on the texts that contain its literal."""
         order = np.argsort(numbers, kind="stable")
         edges = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
         for first, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -141,7 +144,7 @@ def _count(compiled: CompiledExpressions) -> int:
 def _tried(
     texts: Texts, pattern: str, number: int, places: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The texts among some that a regular expression is found in, and its number for each."""
+    """The texts at `places` that a regular expression is found in, and its number for each."""
     matched = pc.match_substring_regex(texts.arrow().take(places), pattern).to_numpy(zero_copy_only=False)
     found = places[matched.astype(bool)]
     return found, np.full(len(found), 2 * number + 1, np.int64)

@@ -1,4 +1,4 @@
-"""Where does a compiler keep what leaves refer to? Pools of strings, sets, patterns, boxes and leaves, each once."""
+"""Pools of what leaves refer to: strings, sets, patterns, boxes and leaves, each stored once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 
 class Pool(Generic[Item]):
-    """Items numbered in order of arrival, equal ones once."""
+    """Distinct items, numbered in order of arrival."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []

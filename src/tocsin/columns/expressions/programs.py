@@ -1,7 +1,7 @@
 """Programs: the compiled form of expressions.
 
-A program is an AND of places: literals, and groups. A group is a mark for AND or OR, the number of places that follow,
-and these. NOT is pushed into the literals.
+A program is an AND of places, which are literals or groups. A group is a mark for AND or OR, the number of places that
+follow, and these places. NOT is pushed into the literals.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from tocsin.model.expression import Expression
 
 
 def program_of(expression: Expression, pools: Pools) -> list[int]:
-    """The program of an expression, over leaves of pools."""
+    """Compile an expression to a program over leaves of pools."""
     tree = lowered(expression, PooledLeaves(pools))
     if isinstance(tree, list) and tree[0] == codes.OPEN_AND:
-        return tree[2:]  # a program is an AND as it stands
+        return tree[2:]  # a program is an AND already
     return tree if isinstance(tree, list) else [tree]
 
 
 def depths(program: NDArray[np.int32]) -> NDArray[np.int64]:
-    """(P,) inside how many groups each place of some programs is; a mark is inside its own."""
+    """(P,) the number of groups around each place of some programs; a mark is inside its own group."""
     marks, steps = np.flatnonzero(program < 0), np.zeros(len(program) + 1, np.int64)
     np.add.at(steps, marks, 1)
     np.add.at(steps, marks + 2 + program[marks + 1], -1)
@@ -33,7 +33,7 @@ def depths(program: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def leaf_places(program: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Where a program names leaves. What stands behind an opening mark is a length."""
+    """Which places of a program are leaves. The place after an opening mark is a length."""
     is_leaf = program >= 0
     is_leaf[1:] &= program[:-1] >= 0
     return is_leaf

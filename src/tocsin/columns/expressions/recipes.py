@@ -1,8 +1,8 @@
-"""How is a template compiled once for all its instances? Into leaves whose attributes and operands are slots.
+"""Recipes: a template compiled once for all its instances, to leaves with slots for attributes and operands.
 
-A recipe holds what is made of the template's tree, with slot numbers where placeholders stood. Only templates whose
-leaves compare an attribute with constants, in ways that their values cannot change, have one. `filled_program` follows
-it for one instance, `instances` for all of a chunk.
+A recipe is the compiled tree of a template, with slot numbers in place of placeholders. A template has one only if its
+leaves compare attributes with constants, in ways independent of the values. `filled_program` applies it to one
+instance, `instances` to all of a chunk.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from tocsin.language.operators.operator import operator_of
 from tocsin.language.templates import Values, slot_of
 from tocsin.model.expression import walk
 
-# What the operand of a recipe is made of.
+# The sources of a recipe's operands.
 FIXED: Final = 0  # the payload itself
 NUMBER_SLOT: Final = 1
-NEGATED_SLOT: Final = 2  # the number in a slot, with the other sign
+NEGATED_SLOT: Final = 2  # the number in a slot, negated
 STRING_SLOT: Final = 3
 
 
@@ -44,7 +44,7 @@ class Step(NamedTuple):
     """An instruction of a term."""
 
     code: int  # TERM_ATTRIBUTE ..
-    operand: Operand  # of TERM_ATTRIBUTE the slot of its name
+    operand: Operand  # for TERM_ATTRIBUTE the slot of its name
     transform: str
 
 
@@ -55,13 +55,13 @@ class Row(NamedTuple):
     type: int
     operation: int
     transform: str
-    attribute: int  # slot; of a comparison of terms the first
+    attribute: int  # slot; the first one for a comparison of terms
     low: Operand
     high: Operand
-    elements: tuple[tuple[int, Operand], ...]  # of a set: types and payloads
-    edges: tuple[Operand, ...]  # of a box
+    elements: tuple[tuple[int, Operand], ...]  # types and payloads of a set
+    edges: tuple[Operand, ...]  # edges of a box
     pattern: int  # slot
-    terms: tuple[tuple[Step, ...], ...]  # the two that are compared
+    terms: tuple[tuple[Step, ...], ...]  # the two terms of a comparison
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ _NOTHING: Final = Operand(FIXED, 0)
 
 
 def recipe_of(template: Template) -> Recipe | None:
-    """The recipe of a template, or None: then its instances are compiled one by one."""
+    """The recipe of a template; None if its instances must be compiled one by one."""
     if not all(operator_of(node).has_recipe(node) for node in walk(template.tree)):
         return None
     pools = Pools()
@@ -90,7 +90,7 @@ def recipe_of(template: Template) -> Recipe | None:
 
 
 class _NoSlotError(Exception):
-    """A leaf depends on its values in another way than by comparing them."""
+    """A leaf depends on its values in other ways than by comparing them."""
 
 
 def _row(leaf: Leaf, pools: Pools, slots: int) -> Row:
@@ -129,7 +129,7 @@ def _slot(placeholder: str) -> int:
 
 
 def _term(steps: tuple[tuple[int, int, int], ...], pools: Pools, slots: int) -> tuple[Step, ...]:
-    """A term whose attributes and numbers are slots."""
+    """A term with slots for its attributes and numbers."""
     made = []
     for code, argument, transform in steps:
         operand = _NOTHING
@@ -144,7 +144,7 @@ def _term(steps: tuple[tuple[int, int, int], ...], pools: Pools, slots: int) -> 
 
 
 def _operand(payload: int, kind: int, pools: Pools, *, at_low_end: bool = False) -> Operand:
-    """What a payload of the template is made of."""
+    """The operand that a payload of the template stands for."""
     if payload in (payloads.LOWEST, payloads.HIGHEST) or kind in (codes.BOOLEAN, codes.INSTANT):
         return Operand(FIXED, payload)
     if kind == codes.STRING:
@@ -168,9 +168,9 @@ def _number(number: float) -> Operand:
 
 
 class RecipeBook:
-    """The recipes of the templates seen so far, each compiled once; it forgets them when there are many.
+    """The recipes of the templates seen so far, each compiled once. It forgets all of them when there are many.
 
-    Those with TEXT have none, but what their instances are when they are spelled out.
+    A template with TEXT has no recipe; the template that its instances expand to may have one.
     """
 
     _MOST = 100_000
@@ -180,7 +180,7 @@ class RecipeBook:
         self._spelling = Spelling()
 
     def read(self, given: Instance) -> tuple[Instance, Recipe | None]:
-        """An instance, without TEXT where it can be, and the recipe of its template; None where it has none."""
+        """An instance, with TEXT expanded if possible, and the recipe of its template; None if it has none."""
         recipe = self._recipe(given.template)
         if recipe is not None:
             return given, recipe

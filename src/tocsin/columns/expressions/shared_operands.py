@@ -1,6 +1,6 @@
-"""What do several leaves refer to alike? A set, a box, a pattern or a term that is there more than once is kept once.
+"""Sharing of equal operands: a set, box, pattern or term that occurs more than once is kept once.
 
-Then leaves that ask the same are the same leaf, and are computed once for a block of events.
+Leaves with equal operands then become equal leaves, which are computed once for a block of events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tocsin.kernels.programs.layouts import Expressions
 
 
 def with_shared_operands(arrays: Expressions) -> Expressions:
-    """The same leaves, with equal operands once. Cost: linear in the operands."""
+    """The same leaves, with equal operands stored once. Cost: linear in the operands."""
     arrays = _with_shared_constants(arrays)
     for name, table in TABLES.items():
         columns = [getattr(arrays, column) for column in table.columns]
@@ -28,7 +28,7 @@ def with_shared_operands(arrays: Expressions) -> Expressions:
 
 
 def _with_shared_constants(arrays: Expressions) -> Expressions:
-    """The same terms, with equal numbers once."""
+    """The same terms, with equal numbers stored once."""
     numbers, firsts = _distinct(np.arange(len(arrays.constants) + 1), [arrays.constants])
     arguments = arrays.term_arguments.copy()
     is_constant = arrays.term_codes == codes.TERM_NUMBER
@@ -38,7 +38,10 @@ def _with_shared_constants(arrays: Expressions) -> Expressions:
 
 
 def _distinct(starts: NDArray[np.int64], columns: list[NDArray[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The number of each run among the distinct ones, as they first come; and which run each of these is."""
+    """The number of each run among the distinct runs, in order of first appearance.
+
+    And the first run of each number.
+    """
     widths = [column.dtype.itemsize * int(np.prod(column.shape[1:])) for column in columns]
     rows = [
         np.ascontiguousarray(column).view(np.uint8).reshape(len(column), width)

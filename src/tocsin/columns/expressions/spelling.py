@@ -1,7 +1,7 @@
-"""How do texts of one template share a recipe? Each word and phrase that a TEXT asks for becomes a slot of its own.
+"""Expansion of TEXT within templates: each word and phrase of a query becomes a slot, so that texts share a recipe.
 
-The slot of an attribute's name holds that of its words, and the slot of what is asked holds the first word; further
-words, and phrases, come behind all other slots. Texts that ask for as many words are instances of one template again.
+The slot of the attribute's name gets the name of its words, and the slot of the query gets the first word. Further
+words, and phrases, follow after all other slots. Texts with equal numbers of words become instances of one template.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from tocsin.model.readings import as_line, as_words
 from tocsin.model.texts import PLAIN, Text
 
 _Shape: TypeAlias = tuple[tuple[int, int], ...]
-"""Of each TEXT how many words and phrases it asks for."""
+"""The numbers of words and phrases in each TEXT."""
 
 _MOST_KEPT: Final = 10_000
 _MOST_WORDS: Final = 64
-"""What asks for more is compiled by itself: hardly any other has its shape."""
+"""A longer query is compiled by itself, since hardly any other has its shape."""
 
 
 class _Slots(NamedTuple):
-    """Where a TEXT's parts stand; `settings` of one that has them."""
+    """The slots of a TEXT's parts; `settings` is None if it has none."""
 
     name: int
     query: int
@@ -34,14 +34,14 @@ class _Slots(NamedTuple):
 
 
 class Spelling:
-    """Templates without TEXT, by those that they were made of; it forgets them when there are many."""
+    """Templates without TEXT, by the templates that they were made from. It forgets them when there are many."""
 
     def __init__(self) -> None:
         self._texts: dict[Template, list[_Slots]] = {}
         self._made: dict[tuple[Template, _Shape], Template] = {}
 
     def spelled(self, given: Instance) -> Instance:
-        """The same expression without TEXT; itself where it has none. Cost: some microseconds a word."""
+        """The same expression without TEXT; itself if it has none. Cost: some microseconds a word."""
         texts = self._texts.get(given.template)
         if texts is None:
             if len(self._texts) >= _MOST_KEPT:
@@ -62,7 +62,7 @@ class Spelling:
 
 
 def _texts_in(tree: Expression) -> list[_Slots]:
-    """The slots of each TEXT of a template's tree, in order."""
+    """The slots of each TEXT in a template's tree, in order."""
     return [_slots_of(cast(Call, node)) for node in walk(tree) if is_text(node)]
 
 
@@ -80,14 +80,14 @@ def _asked(slots: _Slots, values: Values) -> Keywords:
 
 
 def _values(given: Values, texts: Sequence[_Slots], asked: Sequence[Keywords]) -> tuple[str | float, ...]:
-    """What stands in the slots of a template that `_without_texts` made."""
+    """The values in the slots of a template that `_without_texts` made."""
     values = list(given)
     for slots, one in zip(texts, asked, strict=True):
         name, settings = str(given[slots.name]), str(_settings(slots, given))
         values[slots.name] = as_words(name, settings)
         values[slots.query] = one.words[0]
         if slots.settings is not None:
-            values[slots.settings] = one.words[0]  # nobody looks there any more
+            values[slots.settings] = one.words[0]  # this slot is not used any more
         values.extend(one.words[1:])
         if one.phrases:
             values.extend((as_line(name, settings), *map(pattern_of, one.phrases)))
@@ -95,7 +95,7 @@ def _values(given: Values, texts: Sequence[_Slots], asked: Sequence[Keywords]) -
 
 
 def _without_texts(template: Template, texts: Sequence[_Slots], shape: _Shape) -> Template:
-    """A template with the words of its TEXTs in slots, as many as each asks for."""
+    """A template with slots for the words and phrases of its TEXTs."""
     kinds = template.kinds
     made: dict[_Slots, Expression] = {}
     for slots, (words, phrases) in zip(texts, shape, strict=True):

@@ -1,4 +1,4 @@
-"""How do compiled expressions lie among named arrays? What an index saves, and how it is checked and taken back."""
+"""Storage format of compiled expressions as named arrays, with checks on load."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tocsin.kernels.programs.layouts import Expressions
 
 
 def stored(compiled: CompiledExpressions) -> dict[str, NDArray[Any]]:
-    """Every array of compiled expressions under its name."""
+    """All arrays of compiled expressions, by name."""
     arrays = {"expressions." + name: array for name, array in compiled.arrays._asdict().items()}
     arrays |= stored_texts("attributes", Texts.of(compiled.attributes))
     arrays |= stored_texts("vocabulary", compiled.vocabulary)
@@ -26,7 +26,7 @@ def stored(compiled: CompiledExpressions) -> dict[str, NDArray[Any]]:
 
 
 def restored(arrays: Mapping[str, NDArray[Any]]) -> CompiledExpressions:
-    """Compiled expressions from their arrays; `ValueError` or `KeyError` where they are not sound."""
+    """Load compiled expressions from their arrays; raises `ValueError` or `KeyError` if they are not valid."""
     for name, expected in NOTHING.arrays._asdict().items():
         require_type("expressions." + name, arrays["expressions." + name], expected.dtype, expected.ndim)
     require_type("regexes.transforms", arrays["regexes.transforms"], np.dtype(np.uint16), 1)
@@ -47,7 +47,7 @@ def stored_texts(name: str, texts: Texts) -> dict[str, NDArray[Any]]:
 
 
 def restored_texts(name: str, arrays: Mapping[str, NDArray[Any]]) -> Texts:
-    """Strings from their arrays, checked."""
+    """Load strings from their arrays, and check them."""
     require_type(name + ".starts", arrays[name + ".starts"], np.dtype(np.int64), 1)
     require_type(name + ".data", arrays[name + ".data"], np.dtype(np.uint8), 1)
     return checked_texts(name, Texts(arrays[name + ".starts"], arrays[name + ".data"]))

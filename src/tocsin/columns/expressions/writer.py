@@ -1,8 +1,8 @@
-"""How are expressions compiled one after the other? Into pools, and these into arrays that only grow.
+"""Compiler of expressions one after the other, into pools and arrays that only grow.
 
-What was read before stays as it is, so that a writer may go on while others match. Strings are the delicate part: an
-order among them changes with every new one. So payloads have the numbers that the strings came with, and each reading
-numbers them anew by the vocabulary of its time.
+What was read before stays as it is, so a writer may continue while others match. Strings need care, since their order
+changes with every new string. So payloads use the numbers in which strings arrived, and each reading renumbers them by
+the vocabulary of its time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tocsin.model.expression import Expression
 
 _LEAVES: Final = tuple("leaf_" + name + "s" for name in Leaf._fields)
 _FEW: Final = 16
-"""So many new strings are put into their places one by one."""
+"""Up to this many new strings are inserted into the order one by one."""
 
 
 def compile_expressions(expressions: Iterable[Expression]) -> CompiledExpressions:
@@ -42,14 +42,14 @@ def compile_expressions(expressions: Iterable[Expression]) -> CompiledExpression
 
 
 class ExpressionWriter:
-    """Compiled expressions that grow. One thread writes; what `compiled` gave stays as it is."""
+    """Compiled expressions that grow. One thread writes; results of `compiled` stay as they are."""
 
     def __init__(self, book: RecipeBook) -> None:
         self.pools = Pools()
         self._book = book
         self._arrays = {name: _growing(array) for name, array in NOTHING.arrays._asdict().items()}
-        self._programs: list[list[int]] = []  # that the arrays do not have yet
-        self._in_order: list[int] = []  # the operand strings by their numbers
+        self._programs: list[list[int]] = []  # not in the arrays yet
+        self._in_order: list[int] = []  # numbers of the operand strings, in the order of the strings
         self._vocabulary = NOTHING.vocabulary
         self._compiled: CompiledExpressions | None = None
 
@@ -71,7 +71,7 @@ class ExpressionWriter:
         return program
 
     def compiled(self) -> CompiledExpressions:
-        """The expressions so far as kernels read them; its list of attributes goes on growing."""
+        """The expressions so far as kernels read them. Its list of attributes keeps growing."""
         if self._compiled is None:
             self._keep_up()
             arrays = Expressions(**{name: array.view() for name, array in self._arrays.items()})
@@ -88,7 +88,7 @@ class ExpressionWriter:
         return self._compiled
 
     def _keep_up(self) -> None:
-        """Append to the arrays what came since the last time."""
+        """Append to the arrays what was added since the last call."""
         pools, arrays = self.pools, self._arrays
         self._extend_runs("program_starts", ["program"], self._programs)
         self._programs = []
@@ -133,7 +133,7 @@ def _growing(beginning: NDArray[Any]) -> Growing[Any]:
 
 
 def _with_sorted_sets(arrays: Expressions) -> Expressions:
-    """The same, the elements of each set in order: strings have not come in theirs."""
+    """The same arrays with the elements of each set sorted; strings arrive in any order."""
     types, payloads = arrays.set_types, arrays.set_payloads
     if not (types == codes.STRING).any():
         return arrays
@@ -150,7 +150,7 @@ def compile_conjunctions(
 ) -> CompiledExpressions:
     """Compile ANDs of comparisons of attributes with numbers; number i of the result is the i-th of them. Cost: linear.
 
-    In CSR form, of S conjunctions, none of them empty, and P predicates: `starts` (S + 1,); `attributes` (P,), numbers
+    The S conjunctions, none of them empty, have P predicates in CSR form: `starts` (S + 1,); `attributes` (P,), numbers
     among the names; `operations` (P,), codes.EQUAL .. codes.GREATER_OR_EQUAL; `values` (P,), finite.
     """
     keys, op = keys_of(values), operations

@@ -1,5 +1,6 @@
 """The operators of the language: one module for each operator or family.
 
-`operator.py` is the record that each has, `leaves.py` what a condition is compiled to, and `table.py` lists the
-records. Parser, writers, evaluator, `explain` and compiler go over them, and name no operator.
+`operator.py` defines the record that each operator has, `leaves.py` the leaves that conditions are compiled to, and
+`table.py` lists the records. The parser, writers, evaluator, `explain` and compiler work on the records and name no
+operator.
 """

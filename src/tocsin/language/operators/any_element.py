@@ -1,4 +1,4 @@
-"""ANY: whether some element of a list fulfils a condition, which is an expression about that element."""
+"""ANY: whether some element of a list satisfies a condition, which is an expression about that element."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tocsin.model.expression import AnyElement, Attribute, Expression, Not, Span
 from tocsin.model.readings import SOME, WHETHER, Reading, as_condition, as_elements, of_elements
 
 MAX_LISTS: Final = 8
-"""How deep lists may lie in lists."""
+"""The most levels of lists within lists."""
 
 
 class SomeElement(Function):
@@ -54,7 +54,7 @@ class SomeElement(Function):
         return {"op": "any", "args": [parts[0], to_json(node.condition)]}
 
     def value(self, node: Any, parts: Sequence[Any], values: Values) -> Truth:
-        """As an OR over the elements; FALSE of an empty list."""
+        """An OR over the elements; FALSE for an empty list."""
         elements = _elements(node, values)
         if elements is None:
             return None
@@ -73,7 +73,7 @@ class SomeElement(Function):
         )
 
     def details(self, node: Any, values: Values) -> list[str]:
-        """The first element that fulfils the condition or, where none does, the nearest to it."""
+        """The first element that satisfies the condition or, if none does, the closest one."""
         elements = _elements(node, values) or ()
         known = [(number, explain(node.condition, one)) for number, one in enumerate(elements) if one is not None]
         if not known:
@@ -99,7 +99,7 @@ class SomeElement(Function):
 
     @staticmethod
     def _literal(node: AnyElement, leaves: Leaves, kind: str) -> int:
-        """A reading of the event, under a name that says what is asked of elements; and what is read of those."""
+        """A reading of the event, named for the condition on elements. Its names are read from the elements."""
         name = node.items.name
         inner = leaves.names_of(node.condition)
         if kind == WHETHER:
@@ -113,6 +113,6 @@ def _elements(node: AnyElement, values: Values) -> Elements | None:
 
 
 def _lists_in(condition: Expression) -> int:
-    """How deep a condition looks into lists that lie in lists."""
+    """How many levels of lists within lists a condition looks into."""
     inner = [_lists_in(node.condition) for node in walk(condition) if isinstance(node, AnyElement)]
     return 1 + max(inner) if inner else 0

@@ -1,4 +1,4 @@
-"""`+`, `-`, `*`, `/`, `%`, DIV and `^` on numbers: no value where a number is missing, or the result is none."""
+"""`+`, `-`, `*`, `/`, `%`, DIV and `^` on numbers. A missing operand or an impossible result gives no value."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _truncated_quotient(left: float, right: float) -> float:
 
 
 class _Sign(NamedTuple):
-    """What an operator of arithmetic computes, and how tightly it binds."""
+    """The function of an arithmetic operator, and how tightly the operator binds."""
 
     compute: Callable[[float, float], float]
     code: int
     binding: int
-    of_left: int  # what its left operand needs
+    of_left: int  # the binding that its left operand needs
     of_right: int
 
 
@@ -42,14 +42,14 @@ _SIGNS: Final = {
 
 
 def arithmetic(op: ArithmeticOperator, left: Expression, right: Expression, *, span: Span | None = None) -> Expression:
-    """The node of a sum, a product and so on. Raise `Misplaced` for operands that are no scalars."""
+    """Make the node of an arithmetic operation. Raises `Misplaced` for operands that are not scalars."""
     require_scalar(left)
     require_scalar(right)
     return Arithmetic(op, left, right, span=span)
 
 
 def term_of(node: Expression) -> list[TermStep]:
-    """An operand as a term; null where it is neither a number, nor an attribute, nor arithmetic on these."""
+    """An operand as a term; null if it is not a number, an attribute, or arithmetic on these."""
     operand = classify(node)
     if isinstance(operand, Number):
         made = operand.node
@@ -92,7 +92,7 @@ class Computed(Operator):
         return result if math.isfinite(result) else None
 
     def advice(self, node: Arithmetic, text: str) -> str:
-        """`detail-type`, where one name was meant."""
+        """`detail-type`, which is probably one name."""
         left, right = node.left, node.right
         if node.op != "-" or not (isinstance(left, Attribute) and isinstance(right, Attribute)):
             return ""

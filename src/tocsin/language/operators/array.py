@@ -45,7 +45,7 @@ from tocsin.model.values import SCALARS, Value
 
 ARRAY_FUNCTIONS: Final = ("A_EQUALS", "A_CONTAINS", "A_CONTAINEDBY", "A_OVERLAPS")
 _MIRRORED: Final = {"A_CONTAINS": "A_CONTAINEDBY", "A_CONTAINEDBY": "A_CONTAINS"}
-"""The others mean the same with their arguments the other way round."""
+"""The function to use when the arguments are swapped; the other functions are symmetric."""
 
 NO_LISTS_IN_LISTS: Final = "{} is not supported, for a list of an event holds no lists; leave the inner parentheses out"
 
@@ -53,12 +53,12 @@ NO_LISTS_IN_LISTS: Final = "{} is not supported, for a list of an event holds no
 
 
 def array(items: Sequence[Expression], *, span: Span | None = None) -> Array:
-    """The node of `('a', 'b')`. Raise `Misplaced` for elements that are no scalars."""
+    """Make the node of `('a', 'b')`. Raises `Misplaced` for elements that are not scalars."""
     return Array(tuple(map(_element, items)), span=span)
 
 
 def _element(item: Expression) -> Constant | Attribute:
-    """An element of an array: a constant, computed where it has to be, or an attribute."""
+    """An element of an array: an attribute or a constant, computed if necessary."""
     if is_place(item):
         raise Misplaced("an array holds numbers, strings, booleans, dates and timestamps", item)
     if isinstance(item, Constant | Attribute):
@@ -75,7 +75,7 @@ def _element(item: Expression) -> Constant | Attribute:
 
 
 def _is_computed(item: Expression) -> bool:
-    """Whether an element is made of constants alone; of a template's placeholders nothing can be computed."""
+    """Whether an element consists of constants only. Placeholders of a template cannot be computed with."""
     if not isinstance(item, Arithmetic) and not (isinstance(item, Call) and item.name in STRING_FUNCTIONS):
         return False
     leaves = [node for node in walk(item) if not node.children()]
@@ -103,12 +103,12 @@ class Arrays(Operator):
 
 
 def _array_of(parts: Sequence[Value | Truth]) -> tuple[Any, ...] | None:
-    """An array of some values; None where one of them is absent, or no scalar."""
+    """An array of values; None if one of them is absent or not a scalar."""
     return tuple(parts) if all(isinstance(part, SCALARS) for part in parts) else None
 
 
 def _has_attributes(node: Expression) -> bool:
-    """Whether it is an array whose elements are not all constants: what it holds is an event's own."""
+    """Whether it is an array with attributes among its elements, so that its content depends on the event."""
     return isinstance(node, Array) and any(isinstance(item, Attribute) for item in node.items)
 
 
@@ -175,7 +175,7 @@ class Relation(Function):
         return stored_expression(f"A_EQUALS(a, {reading.rest})") if reading.is_array else None
 
     def where(self, node: Call, negated: bool) -> Expression | None:
-        """A_CONTAINS and A_OVERLAPS by element: an array is made of an event for each attribute, not for each pair."""
+        """Split A_CONTAINS and A_OVERLAPS by element. Then an event needs one array per attribute, not one per pair."""
         left, right, name = _attribute_first(node)
         if not isinstance(left, Attribute) or not isinstance(right, Array) or name not in ("A_CONTAINS", "A_OVERLAPS"):
             return None
@@ -185,7 +185,7 @@ class Relation(Function):
         constants = tuple(item for item in right.items if isinstance(item, Constant))
         parts: list[Expression] = [Call("A_CONTAINS", (left, one)) for one in singles]
         parts += [Call(name, (left, Array(constants)))] if constants else []
-        if (name == "A_CONTAINS") != negated:  # of all parts, so that an element without a value is in none
+        if (name == "A_CONTAINS") != negated:  # an AND over all parts, so that an element without a value is in none
             return conjunction(Not(part) if negated else part for part in parts)
         are_there = [Call("A_EQUALS", (one, one)) for one in singles]
         return conjunction([*are_there, disjunction(Not(part) if negated else part for part in parts)])
@@ -207,7 +207,7 @@ class Relation(Function):
 
 
 def _attribute_first(node: Call) -> tuple[Expression, Expression, str]:
-    """The arguments with an array behind an attribute, and what the function is called then."""
+    """The arguments with the attribute first, and the function's name in that order."""
     left, right = node.arguments
     if isinstance(left, Array):
         return right, left, _MIRRORED.get(node.name, node.name)
@@ -215,7 +215,7 @@ def _attribute_first(node: Call) -> tuple[Expression, Expression, str]:
 
 
 def _list_name(node: Expression, leaves: Leaves) -> str | None:
-    """The name of an attribute, or of the list that an array of attributes is; None of anything else."""
+    """The name of an attribute, or of the list made by an array of attributes; None for anything else."""
     if isinstance(node, Array):
         leaves.reads(attributes(node))
         return as_array(attributes(node)[0], to_text(node))
@@ -227,7 +227,7 @@ def _list_name(node: Expression, leaves: Leaves) -> str | None:
 
 
 def _members(items: tuple[Any, ...]) -> set[Any]:
-    # Beside its type, since Python takes 1.0 for True.
+    # With its type, since Python treats 1.0 and True as equal.
     return {(type(item), item) for item in items}
 
 

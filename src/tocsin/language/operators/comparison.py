@@ -1,4 +1,4 @@
-"""`=`, `<>`, `<`, `<=`, `>`, `>=` and IS NULL: a value compared with another one, or looked for."""
+"""`=`, `<>`, `<`, `<=`, `>`, `>=` and IS NULL."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _OPPOSITES: Final[dict[str, ComparisonOperator]] = {
 
 
 def comparison(op: ComparisonOperator, left: Expression, right: Expression, *, span: Span | None = None) -> Expression:
-    """The node of a comparison. Raise `Misplaced` for operands that cannot be compared."""
+    """Make the node of a comparison. Raises `Misplaced` for operands that cannot be compared."""
     for side in (left, right):
         if isinstance(side, Call) and FUNCTIONS[side.name].comparison:
             FUNCTIONS[side.name].require_comparison(op, left, right)
@@ -72,9 +72,9 @@ def comparison(op: ComparisonOperator, left: Expression, right: Expression, *, s
 
 
 def compared(op: ComparisonOperator, left: Expression, right: Expression, of_left: Any, of_right: Any) -> TruthValue:
-    """A comparison of two nodes by their values. A range is compared with constants alone.
+    """Compare two nodes by their values. A range is compared only with constants.
 
-    A string that an attribute has is read as an instant where it is compared with one (`model.readings`).
+    An attribute's string is read as an instant when it is compared with one (`model.readings`).
     """
     if isinstance(of_left, str) and isinstance(left, Attribute) and _is_instant(right):
         of_left = read_instant(of_left)
@@ -123,7 +123,7 @@ class Compared(Operator):
         return f"{text}, for two values of one type" if evaluate(node, values) is None else text
 
     def advice(self, node: Comparison, text: str) -> str:
-        """`color = "gold"`, where a text was meant."""
+        """`color = "gold"`, where a string was probably meant."""
         right = node.right
         if not (isinstance(node.left, Attribute) and isinstance(right, Attribute) and right.span and text):
             return ""
@@ -144,7 +144,7 @@ class Compared(Operator):
         if isinstance(left, Truth) or isinstance(right, Truth):
             return leaves.truth(self.truth_steps(node, leaves)) if _are_truths(left, right) else leaves.known(None)
         if any(isinstance(one, Const) and type(one.value) is not float for one in (left, right)):
-            return leaves.known(None)  # arithmetic against what is no number
+            return leaves.known(None)  # arithmetic compared with a constant that is not a number
         return leaves.terms(_CODES[node.op], term_of(node.left), term_of(node.right))
 
     def truth_steps(self, node: Comparison, leaves: Leaves) -> list[TruthStep]:
@@ -155,7 +155,7 @@ class Compared(Operator):
 
 
 def _are_truths(*operands: Operand) -> bool:
-    """Whether operands may be truths: conditions, attributes and booleans."""
+    """Whether all operands may be truths: conditions, attributes and booleans."""
     return all(
         isinstance(one, Truth)
         or (isinstance(one, Path) and not one.transform)
@@ -168,7 +168,7 @@ def _are_truths(*operands: Operand) -> bool:
 
 
 def is_null(operand: Expression, *, span: Span | None = None) -> Expression:
-    """The node of IS NULL; FALSE of a constant of which nothing else is asked."""
+    """Make the node of IS NULL; FALSE for a geometry, or an interval between constants."""
     ends = operand.children() if isinstance(operand, Interval) else ()
     if is_place(operand) or (ends and not any(isinstance(end, Attribute) for end in ends)):
         return Constant(False, span=span)

@@ -1,4 +1,4 @@
-"""DISTANCE_M: how far a place is from a point, compared with a number of metres. What it computes: `distances.py`."""
+"""DISTANCE_M: the distance of a place from a point, compared with a number of metres. Computed by `distances.py`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Circle(Compared):
     advised_by = ""
 
     def meant(self, node: Comparison) -> Expression | None:
-        """More than so many metres is NOT within as many."""
+        """More than a number of metres becomes NOT within that many."""
         op, call, metres = node.op, node.left, node.right
         if _is_distance(metres):
             op, call, metres = MIRRORED[op], metres, call
@@ -64,7 +64,7 @@ class Circle(Compared):
 
     @staticmethod
     def _literal(node: Comparison, leaves: Leaves, kind: str) -> int:
-        """A reading of the event, under a name that says which circle is asked for."""
+        """A reading of the event, named for the circle."""
         place, centre = cast(Call, node.left).arguments
         asked = Comparison(node.op, Call(DISTANCE, (Attribute(PLACE), centre)), node.right)
         return leaves.asked(as_condition(cast(Attribute, place).name, to_text(asked), kind))
@@ -77,7 +77,7 @@ class Distance(Function):
     comparison = Circle()
 
     def require(self, name: str, arguments: Sequence[Expression]) -> None:
-        """An attribute and a point of the globe, in either order."""
+        """Require an attribute and a point on the globe, in either order."""
         points = [one for one in arguments if isinstance(one, Constant) and isinstance(one.value, Point)]
         if len(points) != 1 or not any(isinstance(one, Attribute) for one in arguments):
             raise Misplaced(f"{name} is between an attribute and a point, {_AS_IN}")
@@ -90,7 +90,7 @@ class Distance(Function):
             )
 
     def require_comparison(self, op: ComparisonOperator, left: Expression, right: Expression) -> None:
-        """A distance is compared by <, <=, > or >= with a constant that can be one."""
+        """Require <, <=, > or >= and a constant that can be a distance."""
         call, metres = (left, right) if _is_distance(left) else (right, left)
         if op in ("=", "<>"):
             raise Misplaced(f"a distance is hardly ever equal to anything; ask for a limit, {_AS_IN}", call)

@@ -1,7 +1,7 @@
 """The leaves that conditions are compiled to, and the protocol that makes them.
 
 Records are lowered through `Leaves`; `columns/expressions/leaves.py` implements it. A *literal* is a leaf or its NOT:
-`leaf * 2 + negated`. A negated literal holds where the leaf is FALSE, never where it is UNKNOWN, so NOT costs nothing.
+`leaf * 2 + negated`. A negated literal holds if the leaf is FALSE, never if it is UNKNOWN, so NOT costs nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tocsin.model.expression import Expression
 from tocsin.model.values import Bounds, Geometry, Instant
 
 Lowered: TypeAlias = int | list[int]
-"""A literal, or the places of a group: a mark of `kernels.codes`, how many places follow, and these."""
+"""A literal, or a group: a mark of `kernels.codes`, the number of places that follow, and these places."""
 
 TruthStep: TypeAlias = tuple[int, int]
 """A step of a condition that is used as a value, in postfix order: an operation of `kernels.codes`, and a leaf."""
@@ -26,31 +26,31 @@ Value: TypeAlias = float | str | bool | Instant | Geometry
 
 
 class Leaves(Protocol):
-    """Makes leaves, equal ones once. All methods but `group` and `names_of` give a literal."""
+    """Makes leaves; equal leaves are shared. All methods but `group` and `names_of` give a literal."""
 
     def known(self, truth: bool | None) -> int:
-        """What has the same truth of every event."""
+        """A leaf with the same truth for every event."""
 
     def compared(self, op: str, path: Path, constant: Value) -> int:
-        """An attribute compared with a constant: UNKNOWN of values of other types."""
+        """An attribute compared with a constant; UNKNOWN for values of other types."""
 
     def between(self, path: Path, low: Value, high: Value) -> int | None:
-        """Whether a value lies between two constants, both included; None where they are not of one ordered type."""
+        """Whether a value lies between two constants, both included; None if they are not of one ordered type."""
 
     def one_of(self, path: Path, values: Sequence[Value]) -> list[int] | None:
-        """For each type of some constants, whether a value is one of them; None where one is a geometry."""
+        """One literal for each type among the constants: whether a value is one of them. None if one is a geometry."""
 
     def is_null(self, attribute: str) -> int:
         """Whether an event has no value."""
 
     def like(self, path: Path, pattern: str) -> int:
-        """Whether a text fits a pattern of LIKE."""
+        """Whether a text fits a LIKE pattern."""
 
     def matches(self, path: Path, pattern: str) -> int:
-        """Whether a regular expression finds something in a text."""
+        """Whether a regular expression finds a match in a text."""
 
     def in_box(self, attribute: str, bounds: Bounds) -> int:
-        """Whether a point, or a box, meets a box."""
+        """Whether a point, or a box, intersects a box."""
 
     def array(self, attribute: str, operation: int, constants: Sequence[Value]) -> int:
         """How a list relates to constants: one of the array operations of `kernels.codes`."""
@@ -65,13 +65,13 @@ class Leaves(Protocol):
         """Whether arithmetic, or a folded text, has no value."""
 
     def truth(self, steps: Sequence[TruthStep]) -> int:
-        """What came of a condition that is used as a value."""
+        """The truth of a condition that is used as a value."""
 
     def asked(self, name: str, needed: Iterable[str] = ()) -> int:
-        """Whether a reading is TRUE that another index finds (`index.conditions`), and the names that it needs read."""
+        """Whether a reading that another index computes (`index.conditions`) is TRUE, and the names that it needs."""
 
     def reads(self, names: Iterable[str]) -> None:
-        """Have names read of events that no leaf has."""
+        """Have names read from events even though no leaf uses them."""
 
     def steps_of(self, literal: int) -> list[TruthStep]:
         """A literal as steps of a condition that is used as a value."""
@@ -80,4 +80,4 @@ class Leaves(Protocol):
         """AND, or OR, of some parts."""
 
     def names_of(self, condition: Expression) -> set[str]:
-        """The names that a condition reads of an event."""
+        """The names that a condition reads from an event."""

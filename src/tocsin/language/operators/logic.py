@@ -1,4 +1,4 @@
-"""AND, OR and NOT, of SQL's three values: `language.truths`."""
+"""AND, OR and NOT on truths: `language.truths`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def negated(operand: Expression, *, span: Span | None = None) -> Expression:
 
 
 class _Group(Operator):
-    """AND and OR: what they share."""
+    """The common part of AND and OR."""
 
     name: str
     binding: int
@@ -57,7 +57,7 @@ class _Group(Operator):
 
     def lower(self, node: And | Or, leaves: Leaves, negated: bool) -> Lowered:
         parts = []
-        for operand in node.operands:  # no comprehension: in Python 3.11 that is a call more for each level
+        for operand in node.operands:  # not a comprehension, which in Python 3.11 costs another call for each level
             parts.append(lowered(operand, leaves, negated=negated))
         return leaves.group((self.name == "AND") != negated, parts)
 

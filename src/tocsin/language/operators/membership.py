@@ -31,7 +31,7 @@ from tocsin.model.values import Range, Value, type_name
 
 
 def within(operand: Expression, items: Sequence[Expression], *, span: Span | None = None) -> Expression:
-    """The node of IN. Raise `Misplaced` for operands that cannot be compared."""
+    """Make the node of IN. Raises `Misplaced` for operands that cannot be compared."""
     require_scalar(operand)
     for item in items:
         require_scalar(item)
@@ -41,14 +41,14 @@ def within(operand: Expression, items: Sequence[Expression], *, span: Span | Non
 
 
 def between(operand: Expression, low: Expression, high: Expression, *, span: Span | None = None) -> Expression:
-    """The node of BETWEEN. Raise `Misplaced` for operands that cannot be compared."""
+    """Make the node of BETWEEN. Raises `Misplaced` for operands that cannot be compared."""
     for part in (operand, low, high):
         require_scalar(part)
     return Between(operand, low, high, span=span)
 
 
 def _unknown_because(node: In | Between, constants: Sequence[Expression], values: Values) -> str:
-    """Which of several constants make a condition UNKNOWN; empty where none does, or all.
+    """Say which of several constants make a condition UNKNOWN; empty if none does, or all.
 
     >>> from tocsin.language import parse
     >>> node = parse("zip IN ('01234', 94110)")
@@ -107,7 +107,7 @@ class Member(Operator):
 
     @staticmethod
     def _sets(node: In, leaves: Leaves) -> list[int] | None:
-        """One literal a type, where all items are constants."""
+        """One literal for each type, if all items are constants."""
         path, items = classify(node.operand), [classify(item) for item in node.items]
         constants = [item.value for item in items if isinstance(item, Const)]
         if not isinstance(path, Path) or len(constants) < len(items):
@@ -162,7 +162,7 @@ class Within(Operator):
 
     @staticmethod
     def _range(node: Between, leaves: Leaves) -> int | None:
-        """One range, where an attribute lies between two constants of one type."""
+        """One range, if an attribute lies between two constants of one type."""
         path, low, high = classify(node.operand), classify(node.low), classify(node.high)
         if not (isinstance(path, Path) and isinstance(low, Const) and isinstance(high, Const)):
             return None
@@ -170,7 +170,7 @@ class Within(Operator):
 
 
 def _is_reversed(node: Between) -> bool:
-    """Whether two constants are a lower bound above an upper one."""
+    """Whether the lower bound is a constant above the upper one."""
     low, high = node.low, node.high
     return isinstance(low, Constant) and isinstance(high, Constant) and compare(">", low.value, high.value) is True
 

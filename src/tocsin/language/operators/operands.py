@@ -2,7 +2,7 @@
 
 Const   a constant (CASEI and ACCENTI of one are applied)
 Path    an attribute, perhaps through CASEI and ACCENTI
-Null    a constant that is null whatever the event (CASEI(5))
+Null    a constant that is null for every event (CASEI(5))
 Number  arithmetic
 Truth   a condition, used as a value
 """
@@ -52,7 +52,7 @@ Operand: TypeAlias = Const | Path | Null | Number | Truth
 
 
 def classify(node: Expression) -> Operand:
-    """The operand that a node is; no recursion on nested CASEI and ACCENTI."""
+    """Classify a node as an operand; no recursion on nested CASEI and ACCENTI."""
     functions: list[str] = []
     while isinstance(node, Call) and node.name in STRING_FUNCTIONS:
         functions.append(FOLD_CASE if node.name == "CASEI" else STRIP_ACCENTS)
@@ -65,12 +65,12 @@ def classify(node: Expression) -> Operand:
             return Const(node.value)
         return Const(transformed(node.value, transform)) if isinstance(node.value, str) else Null()
     if transform:
-        return Null()  # arithmetic and conditions are no strings
+        return Null()  # arithmetic and conditions are not strings
     return Number(node) if isinstance(node, Arithmetic) else Truth(node)
 
 
 def _shortened(transform: str) -> str:
-    """Applying a function twice running is applying it once."""
+    """Drop repeated functions: applying one twice in a row equals applying it once."""
     kept = transform[:1]
     for letter in transform[1:]:
         if letter != kept[-1]:
@@ -79,7 +79,7 @@ def _shortened(transform: str) -> str:
 
 
 def transformed(text: str, transform: str) -> str:
-    """A string after the functions of a transform."""
+    """Apply the functions of a transform to a string."""
     for letter in transform:
         text = fold_case(text) if letter == FOLD_CASE else strip_accents(text)
     return text

@@ -1,4 +1,4 @@
-"""The record of an operator: its forms, its meaning, and what it is compiled to."""
+"""The record of an operator: its syntax, its meaning, and what it is compiled to."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ ATOM: Final = 8
 
 
 class Piece(NamedTuple):
-    """A text, how tightly it binds, and the text of its NOT where that is written inside (`a NOT IN (1)`)."""
+    """A text, how tightly it binds, and the text of its NOT if NOT is written inside (`a NOT IN (1)`)."""
 
     text: str
     binding: int
     opposite: str = ""
 
     def at_least(self, binding: int) -> str:
-        """The text, in parentheses when it binds less tightly than its place needs."""
+        """The text, in parentheses when it binds less tightly than `binding`."""
         return self.text if self.binding >= binding else f"({self.text})"
 
 
@@ -46,90 +46,96 @@ class Operation(NamedTuple):
 
     make: Make
     takes: int | None = None
-    """How many arguments it has; None for any number."""
+    """The number of arguments; None for any number."""
     takes_arrays: bool = False
     ends_in_list: bool = False
-    """Whether its last argument is an array whose items are handed to `make` one by one."""
+    """Whether the last argument is an array. Its items are passed to `make` one by one."""
 
 
 class Operator:
-    """An operator, or a family of them. `node` is always one of its own; `parts` are what became of its children.
+    """An operator, or a family of them. `node` is always one of its own; `parts` are the results of its children.
 
-    A record must have `described`, `text`, `json` and `value`; and, where it is a condition, `literal` or `meant`.
+    A record must define `described`, `text`, `json` and `value`. A condition must also define `literal` or `meant`.
     """
 
     nodes: ClassVar[type | None] = None
-    """The class of its nodes; None for those that others tell apart (functions, and comparisons of a measure)."""
+    """The class of its nodes. None for functions and for comparisons of a measure, which are found in other ways."""
     described: ClassVar[str] = ""
-    """What a node is, in a user's words."""
+    """What a node is, in the user's words."""
     no_scalar: ClassVar[str] = ""
-    """Why a node is not compared, nor computed with; empty where it is."""
+    """Why a node cannot be compared or computed with; empty if it can."""
     advised_by: ClassVar[str] = ""
-    """A regular expression that finds all texts in which `advice` may have something to say."""
+    """A regular expression that finds every text on which `advice` might have something to say."""
 
-    # ---- its forms
+    # ---- syntax
 
     def operations(self) -> Mapping[str, Operation]:
-        """By name in capitals, its operations in CQL2 JSON."""
+        """Its operations in CQL2 JSON, by name in capitals."""
         return {}
 
     def describe(self, node: Any) -> str:
         return self.described
 
     def is_condition(self, node: Any) -> bool:
-        """Whether a node may stand where a truth is needed."""
+        """Whether a node may be used as a condition."""
         return True
 
     def text(self, node: Any, parts: Sequence[Piece]) -> Piece:
-        """The node as CQL2 text."""
+        """Write a node as CQL2 text."""
         raise NotImplementedError
 
     def json(self, node: Any, parts: Sequence[Json]) -> Json:
-        """The node as CQL2 JSON."""
+        """Write a node as CQL2 JSON."""
         raise NotImplementedError
 
-    # ---- its meaning
+    # ---- meaning
 
     def value(self, node: Any, parts: Sequence[Any], values: Values) -> Value | Truth:
-        """The value of a node about an event, or its truth; None is neither."""
+        """The value of a node for an event, or its truth; None for no value or UNKNOWN."""
         raise NotImplementedError
 
     def needed(self, node: Any, wanted: bool, values: Values) -> str:
-        """What would make a condition TRUE, or FALSE, in words; empty for what its text says as well."""
+        """Describe what would make a condition TRUE, or FALSE; empty if the condition's text says it."""
         return ""
 
     def unknown_because(self, node: Any, values: Values) -> str:
-        """What a condition that is UNKNOWN is so because of, where that is to be told beside `needed`."""
+        """The cause why a condition is UNKNOWN, to be added to `needed`; empty if there is nothing to add."""
         return ""
 
     def came(self, node: Any, values: Values) -> str | None:
-        """What an event has for a condition, in words; None for the values of its attributes."""
+        """Describe what an event has for a condition; None to show the values of its attributes."""
         return None
 
     def details(self, node: Any, values: Values) -> list[str]:
-        """Lines that `explain` tells below a condition."""
+        """Lines that `explain` adds below a condition."""
         return []
 
     def advice(self, node: Any, text: str) -> str:
-        """What a node probably means otherwise; `text` is what it was parsed from, if anything."""
+        """Advice on a node that is probably a mistake; `text` is its source text, if there is one."""
         return ""
 
-    # ---- what it is compiled to
+    # ---- compilation
 
     def meant(self, node: Any) -> Expression | None:
-        """What a node is short for: an expression with the same truth about every event. None of what is not."""
+        """The expression that a node is short for, with the same truth for every event.
+
+        None if it is not a shorthand.
+        """
         return None
 
     def where(self, node: Any, negated: bool) -> Expression | None:
-        """What is TRUE exactly where a node, or its NOT, is, but perhaps UNKNOWN where that is FALSE; None for none."""
+        """An expression that is TRUE exactly when the node, or its NOT, is TRUE; None if there is none.
+
+        It may be UNKNOWN when the node is FALSE.
+        """
         return None
 
     def lower(self, node: Any, leaves: Leaves, negated: bool) -> Lowered:
-        """A condition, or its NOT, in leaves: only where it is TRUE needs to be right."""
+        """A condition, or its NOT, as leaves. They need to agree with it only on when it is TRUE."""
         return self.literal(node, leaves) ^ negated
 
     def literal(self, node: Any, leaves: Leaves) -> int:
-        """A condition as one leaf that is TRUE, FALSE and UNKNOWN as it is."""
+        """A condition as one leaf that is TRUE, FALSE and UNKNOWN exactly when the condition is."""
         raise NotImplementedError
 
     def truth_steps(self, node: Any, leaves: Leaves) -> list[TruthStep]:
@@ -137,38 +143,41 @@ class Operator:
         return leaves.steps_of(self.literal(node, leaves))
 
     def asked_by(self, reading: Reading) -> Expression | None:
-        """A condition of this operator that is compiled to a reading; None of any other reading."""
+        """The condition of this operator that was compiled to a reading; None for any other reading."""
         return None
 
     def has_recipe(self, node: Any) -> bool:
-        """Whether texts that differ in constants and names alone are compiled alike: to the same leaves of others."""
+        """Whether texts that differ only in constants and names compile to the same kinds of leaves."""
         return True
 
     def rule_of_values(self, node: Any) -> tuple[Callable[..., str | None], Sequence[Expression]] | None:
-        """What says what is wrong with the strings of some parts, so that it can be asked of each text of a form."""
+        """A check of the strings in some parts, which runs for each text of a form; None if there is nothing to check.
+
+        The check returns an error message, or None.
+        """
         return None
 
 
 class Function(Operator):
-    """Functions of the same arguments, by their names in capitals. Their nodes are calls."""
+    """Functions that take the same arguments, by name in capitals. Their nodes are calls."""
 
     names: ClassVar[Sequence[str]] = ()
     takes: ClassVar[int | None] = 2
-    """How many arguments it has; None where `require` counts them."""
+    """The number of arguments; None if `require` checks it."""
     of_what: ClassVar[str] = ""
-    """What the arguments are, in a user's words."""
+    """What the arguments are, in the user's words."""
     takes_arrays: ClassVar[bool] = False
     comparison: ClassVar[Operator | None] = None
-    """Of a function whose value is a number that is only compared: the record of such comparisons."""
+    """The record of comparisons with the function's value, if that is a number that can only be compared."""
 
     def require(self, name: str, arguments: Sequence[Expression]) -> None:
-        """Raise `Misplaced` for arguments that it cannot have."""
+        """Raise `Misplaced` for arguments that are not allowed."""
 
     def require_comparison(self, op: ComparisonOperator, left: Expression, right: Expression) -> None:
-        """Raise `Misplaced` for a comparison that it cannot be in."""
+        """Raise `Misplaced` for a comparison that is not allowed."""
 
     def call(self, name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
-        """The node of a call. Raise `Misplaced` for arguments that it cannot have."""
+        """Make the node of a call. Raises `Misplaced` for arguments that are not allowed."""
         if self.takes is not None:
             require_count(name, arguments, self.takes, self.of_what)
         self.require(name, arguments)
@@ -190,17 +199,17 @@ class Function(Operator):
         return {"op": node.name.lower(), "args": list(parts)}
 
 
-# ---- finding a record
+# ---- registration and lookup
 
 OPERATORS: Final[list[Operator]] = []
 FUNCTIONS: Final[dict[str, Function]] = {}
 OPERATIONS: Final[dict[str, Operation]] = {}
-"""Those of CQL2 JSON, by their names in capitals."""
+"""The operations of CQL2 JSON, by name in capitals."""
 _BY_NODE: Final[dict[type, Operator]] = {}
 
 
 def register(operator: Operator) -> None:
-    """Make an operator known. Raise `ValueError` where a name, or a class of nodes, has one already."""
+    """Register an operator. Raises `ValueError` if its name, or its class of nodes, is taken."""
     names = operator.names if isinstance(operator, Function) else ()
     taken = [name for name in names if name in FUNCTIONS]
     if taken or operator.nodes in _BY_NODE:
@@ -214,7 +223,7 @@ def register(operator: Operator) -> None:
 
 
 def unregister(operator: Operator) -> None:
-    """Forget an operator."""
+    """Remove an operator."""
     OPERATORS.remove(operator)
     for name in operator.operations():
         del OPERATIONS[name]
@@ -237,7 +246,7 @@ def operator_of(node: Expression) -> Operator:
 
 
 def may_need_advice(text: str) -> bool:
-    """Whether a text has anything that operators give advice about: most have not, and need not be parsed for it."""
+    """Whether any operator might have advice on a text. Most texts have none and need not be parsed for it."""
     return _finds(tuple(operator.advised_by for operator in OPERATORS if operator.advised_by)).search(text) is not None
 
 
@@ -246,11 +255,11 @@ def _finds(parts: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(parts), re.IGNORECASE)
 
 
-# ---- what a condition is compiled to
+# ---- compilation
 
 
 def lowered(node: Expression, leaves: Leaves, *, negated: bool = False) -> Lowered:
-    """What is TRUE where a condition, or its NOT, is: a literal or a group. As deep as the tree."""
+    """Lower a condition, or its NOT, to a literal or a group that is TRUE when it is. Recurses to the tree's depth."""
     while True:
         operator = operator_of(node)
         if isinstance(node, Not):
@@ -264,43 +273,43 @@ def lowered(node: Expression, leaves: Leaves, *, negated: bool = False) -> Lower
 
 
 def truth_steps(node: Expression, leaves: Leaves) -> list[TruthStep]:
-    """A condition that is used as a value, in postfix order, with leaves that are no such conditions themselves."""
+    """The steps of a condition that is used as a value, in postfix order."""
     while (meant := operator_of(node).meant(node)) is not None:
         node = meant
     return operator_of(node).truth_steps(node, leaves)
 
 
 def asked_by_reading(reading: Reading) -> Expression | None:
-    """A condition that is compiled to a reading; None where no operator asks for such."""
+    """The condition that was compiled to a reading; None if no operator uses such readings."""
     return next((tree for one in OPERATORS if (tree := one.asked_by(reading)) is not None), None)
 
 
-# ---- what may stand where
+# ---- checks of operands
 
 
 def describe(node: Expression) -> str:
-    """What a node is, in a user's words."""
+    """What a node is, in the user's words."""
     return operator_of(node).describe(node)
 
 
 def is_condition(node: Expression) -> bool:
-    """Whether a node may stand where a truth is needed."""
+    """Whether a node may be used as a condition."""
     return operator_of(node).is_condition(node)
 
 
 def require_condition(node: Expression, rule: str) -> None:
-    """Raise `Misplaced` for what is no condition; a bare attribute is one, TRUE when it is true."""
+    """Raise `Misplaced` unless a node is a condition. A bare attribute is one: TRUE when its value is true."""
     if not is_condition(node):
         raise Misplaced(f"{rule}; {describe(node)} is none", node)
 
 
 def require_count(name: str, arguments: Sequence[Expression], count: int, what: str) -> None:
-    """Raise `Misplaced` for more or fewer arguments than a function takes."""
+    """Raise `Misplaced` unless a function has the number of arguments that it takes."""
     if len(arguments) != count:
         needed = "one argument" if count == 1 else "two arguments"
         raise Misplaced(f"{name} takes {needed} ({what}), not {len(arguments)}")
 
 
 def listed_text(texts: Sequence[str]) -> str:
-    """Texts between parentheses."""
+    """Join texts with commas, in parentheses."""
     return "(" + ", ".join(texts) + ")"

@@ -1,4 +1,4 @@
-"""LIKE and MATCHES: a text against a pattern. CASEI and ACCENTI: a text without its case, or its accents."""
+"""LIKE and MATCHES: a text against a pattern. CASEI and ACCENTI: a text without case, or without accents."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ class Folding(Function):
         return fold_case(text) if node.name == "CASEI" else strip_accents(text)
 
     def has_recipe(self, node: Call) -> bool:
-        """Not of a constant: that is folded when it is compiled."""
+        """Not for a constant, which is folded at compile time."""
         return not isinstance(node.arguments[0], Constant | Call)
 
 
 def inside_folding(node: Expression) -> Expression:
-    """What CASEI and ACCENTI are applied to."""
+    """The node to which CASEI and ACCENTI are applied."""
     while isinstance(node, Call) and node.name in STRING_FUNCTIONS:
         node = node.arguments[0]
     return node
 
 
 def _folded(node: Expression, leaves: Leaves) -> int:
-    """A predicate without attributes: what the reference evaluator says."""
+    """A predicate without attributes, evaluated at compile time."""
     return leaves.known(evaluate(node, {}))
 
 
@@ -77,7 +77,7 @@ def _folded(node: Expression, leaves: Leaves) -> int:
 
 
 def like(operand: Expression, pattern: Expression, *, span: Span | None = None) -> Expression:
-    """The node of LIKE. Raise `Misplaced` for what is no pattern."""
+    """Make the node of LIKE. Raises `Misplaced` if `pattern` is not a pattern."""
     require_scalar(operand)
     inner = inside_folding(pattern)
     if not (isinstance(inner, Constant) and isinstance(inner.value, str)):
@@ -128,7 +128,7 @@ class Likeness(Operator):
         return leaves.like(operand, pattern.value) if isinstance(operand, Path) else leaves.known(None)
 
     def rule_of_values(self, node: Like) -> tuple[Callable[..., str | None], Sequence[Expression]]:
-        *_, pattern = walk(node.pattern)  # it stands inside of nothing but CASEI and ACCENTI
+        *_, pattern = walk(node.pattern)  # nothing but CASEI and ACCENTI may enclose it
         return like_problem, [pattern]
 
 
@@ -159,7 +159,7 @@ class Matching(Function):
         return f"{subject(text, 'string', values)} {'matching' if wanted else 'not matching'} {to_text(pattern)}"
 
     def advice(self, node: Call, text: str) -> str:
-        """MATCHES of folded text with capital letters in the pattern."""
+        """MATCHES on folded text with capital letters in the pattern."""
         if not _ignores_case(node.arguments[0]):
             return ""
         pattern = cast(str, cast(Constant, node.arguments[1]).value)
@@ -189,4 +189,4 @@ _IGNORING_CASE: Final = re.compile(r"\(\?[a-zA-Z]*i")
 NO_LETTERS: Final = re.compile(
     r"\\Q.*?(?:\\E|$)|\\[pPx]\{[^}]*\}|\\.[0-9A-Fa-f]?|\(\?P?<[^>]*>|\[:\^?\w+:\]", re.DOTALL
 )
-"""What of a regular expression are not letters that a text has: escapes, names of groups and of classes."""
+"""Parts of a regular expression that are not letters of the text: escapes, names of groups and of classes."""

@@ -1,4 +1,4 @@
-"""Constants and attributes: what other operators are about. As a condition an attribute is TRUE when it is true."""
+"""Constants and attributes, the operands of other operators. As a condition, an attribute is TRUE when its value is."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tocsin.model.values import Box, Point, Shape, Value, crosses, type_name
 
 
 def is_place(node: Expression) -> bool:
-    """Whether it is a geometry."""
+    """Whether a node is a geometry constant."""
     return isinstance(node, Constant) and isinstance(node.value, Point | Box | Shape)
 
 
 def require_scalar(node: Expression) -> None:
-    """Raise `Misplaced` for what is not compared, nor computed with."""
+    """Raise `Misplaced` for a node that cannot be compared or computed with."""
     if is_place(node):
         raise Misplaced("a geometry has no place here; it is an argument of spatial functions, say S_INTERSECTS", node)
     if reason := operator_of(node).no_scalar:
@@ -60,7 +60,7 @@ class Constants(Operator):
         return f"another expression: {to_text(node if wanted else Not(node))} never holds"
 
     def advice(self, node: Constant, text: str) -> str:
-        """A box across the antimeridian that is wider than half the globe; edges that go the long way round."""
+        """A box across the antimeridian wider than half the globe, or edges that go the long way round."""
         value = node.value
         if isinstance(value, Box) and crosses(value.bounds()):
             width = 360 - (value.xmin - value.xmax)
@@ -92,7 +92,7 @@ class Attributes(Operator):
         value = cast(Value | None, values.get(attribute_of(node.name)))
         if not is_reading(node.name):
             return value
-        if isinstance(value, str):  # who looks at a reading asks for an instant
+        if isinstance(value, str):  # this name is the attribute's reading as an instant
             return read_instant(value)
         return value if type_name(value) == "instant" else None
 

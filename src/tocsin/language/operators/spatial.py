@@ -1,7 +1,7 @@
-"""What do the spatial functions mean? What shapely says of two geometries of the plane.
+"""The spatial functions. shapely decides them for two geometries on the plane.
 
-Whether points and boxes intersect needs no shapely. A box is the polygon of its corners, or the line or point that it
-has shrunk to. Source: OGC 21-065r2, the predicates of the simple features; shapely's GEOS decides them.
+Whether points and boxes intersect needs no shapely. A box is the polygon of its corners, or a line or point if it has
+no width or height. Source: OGC 21-065r2, the predicates of the simple features; shapely's GEOS decides them.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ OF_SHAPES: Final = {
     "S_OVERLAPS": "overlaps",
     "S_CROSSES": "crosses",
 }
-"""shapely's names; S_DISJOINT is NOT S_INTERSECTS."""
+"""shapely's names for the functions. S_DISJOINT is NOT S_INTERSECTS."""
 SPATIAL_FUNCTIONS: Final = ("S_INTERSECTS", "S_DISJOINT", *list(OF_SHAPES)[1:])
 PLACE: Final = "place"
-"""What stands for the attribute in the text of a predicate, which is the same whichever it is."""
+"""The name that replaces the attribute in a predicate's text, so that the text does not depend on the attribute."""
 _MIRRORED: Final = {"S_CONTAINS": "S_WITHIN", "S_WITHIN": "S_CONTAINS"}
-"""The others mean the same with their arguments the other way round."""
+"""The function to use when the arguments are swapped; the other functions are symmetric."""
 
 
 def of_bounds(bounds: Bounds) -> Any:
-    """shapely's geometry of a point or a box; of one across the antimeridian, that of both sides."""
+    """shapely's geometry of a point or a box; the union of both sides for a box across the antimeridian."""
     library = shapely()
     if len(sides := sides_of(bounds)) > 1:
         return library.union_all([of_bounds(side) for side in sides])
@@ -54,7 +54,7 @@ def of_bounds(bounds: Bounds) -> Any:
 
 
 def spatial_truth(name: str, left: Value | None, right: Value | None) -> bool | None:
-    """The truth of a spatial function of two values; UNKNOWN where one is no geometry."""
+    """The truth of a spatial function for two values; UNKNOWN if one is not a geometry."""
     if name == "S_DISJOINT":
         truth = spatial_truth("S_INTERSECTS", left, right)
         return None if truth is None else not truth
@@ -78,17 +78,17 @@ def _bounds(value: Value | None) -> Bounds | None:
 
 
 def without_disjoint(node: Call) -> Expression:
-    """S_DISJOINT as what it is the NOT of."""
+    """S_DISJOINT as NOT S_INTERSECTS."""
     return Not(Call("S_INTERSECTS", node.arguments))
 
 
 def _is_plain_box(value: object) -> bool:
-    """Whether a constant is one box that needs no shapely to be intersected with."""
+    """Whether a constant is a point or one box, which can be intersected without shapely."""
     return isinstance(value, Point | Box) and not crosses(value.bounds())
 
 
 def _parted_at_antimeridian(node: Call) -> Expression | None:
-    """S_INTERSECTS with a box across the antimeridian as an OR of both sides; None of any other call."""
+    """S_INTERSECTS with a box across the antimeridian as an OR of both sides; None for any other call."""
     boxes = [one for one in node.arguments if isinstance(one, Constant) and isinstance(one.value, Box)]
     if node.name != "S_INTERSECTS" or len(boxes) != 1 or not crosses(boxes[0].value.bounds()):  # type: ignore[union-attr]
         return None
@@ -106,7 +106,7 @@ class Relation(Function):
             if not isinstance(node, Attribute) and not is_place(node):
                 reason = f"{name} needs an attribute, or a geometry such as POINT(x y), BBOX(...) or POLYGON((...))"
                 raise Misplaced(f"{reason}, not {describe(node)}", node)
-        if name not in ("S_INTERSECTS", "S_DISJOINT"):  # what is more than whether boxes meet takes a library
+        if name not in ("S_INTERSECTS", "S_DISJOINT"):  # anything beyond the intersection of boxes needs a library
             try:
                 shapely()
             except UnsupportedError as error:
@@ -137,7 +137,7 @@ class Relation(Function):
         return self._literal(node, leaves, PLACED_OR_NOT)
 
     def asked_by(self, reading: Reading) -> Expression | None:
-        """Also of a circle: what both read beside the place is in the text."""
+        """This includes circles: the text holds everything that either reads besides the place."""
         return stored_expression(reading.rest) if reading.is_of_place else None
 
     def has_recipe(self, node: Call) -> bool:
@@ -145,7 +145,7 @@ class Relation(Function):
 
     @staticmethod
     def _literal(node: Call, leaves: Leaves, kind: str) -> int:
-        """A reading of the event, under a name that says what is asked; a leaf where that is a point or a box."""
+        """A reading of the event, named for the predicate; a leaf if a point or a box suffices."""
         asked, names = _asked(node), [one.name for one in node.arguments if isinstance(one, Attribute)]
         if asked is not None:
             return leaves.asked(as_condition(names[0], to_text(asked), kind), names[1:])
@@ -156,7 +156,7 @@ class Relation(Function):
 
 
 def _asked(node: Call) -> Call | None:
-    """A function of an attribute as it is asked of any; None where it needs no more than a box, or no attribute."""
+    """The function with a neutral name for the attribute; None if a box suffices, or there is no attribute."""
     first, second = node.arguments
     name = node.name
     if isinstance(first, Constant):

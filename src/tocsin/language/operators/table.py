@@ -37,6 +37,6 @@ OPERATORS: Final = (
 
 
 def register_all() -> None:
-    """Make all operators known, once: importing `tocsin.language` does."""
+    """Register all operators. Importing `tocsin.language` does this once."""
     for operator in OPERATORS:
         register(operator)

@@ -1,7 +1,7 @@
-"""What do the temporal functions mean? Comparisons of the ends of instants and intervals, joined by AND or OR.
+"""The temporal functions, as comparisons of the ends of instants and intervals, joined by AND or OR.
 
-An instant begins and ends at itself. An end that is open lies before, or beyond, every instant. The ends of an interval
-of attributes are compared as they come. Source: OGC 21-065r2, which has them from Allen 1983.
+An instant begins and ends at itself. An open end lies before, or after, every instant. The ends of an interval of
+attributes are compared as they are. Source: OGC 21-065r2, after Allen 1983.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ _ALL_OF: Final[dict[str, _Law]] = {
     "T_STARTEDBY": (("start", "=", "START"), ("end", ">", "END")),
     "T_STARTS": (("start", "=", "START"), ("end", "<", "END")),
 }
-"""Of the first argument start and end, of the second one in capitals."""
+"""Comparisons between the ends of the first argument (small letters) and of the second (capitals)."""
 _ANY_OF: Final[dict[str, _Law]] = {"T_DISJOINT": (("start", ">", "END"), ("end", "<", "START"))}
 
 TEMPORAL_FUNCTIONS: Final = tuple(sorted(_ALL_OF | _ANY_OF))
 
 
 def expanded(node: Call) -> Expression:
-    """A temporal function as comparisons of instants; two attributes are compared by their readings as such.
+    """A temporal function as comparisons of instants. Two attributes are compared by their readings as instants.
 
     >>> from tocsin.language import parse, to_text
     >>> to_text(expanded(parse("T_DURING(ts, INTERVAL('2024-05-01', '2024-06-01'))")))
@@ -111,7 +111,7 @@ def _compared(left: Expression, op: ComparisonOperator, right: Expression) -> Ex
     known = [side for side in (left, right) if isinstance(side, Attribute)]
     if not known:
         return Constant(holds)
-    return Comparison(">=" if holds else "<", known[0], Constant(EARLIEST))  # UNKNOWN of what is no instant
+    return Comparison(">=" if holds else "<", known[0], Constant(EARLIEST))  # UNKNOWN if the value is not an instant
 
 
 def _is_open(end: Expression) -> bool:
@@ -119,7 +119,7 @@ def _is_open(end: Expression) -> bool:
 
 
 def _place(end: Expression) -> int:
-    """Before, among or beyond all instants."""
+    """Before (-1), among (0) or after (1) all instants."""
     return (1 if cast(Constant, end).value else -1) if _is_open(end) else 0
 
 
@@ -137,7 +137,7 @@ class Relation(Function):
         return value_of(expanded(node), values)
 
     def needed(self, node: Call, wanted: bool, values: Values) -> str:
-        """The comparisons that it is, where they are with constants."""
+        """The comparisons that it stands for, if they are with constants."""
         meant = expanded(node)
         parts = list(walk(meant))
         if any(is_reading(one.name) for one in parts if isinstance(one, Attribute)) or Constant(EARLIEST) in parts:
@@ -155,7 +155,7 @@ class Relation(Function):
 
 
 def interval(ends: Sequence[Expression], *, span: Span | None = None) -> Interval:
-    """The node of INTERVAL: dates and timestamps in single quotes, '..' for an open end, or attributes."""
+    """Make the node of INTERVAL: dates and timestamps in single quotes, '..' for an open end, or attributes."""
     require_count("INTERVAL", ends, 2, "a start and an end, as in INTERVAL('2024-05-01', '..')")
     start, end = map(_interval_end, ends)
     if isinstance(start, Constant) and isinstance(end, Constant) and OPEN_END not in (start, end):
@@ -196,5 +196,5 @@ class Intervals(Operator):
         return {"interval": [instant_text(end.value) if isinstance(end, Constant) else part for end, part in ends]}
 
     def value(self, node: Interval, parts: Sequence[Any], values: Values) -> None:
-        """It is no value: `expanded` looks at its ends."""
+        """An interval has no value; `expanded` looks at its ends."""
         return

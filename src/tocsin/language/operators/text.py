@@ -1,4 +1,4 @@
-"""TEXT: the words of a text, and phrases of them. How words are made and asked for: `keywords.py`."""
+"""TEXT: the words and phrases of a text. `keywords.py` makes words and parses queries."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Keywords(Function):
                 raise Misplaced(f"TEXT needs words in single quotes, {_AS_IN}, not {describe(node)}", node)
         values = [cast(str, cast(Constant, node).value) for node in strings]
         if values[-1].startswith(_PLACEHOLDER):
-            return  # of a template, whose texts are looked at one by one
+            return  # a template's placeholder; its texts are checked one by one
         try:
             problem = text_problem(*values)
         except MissingExtra as error:
@@ -59,7 +59,7 @@ class Keywords(Function):
         return text_truth(text_in(node, values), *parts[1:])
 
     def needed(self, node: Call, wanted: bool, values: Values) -> str:
-        """Which words were missing, then which phrases."""
+        """The missing words or, if there are none, the missing phrases."""
         asked, name = asked_by(node), name_text(cast(Attribute, node.arguments[0]).name)
         came = text_in(node, values)
         lines = lines_of(came, settings_of(node))
@@ -73,7 +73,7 @@ class Keywords(Function):
         return f"{name} with {listed(missing)} too" if missing else f"{name} with {listed(phrases)} side by side"
 
     def advice(self, node: Call, text: str) -> str:
-        """Signs that are not part of any word, and Korean, whose particles are part of words."""
+        """Signs that are not part of any word, and Korean, where particles are part of words."""
         query = cast(str, cast(Constant, node.arguments[1]).value)
         dropped = [one for one in query if unicodedata.category(one) in _SYMBOLS or one in "&#@*%/\\"]
         if dropped:
@@ -93,10 +93,10 @@ class Keywords(Function):
 
 
 def settled(tree: Expression, texts: Mapping[str, Text], prefix: str = "") -> Expression:
-    """A tree in which each TEXT of an attribute of which something is said says how words are made.
+    """Write the settings of the schema into each TEXT that has none.
 
-    So a subscription means the same wherever it is taken to: into a folder, to Spark, to another engine. `prefix` is
-    what attributes are in, where they are those of a list's elements.
+    So a subscription keeps its meaning wherever it is taken: into a folder, to Spark, to another engine. `prefix` is
+    the path of the attributes, for those of a list's elements.
 
     >>> from tocsin.language import parse, to_text
     >>> to_text(settled(parse("a = 1 OR TEXT(title, 'cafés')"), {"title": Text(keep_accents=True)}))
