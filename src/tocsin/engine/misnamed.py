@@ -1,4 +1,7 @@
-"""What does a call name that is not there? A misspelt option is no error, for events may come that have it."""
+"""Warnings about names in a call's options that do not exist.
+
+A misspelt option is not an error, because later events may have the name.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ def misnamed(
     key_option: str = "event_key",
     ranking: Ranking | None = None,
 ) -> Iterator[Notice]:
-    """A notice for each name among the options of a call that its subscriptions or its events should have.
+    """A warning for each name in the options of a call that is missing from its subscriptions or events.
 
-    A schema may say more than is asked: of it only what looks misspelt is told.
+    A schema may name more attributes than the subscriptions use, so only names that look misspelt cause a warning.
     """
     asked = _asked(wanted)
     for name in schema or ():
@@ -49,7 +52,7 @@ def misnamed(
 
 
 def _asked(wanted: Wanted) -> set[str]:
-    """The attributes that subscriptions ask about, those of lists' elements as they are within the events."""
+    """The attributes in the subscriptions; those of list elements have the path from the event."""
     inner = {f"{name}.{one}" for name, own in wanted.elements.items() for one in _asked(own)}
     return {*wanted.numbers, *wanted.elements, *inner}
 
