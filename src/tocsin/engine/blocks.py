@@ -70,8 +70,7 @@ class Blocks:
 
 
 def spans_below(count: int) -> list[tuple[int, int]]:
-    """Split the numbers below `count` into blocks of SMALLEST times a power of two, larger first; the last may be
-    shorter.
+    """Split the numbers below `count` into blocks of SMALLEST times a power of two, larger first, and a rest.
 
     >>> spans_below(200)
     [(0, 128), (128, 192), (192, 200)]

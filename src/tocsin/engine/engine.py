@@ -181,7 +181,7 @@ class Engine:
         self._store.rescore(id, checked_score(score))
 
     def merge(self) -> None:
-        """Merge everything into one segment now, in this thread. Answers stay the same; other threads go on matching."""
+        """Merge everything into one segment now, in this thread. Answers stay the same, and matches go on."""
         self._merger.merge_all()
 
     # Questions

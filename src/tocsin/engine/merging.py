@@ -87,7 +87,7 @@ class Merger:
             return bool(chosen)
 
     def _next(self) -> Sequence[Source]:
-        """The sources to merge next: a full delta, else segments of one size (smallest first), else a thinned-out one."""
+        """The sources to merge next: a full delta, else segments of one size (smallest first), else a thin one."""
         if self._store.sealed:
             return self._store.sealed[:1]
         segments = self._store.segments

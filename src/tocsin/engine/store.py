@@ -247,9 +247,7 @@ class Store:
             self._changed()
 
     def _forget(self) -> None:
-        """Drop wanted attributes that no subscription needs if they are the majority. Deltas then index conditions
-        anew.
-        """
+        """Drop unneeded wanted attributes if they are the majority. Deltas then index their conditions anew."""
         deltas = (*self.sealed, self.delta)
         held = dict.fromkeys(name for source in self.segments for name in source.segment.matcher.attributes)
         if len(self.wanted.ordered) > _MUCH + 2 * (len(held) + sum(len(delta.attributes) for delta in deltas)):

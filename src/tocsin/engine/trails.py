@@ -31,9 +31,7 @@ class Trail:
     def __init__(self, path: str, last: Callable[[ObjectKey], Position | None]) -> None:
         self._path = path
         self._last = last
-        self.moved: dict[
-            ObjectKey, tuple[Position, int]
-        ] = {}  # each object's last position in this source, with its row
+        self.moved: dict[ObjectKey, tuple[Position, int]] = {}  # each object's last position in this source, and row
         self.starts: dict[int, int] = {}  # by row, the row where its line begins; BEFORE for one before this source
 
     def lines(self, batches: Sequence[EventBatch], keys: Mapping[int, Any]) -> tuple[list[EventBatch], list[int]]:

@@ -54,7 +54,7 @@ class Held:
         return LeafTypes.kept_with(source.segment).of(number) if isinstance(source, SegmentSource) else None
 
     def common(self) -> Mapping[str, int] | None:
-        """The types of values, by attribute, by which all predicates of all subscriptions are known; None if none are."""
+        """The types, by attribute, of values by which all predicates of all subscriptions are known, or None."""
         found: dict[str, int] = {}
         for one in self._snapshots:
             if not isinstance(one, SegmentSnapshot):
