@@ -64,9 +64,7 @@ class Names:
     def free(
         self, names: Sequence[SubscriptionId], rows: Sequence[int], *, replace: bool
     ) -> tuple[list[int], list[Reject]]:
-        """The places of the acceptable names, and rejects for the others. With `replace`, the last of equal names
-        counts.
-        """
+        """The places of acceptable names, and rejects for the others. With `replace` the last of equal names counts."""
         places: dict[SubscriptionId, int] = {}
         rejects = []
         for place, (name, row) in enumerate(zip(names, rows, strict=True)):

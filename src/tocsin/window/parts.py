@@ -99,8 +99,7 @@ class WindowPart:
     def restored(
         cls, window: Window, kept: pa.Table, subscriptions: Iterable[pa.Table], first: int, taken: int, latest: float
     ) -> WindowPart:
-        """Restore a part from an empty window, the messages from number `first` to before `taken`, and its
-        subscriptions.
+        """Restore a part: an empty window, messages from number `first` to before `taken`, and subscriptions.
 
         Cost: ten to fifty microseconds per subscription, to search for its best messages.
         """
