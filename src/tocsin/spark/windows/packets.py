@@ -21,7 +21,10 @@ SEATS: Final = "tocsin_seats"
 
 BYTES: Final = ("positions", "messages", "times", "refused")
 PACKETS: Final = f"{SEATS} array<int>, place bigint, count bigint, " + ", ".join(f"{name} binary" for name in BYTES)
-"""`place` is the packet's position in its micro-batch. null without rejects, and in all partitions but one."""
+"""`place` is the packet's position in its micro-batch.
+
+`times` is null unless the window is one of time. `refused` is null without rejects, and in all partitions but one.
+"""
 
 SUBSCRIPTIONS: Final = f"{SEAT} int, place bigint, data binary"
 """Subscriptions of a partition, always in the same order."""
