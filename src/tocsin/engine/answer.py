@@ -71,9 +71,9 @@ class Answer:
     def warnings(self) -> list[Notice]:
         """Warnings about conditions that none of these events satisfied, or that no event can; empty if there are none.
 
-        A warning names an attribute that no event has (and the one that was perhaps meant), a type that no value had,
-        or a condition that is never or always true. Warnings are computed on each access, from the subscriptions that
-        the answer keeps in memory. Cost: linear in the subscriptions.
+        A warning names an attribute that no event has, perhaps with a similar one. Or it names a type that no value
+        had, or a condition that is never or always true. Warnings are computed on each access, from the subscriptions
+        that the answer keeps in memory. Cost: linear in the subscriptions.
         """
         return self.noticing()
 

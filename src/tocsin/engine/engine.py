@@ -152,9 +152,9 @@ class Engine:
 
         The engine skips a bad record and reports it. With `strict` it raises `RecordError` at the first bad record and
         adds nothing. Of several subscriptions with one id the first is kept, and an existing one stays. With `replace`
-        the last one is kept, and replaces an existing one. Fields that a subscription does not have are ignored and
-        listed in the report's `warnings`, unless `payload_columns` names them: then they become part of the payload.
-        The warnings also list conditions that probably mean something else.
+        the last one is kept, and replaces an existing one. Unknown fields that `payload_columns` names become part of
+        the payload. Others are ignored and listed in the report's `warnings`. The warnings also list conditions that
+        probably mean something else.
         """
         extras = extras_of(payload_columns)
         builder = collect(source, self._templates, strict=strict, progress=progress, extras=extras)

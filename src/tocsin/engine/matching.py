@@ -108,13 +108,13 @@ def match(
 ) -> Answer:
     """Match events against subscriptions in one call, and keep nothing.
 
-    Both come as dicts, JSON (bytes, or a path), CSV, Parquet or Arrow files, several of them (a list, a pattern, a
-    folder), Arrow tables and datasets, pandas or Polars frames, or DuckDB relations. Subscriptions may also come as a
-    folder that `compile` made. A bad record is skipped and reported in `.errors`. If no subscription or no event is
-    left, `RecordError` says why. With `strict` the first bad record raises it.
+    Both come as dicts, Arrow tables and datasets, pandas or Polars frames, or DuckDB relations. JSON comes as bytes or
+    a path, and CSV, Parquet and Arrow as files. A list, a pattern or a folder gives several files. Subscriptions may
+    also come as a folder that `compile` made. A bad record is skipped and reported in `.errors`. If no subscription or
+    no event is left, `RecordError` says why. With `strict` the first bad record raises it.
 
     `schema` has the types of the events' attributes: "number", "string", "boolean", "instant", "geometry", "text" or a
-    `Text`, which also says how TEXT splits them into words. `points` has attributes that combine two others
+    `Text`. The latter also says how TEXT splits values into words. `points` has attributes that combine two others
     (`{"location": ("lon", "lat")}`). `delimiter` separates the fields of a CSV file (None: detected).
 
     `event_key` names an attribute of the events that becomes a column beside the row number. `payload` adds the
@@ -122,8 +122,7 @@ def match(
     their payloads. Other unknown fields are ignored and listed in `.warnings`.
 
     `threads` share the events, by default one per core; the answer is the same. `progress` is called with the share of
-    the subscriptions that is read, then with the share of the events that is answered, or with None if a size is not
-    known.
+    the subscriptions read so far, then with the share of the events answered. It gets None if a size is not known.
 
     >>> answer = match([{"id": "cheap", "where": "price <= 580"}], [{"price": 550}, {"price": 600}])
     >>> answer.table.to_pylist()

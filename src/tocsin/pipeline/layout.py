@@ -23,7 +23,7 @@ _KEPT: Final = ("kind", "path", "topic", "format", "schema", "header", "delimite
 
 
 def claim(pipeline: Pipeline) -> None:
-    """Mark the checkpoint and the folder of the sink; raises `InvalidInput` if another pipeline uses them."""
+    """Mark the checkpoint and the folder of the sink; raises `InvalidInput` if they belong to another pipeline."""
     told = {"events": _told(pipeline.events), "changes": _told(pipeline.changes), "index": str(pipeline.index)}
     layout = _seen_from(pipeline.checkpoint, {"layout": LAYOUT, **told})
     mark = _mark_of(pipeline.checkpoint)

@@ -69,8 +69,8 @@ def run(
     """Run a pipeline until `stop` is set or, with `once`, until all current events are matched.
 
     `look` is called several times a second with the progress, `say` with the name of each step. Raises `InvalidInput`
-    for a pipeline that contradicts itself or its checkpoint, and `TocsinError` if a stream fails: then it is safe to
-    run the pipeline again.
+    if the pipeline contradicts itself or its checkpoint. Raises `TocsinError` if a stream fails; then it is safe to run
+    the pipeline again.
     """
     stop = stop or threading.Event()
     claim(pipeline)

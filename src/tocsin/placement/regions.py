@@ -2,7 +2,7 @@
 
 Shapes and circles are replaced by the boxes around them, so that the sender of events evaluates none of them.
 
-The map is divided at the median of the subscriptions, by x and by y in turn, so that leaves hold about as many (Bentley
+The map is divided at the median of the subscriptions, by x and by y in turn, so that leaves have similar sizes (Bentley
 1975). The outermost leaves are unbounded, so every place is in one.
 """
 

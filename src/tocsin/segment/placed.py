@@ -92,7 +92,7 @@ class Signs(NamedTuple):
     """The routing keys of a part."""
 
     keys: Hashes  # ascending
-    alike: float = 1.0  # greatest share of its keywords that an event without a key may have: `placement.most_alike`
+    alike: float = 1.0  # most of a subscription's keywords in an event without its keys: `placement.most_alike`
 
 
 def write_signs(folder: Path, signs: Signs) -> None:

@@ -74,9 +74,9 @@ def local_session(master: str = "local[*]", *, app: str = "tocsin", **conf: str 
     """Start Spark on this machine, or return the session that the process already has.
 
     `conf` are further settings, which override the defaults: `local_session(**{"spark.sql.shuffle.partitions": 2})`.
-    The output of the Java process goes to a log file in a temporary folder (`spark.tocsin.log` in the session's conf
-    names it), not to the terminal. If the start fails, the error carries the last lines. Cost: 3 to 5 seconds. Raises
-    `MissingExtra` if PySpark or Java is missing.
+    The output of the Java process does not go to the terminal, but to a log file in a temporary folder.
+    `spark.tocsin.log` in the session's conf names it. If the start fails, the error carries the last lines. Cost: 3 to
+    5 seconds. Raises `MissingExtra` if PySpark or Java is missing.
     """
     try:
         from pyspark import SparkConf

@@ -1,9 +1,9 @@
 """Matching against an index too large for one machine: events are sent to the parts that may match them.
 
-There are three steps, each a function of a batch of rows, with a shuffle between: `sent` (one row for each part that an
-event visits), `answered` (each row by its part) and `merged` (the rows of an event as one). One row of an event is its
-*home*. It has all columns and the number of the event's rows; the others have only the columns to match. Nothing here
-depends on Spark.
+There are three steps with a shuffle between, each a function of a batch of rows. `sent` makes one row for each part
+that an event visits. `answered` matches each row against its part. `merged` combines the rows of an event. One row of
+an event is its *home*. It has all columns and the number of the event's rows; the others have only the columns to
+match. Nothing here depends on Spark.
 
 The answers are exact: all of an event's matches are in the parts that it visits (`tocsin.placement`). Each part returns
 all of its matches or its k best, which include the k best of all. Copies of a subscription have one id and count once.

@@ -1,4 +1,4 @@
-"""The requirements of compiled expressions, computed once, and the check which of them a set of events cannot meet."""
+"""The requirements of compiled expressions, and which of these a set of events does not meet."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _Groups(NamedTuple):
 
 
 class Asking:
-    """The conditions of compiled expressions: who has them, what they ask of events, and which are constant.
+    """The conditions of compiled expressions: their owners, what they ask of events, and which are constant.
 
     A condition is a leaf or its NOT. Memory: some 8 bytes per condition and expression. Cost: linear, once.
     """

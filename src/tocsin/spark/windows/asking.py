@@ -57,11 +57,12 @@ def window(
     order of all messages. Within a micro-batch they are ordered by the columns `order` (default: `time`), then by all
     their columns. Micro-batches follow one another.
 
-    Returns a streaming DataFrame with one row per change: `event` (the number of the message that caused it),
-    `subscription`, `message` (its key or number), `kind` (`enter` or `exit`), `score` and `error`. A rejected message
-    or subscription has the `kind` `refused`, and the reason in `error`. With `lists=True` there is one row for each
-    subscription with a list that changed in a micro-batch: `event` (the number of the last message), `subscription`,
-    `best` (array of struct<message, score>, best first) and `error`.
+    Returns a streaming DataFrame with one row per change: `event`, `subscription`, `message`, `kind`, `score` and
+    `error`. `event` is the number of the message that caused the change. `message` is the key or number of the message
+    that the change is about, and `kind` is `enter` or `exit`. A rejected message or subscription has the `kind`
+    `refused`, and the reason in `error`. With `lists=True` there is one row for each subscription with a list that
+    changed in a micro-batch: `event`, `subscription`, `best` and `error`. Here `event` is the number of the last
+    message, and `best` is an array of struct<message, score>, best first.
 
     `placement` decides which subscriptions share a partition. With `hash` they are spread evenly, and every message
     goes to all partitions. With `prefix` subscriptions with a rare word in common share one, and a message goes only to

@@ -2,7 +2,7 @@
 
 Spark gives a key to the task number hash(key) modulo the number of tasks. Keys 0, 1, 2 could share tasks by chance, and
 leave others idle. So the key of partition p is a number with a hash of p modulo 33,600. Then partitions are dealt out
-in turn for any number of tasks that divides 33,600, such as 1 to 8, 10, 12, 16, 24, 32, 48, 64 and 200.
+in turn if the number of tasks divides 33,600. The numbers 1 to 8, 10, 12, 16, 24, 32, 48, 64 and 200 do.
 """
 
 from __future__ import annotations
