@@ -238,7 +238,7 @@ class LeafTypes:
         return {self._names[number]: int(types[number]) for number in np.unique(self._attributes[leaves]).tolist()}
 
     def of(self, number: int) -> Needs | None:
-        """The types for one expression."""
+        """The needs of one expression; None if types alone do not tell."""
         span = slice(int(self._starts[number]), int(self._starts[number + 1]))
         leaves = self._program[span][self._are_leaves[span]] >> 1
         if not self._is_plain[leaves].all():

@@ -136,7 +136,7 @@ class Scores:
 
 
 def _view(array: NDArray[Any]) -> NDArray[Any]:
-    """An array that cannot be written through, over one that can."""
+    """A read-only view of a writable array."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -35,7 +35,7 @@ def shuffled(events: DataFrame, folder: IndexFolder, asked: MatchOptions, schema
     of_sent, of_answered = shuffled_schemas([events.schema[name] for name in asked.columns], folder.ids)
     rows = chosen.mapInArrow(settling(_sender(folder, asked, tasks)), of_sent).repartitionById(tasks, TO)
     found = rows.mapInArrow(settling(_answerer(folder, asked)), of_answered).repartition(EVENT)
-    is_sorted = not events.isStreaming  # Spark does not sort streams; a task gets its whole share
+    is_sorted = not events.isStreaming  # Spark does not sort streams; there a task merges its whole share at once
     found = found.sortWithinPartitions(EVENT) if is_sorted else found
     return found.mapInArrow(settling(_merger(folder, asked, is_sorted=is_sorted)), schema)
 
