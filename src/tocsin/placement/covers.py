@@ -70,8 +70,7 @@ def covers_of(compiled: CompiledExpressions, statistics: Statistics | None, by: 
 def most_alike(name: str, compiled: CompiledExpressions) -> float:
     """The greatest share of an expression's keywords that an event may have without having one of its keys.
 
-    With all keywords as keys it is 0. With the rarest of n keywords as key it is (n - 1) / n. With any other key it is
-    1.
+    With all keywords as keys it is 0. With the rarest of n keywords as key it is (n - 1) / n. Otherwise it is 1.
     """
     by = COVERS.get(name, ANY_KEY)
     if by == ANY_KEY:

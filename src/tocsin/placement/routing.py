@@ -1,4 +1,4 @@
-"""The router of events to the parts of an index that may match them: parts without keys, and those of its keys."""
+"""Routing events to the parts of an index that may match them: parts without keys, or with a key of the event."""
 
 from __future__ import annotations
 

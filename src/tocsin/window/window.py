@@ -191,8 +191,8 @@ class Window:
         with its row and reason. `strict` raises `RecordError` at the first one; the messages of earlier chunks are then
         in the window.
 
-        With `changes=False` the table is empty, and many messages cost much less. While the window fills, or if a chunk
-        is larger than an eighth of it, the best messages are searched for once, at the end.
+        With `changes=False` the table is empty, and many messages cost much less. If a chunk is larger than an eighth
+        of the messages held, as while the window fills, best messages are searched for once, at the end.
         """
         parts, errors = [self._table(None, np.zeros(0, np.int64))], list[Reject]()
         with self._lock:

@@ -314,7 +314,7 @@ _CONSTANT: Final = (
 def _fixed(
     compiled: CompiledExpressions, distinct: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], dict[Reason, list[int]]]:
-    """The conditions that are constant for all events, and those with a reason, by reason."""
+    """The conditions that are constant for all events, and the same by reason for a warning."""
     names, arrays = compiled.attributes, compiled.arrays
     by_side: dict[int, Reason] = {}
     for leaf in np.flatnonzero(constants.empty_ranges(compiled)).tolist():

@@ -98,8 +98,8 @@ def _prepared_span(source: Snapshot, first: int, stop: int) -> list[Conditions]:
 def prepared(part: Part, first: int = 0) -> list[Conditions]:
     """The requirements of subscriptions, numbered from `first`.
 
-    An index keeps nothing but FALSE of a subscription that never matches. A second entry has up to `_MOST_DEAD` of
-    these, compiled again from their texts.
+    An index keeps only FALSE for a subscription that never matches. A second entry has up to `_MOST_DEAD` of these,
+    compiled again from their texts.
     """
     arrays = part.compiled.arrays
     alone = np.flatnonzero(np.diff(arrays.program_starts) == 1)

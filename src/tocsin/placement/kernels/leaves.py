@@ -1,7 +1,7 @@
 """The leaves that a box meets, with closed cells, in the tree that divides the map.
 
-The tree is complete: node n splits the map at splits[n] (by x on even levels, by y on odd ones) into its children 2 n +
-1 and 2 n + 2. Boxes that share a point share the leaf of that point.
+The tree is complete: node n splits the map at splits[n] (by x on even levels, by y on odd ones) into its children 2n +
+1 and 2n + 2. Boxes that share a point share the leaf of that point.
 """
 
 from __future__ import annotations
