@@ -1,7 +1,8 @@
-"""How are subscriptions held and matched? In an `Engine` that changes, or in one call with nothing kept.
+"""The in-memory engine, and matching in one call.
 
-`store` holds the sources (segments and a delta) and serialises changes, `merging` keeps them few, `saving` writes them;
-`matching` feeds any source of events through their snapshots (`segment.snapshots`); `fences` follows objects.
+`store` holds the sources (segments and a delta) and serialises changes. `merging` keeps the number of sources small.
+`saving` writes them to disk. `matching` sends any source of events through their snapshots (`segment.snapshots`).
+`fences` follows objects from event to event.
 """
 
 from tocsin.engine.answer import Answer, Stats

@@ -1,4 +1,4 @@
-"""What comes back? A table of matches, what was rejected, what it cost, and whether it is whole."""
+"""The result of matching: a table of matches, the rejected records, the cost, and whether the answer is complete."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _AT_ONCE: Final = 8192
 
 @dataclass(slots=True)
 class Stats:
-    """What an answer cost. Seconds are wall time; those of a phase are of all threads together."""
+    """What an answer cost. `seconds` is wall time; a phase has the summed time of all threads."""
 
     subscriptions: int = 0
     events: int = 0
     matches: int = 0
     candidates_examined: int = 0
     verified: int = 0
-    unanswered: int = 0  # subscriptions that have no answer to the ranking: `Similar` is about a region and keywords
+    unanswered: int = 0  # subscriptions that a ranking cannot score: `Similar` needs a region and keywords
     seconds: float = 0.0
     phases: dict[str, float] = field(default_factory=dict)  # seconds by phase: compile, read, encode, match
 
@@ -37,7 +37,7 @@ class Stats:
         self.phases[phase] = self.phases.get(phase, 0.0) + seconds
 
     def add(self, part: Stats) -> None:
-        """Add what a part of the events cost, but for wall time, which parts may share."""
+        """Add the cost of a part of the events, except `seconds`: parts may overlap in time."""
         self.events += part.events
         self.matches += part.matches
         self.candidates_examined += part.candidates_examined
@@ -51,12 +51,12 @@ class Stats:
 class Answer:
     """The matches of a batch of events.
 
-    `table` has a row a match: `event` (row number, int64), `subscription`, and `score` when ranked; or, with
-    `lists=True`, a row an event with lists instead (null for an event that was rejected). Order: by event, then id;
-    ranked: by score descending, then id. Ids that are strings are a dictionary column, which reads as plain ids, in
-    pandas and Polars too; `table["subscription"].cast("large_string")` is a plain one, for sorting in Arrow.
+    `table` has one row per match: `event` (row number, int64), `subscription`, and `score` if a ranking was given. With
+    `lists=True` it has one row per event, with lists; these are null for a rejected event. Rows are ordered by event,
+    then id; with a ranking by event, score descending, then id. String ids come as a dictionary column, which pandas
+    and Polars read as plain ids. To sort in Arrow, use `table["subscription"].cast("large_string")`.
 
-    It exports itself to whatever reads Arrow: `pa.table(answer)`, `polars.DataFrame(answer)`.
+    An answer exports itself to anything that reads Arrow: `pa.table(answer)`, `polars.DataFrame(answer)`.
     """
 
     table: pa.Table
@@ -68,11 +68,11 @@ class Answer:
 
     @property
     def warnings(self) -> list[Notice]:
-        """What subscriptions ask that none of these events had, or that none can have; empty where all is well.
+        """Warnings about conditions that none of these events satisfied, or that no event can; empty if there are none.
 
-        An attribute that no event has (and the one that was perhaps meant), a type that no value had, what can never be
-        true and what always is. Made when it is asked for, of the subscriptions, which the answer holds until then and
-        on. Cost: linear in them.
+        A warning names an attribute that no event has, perhaps with a similar one. Or it names a type that no value
+        had, or a condition that is never or always true. Warnings are computed on each access, from the subscriptions
+        that the answer keeps in memory. Cost: linear in the subscriptions.
         """
         return self.noticing()
 
@@ -82,21 +82,21 @@ class Answer:
 
     @property
     def errors(self) -> list[Reject]:
-        """Everything rejected, the subscriptions first: (row, id, field, reason)."""
+        """All rejected records, subscriptions first: (row, id, field, reason)."""
         return self.subscription_errors + self.event_errors
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The rows of the table, each as an object."""
+        """The rows of the table, each as a dict."""
         for batch in self.table.to_batches(_AT_ONCE):
             yield from batch.to_pylist()
 
     def documents(self, events: Events, **options: Any) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """The events that matched, each with its rows of the table: the source is read again, once.
+        """The matched events, each with its rows of the table. Reads the source once more.
 
-        `options` are those that say how it is read (`schema`, `delimiter`).
+        `options` say how to read the source (`schema`, `delimiter`).
         """
         return documents(self.table, events, **options)
 
@@ -129,7 +129,7 @@ class Answer:
 
 
 def documents(table: pa.Table, events: Any, **options: Any) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """The events that matched, as objects, each with its matches: rows of the answer's table."""
+    """The matched events as dicts, each with its matches: rows of the answer's table."""
     if pa.types.is_list(table.schema.field("subscription").type):
         raise InvalidInput("documents go with an answer of a row a match; ask without lists=True")
     numbers = table["event"].to_numpy()

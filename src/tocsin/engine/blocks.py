@@ -1,6 +1,6 @@
-"""What answers a question of subscriptions that still come? Structures of blocks, each made once.
+"""Index structures over blocks of a delta's subscriptions, each built once.
 
-What came stays as it is, so that a block that is full is kept; of n subscriptions there are log n blocks.
+Subscriptions of a delta never change, so a full block is kept. n subscriptions take log n blocks.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from tocsin.index.alive import Alive, are_alive, bitmap
 _PLAN: Final = Plan("scan", "so few are looked at one by one")
 
 SMALLEST: Final = 64
-"""Subscriptions of the smallest block that is kept."""
+"""Subscriptions in the smallest block that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A structure of some of a delta's subscriptions in the order of their ids, so that ties are broken by them."""
+    """A structure over some of a delta's subscriptions, in the order of their ids, which breaks ties."""
 
-    numbers: NDArray[np.int64]  # in the delta
+    numbers: NDArray[np.int64]  # numbers in the delta
     structure: Structure
-    spend: Callable[[int], None]  # is told of candidates that were looked at
+    spend: Callable[[int], None]  # called with the number of examined candidates
 
     def match(self, batch: EventBatch, ranking: Any, alive: Alive = None) -> Found:
-        """What the structure finds, by the numbers in the delta."""
+        """The matches, by numbers in the delta."""
         own = None if alive is None else bitmap(are_alive(alive, self.numbers))
         found = self.structure.match(batch, ranking, own)
         self.spend(found.candidates_examined)
@@ -42,7 +42,7 @@ class Block:
 
 
 class Blocks:
-    """The blocks of a delta for one question. Many threads may ask."""
+    """The blocks of a delta for one question. Thread-safe."""
 
     def __init__(self, question: Question, spend: Callable[[int], None]) -> None:
         self._question, self._spend = question, spend
@@ -54,7 +54,7 @@ class Blocks:
         self._lock = threading.Lock()
 
     def of(self, count: int, part: Callable[[], Part]) -> list[Block]:
-        """The blocks of the first `count` subscriptions, which `part` gives in columns."""
+        """The blocks of the first `count` subscriptions; `part` returns these as columns."""
         spans = spans_below(count)
         with self._lock:
             missing = [span for span in spans if span not in self._blocks]
@@ -70,7 +70,7 @@ class Blocks:
 
 
 def spans_below(count: int) -> list[tuple[int, int]]:
-    """Numbers below `count` in blocks, a power of two times SMALLEST each, the larger first; the last may be short.
+    """Split the numbers below `count` into blocks of SMALLEST times a power of two, larger first, and a rest.
 
     >>> spans_below(200)
     [(0, 128), (128, 192), (192, 200)]

@@ -1,7 +1,7 @@
-"""Which coordinates are no longitude and latitude? They are taken as they are, and that is told.
+"""Warnings about coordinates that are not longitude and latitude; tocsin takes them as they are.
 
-A file may say that its geometries are in another reference system: GeoParquet in the file's metadata, GeoArrow in those
-of the column. And points that DISTANCE_M is asked of may lie beyond the globe, often because x and y were exchanged.
+A file may name another reference system: GeoParquet in the file's metadata, GeoArrow in the column's metadata. Points
+that DISTANCE_M measures may lie beyond the globe, often because x and y were exchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OF_COLUMN: Final = b"ARROW:extension:metadata"
 
 
 def systems_of(schema: pa.Schema) -> dict[str, str]:
-    """The columns that are in another system than longitude and latitude, and how that is called."""
+    """The columns in a reference system other than longitude and latitude, with its name."""
     found = dict(_in_file((schema.metadata or {}).get(_OF_FILE, b"")))
     for field in schema:
         own = (field.metadata or {}).get(_OF_COLUMN)
@@ -33,7 +33,7 @@ def systems_of(schema: pa.Schema) -> dict[str, str]:
 
 @lru_cache(64)
 def _in_file(text: bytes) -> tuple[tuple[str, str], ...]:
-    """What a file says of its columns, those of an unknown system left out."""
+    """The reference systems of a file's columns, without unknown ones."""
     columns = _object(text).get("columns")
     if not isinstance(columns, dict):
         return ()
@@ -42,7 +42,7 @@ def _in_file(text: bytes) -> tuple[tuple[str, str], ...]:
 
 
 def _object(text: bytes) -> dict[str, Any]:
-    """A JSON object, empty where a text is none."""
+    """Parse a JSON object; empty if the text is not one."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
@@ -51,7 +51,7 @@ def _object(text: bytes) -> dict[str, Any]:
 
 
 def _named(system: Any) -> str:
-    """A system by its identifier, else by its name; empty where none is said."""
+    """The identifier of a reference system, otherwise its name; empty if it has neither."""
     if not isinstance(system, dict):
         return system if isinstance(system, str) else ""
     own = system.get("id")
@@ -61,9 +61,9 @@ def _named(system: Any) -> str:
 
 
 def beyond_globe(batch: EventBatch) -> dict[str, int]:
-    """The attributes of which points lie beyond longitude 180 or latitude 90, and how many do, of a batch with places.
+    """Count the points beyond longitude 180 or latitude 90, by attribute, in a batch that has places.
 
-    Cost: some nanoseconds a place, as long as none does.
+    Cost: some nanoseconds per place, unless there are such points.
     """
     arrays = batch.arrays
     left, lower, right, upper = arrays.boxes.T

@@ -1,4 +1,4 @@
-"""What was subscribed lately? Expressions on chains, with ids, texts, scores and payloads, until they are a segment."""
+"""The delta: recent subscriptions on chains, with ids, texts, scores and payloads, until they become a segment."""
 
 from __future__ import annotations
 
@@ -28,24 +28,25 @@ from tocsin.segment.scores import Version
 from tocsin.segment.segment import records_table
 
 _FEWEST: Final = 512
-"""Fewer subscriptions are no segment of their own."""
+"""A delta with fewer subscriptions is not merged early."""
 
-# What takes as long as looking at a candidate.
-_TEST: Final = 2  # a predicate on a chain, on a block of events
-_MERGE: Final = 256  # a subscription that becomes part of a segment, and of the larger ones to come
+# Costs, in units of examining one candidate:
+_TEST: Final = 2  # testing a predicate on a chain against a block of events
+_MERGE: Final = 256  # moving a subscription into a segment, and later into larger ones
 
 
 class Delta(Source):
-    """The subscriptions that no segment has yet, numbered as they came. One writer; many threads may match.
+    """Subscriptions that are not in a segment yet, in the order of arrival. One writer; any thread may match.
 
-    Chains by attribute know little of rectangles, regions and patterns, of which an event looks at most. Who changes
-    much and asks little never pays for a segment: first as much is spent on looking at what is here.
+    Chains by attribute index rectangles, regions and patterns poorly, so an event examines most of those. The delta
+    counts this cost, and is ripe for merging once the cost exceeds that of a merge. A delta that is rarely matched is
+    therefore not merged early.
     """
 
     def __init__(self, book: RecipeBook, wanted: Wanted) -> None:
         super().__init__(everyone(0))
-        self.is_ripe = False  # looking at its subscriptions has taken longer than merging them will
-        self._spent = 0  # in candidates; threads may lose some of it
+        self.is_ripe = False  # examining its subscriptions has cost more than merging them will
+        self._spent = 0  # in candidates; concurrent threads may lose some of it
         self.ids: list[SubscriptionId] = []
         self.sources: list[str] = []
         self.payloads: list[str | None] = []
@@ -53,7 +54,7 @@ class Delta(Source):
         self.blocks: OnceEach[Blocks] = OnceEach()
         self.kept: OnceEach[Any] = OnceEach()
         self._scores: Growing[np.float64] = Growing(np.float64)
-        self._has_shared_scores = False  # a snapshot may have them
+        self._has_shared_scores = False  # a snapshot may hold them
         self._numbers: dict[SubscriptionId, int] = {}
         self._chains = ChainedExpressions(book, wanted)
 
@@ -62,7 +63,7 @@ class Delta(Source):
         return len(self.ids)
 
     def add(self, parsed: Parsed) -> None:
-        """Take a subscription."""
+        """Add a subscription."""
         number = self._chains.add(parsed.where)
         self.ids.append(parsed.id)
         self.sources.append(parsed.source)
@@ -74,15 +75,15 @@ class Delta(Source):
 
     @property
     def attributes(self) -> Sequence[str]:
-        """What its subscriptions look at."""
+        """The attributes in its subscriptions."""
         return self._chains.attributes
 
     def want(self, wanted: Wanted) -> None:
-        """Tell another one what the subscriptions look at, from now on."""
+        """Register the attributes of the subscriptions, now and from now on, in another `Wanted`."""
         self._chains.want(wanted)
 
     def spend(self, candidates: int, tested: int = 0) -> None:
-        """Take note of candidates that were looked at, and of predicates that were tested on blocks of events."""
+        """Count examined candidates, and predicates tested against blocks of events."""
         self._spent += candidates + _TEST * tested
         self.is_ripe = self.numbered >= _FEWEST and self._spent >= _MERGE * self.numbered
 
@@ -126,7 +127,7 @@ class Delta(Source):
 
 @dataclass(frozen=True, slots=True)
 class DeltaSnapshot(Snapshot):
-    """A delta's subscriptions at one moment, numbered as they came; what comes later is not among them."""
+    """A delta's subscriptions at one moment, numbered in the order of arrival. Later ones are not included."""
 
     delta: Delta
     chains: ChainedView
@@ -135,7 +136,7 @@ class DeltaSnapshot(Snapshot):
         return len(self.chains)
 
     def match(self, batch: EventBatch, k: int | None = None) -> Found:
-        """All matches: so few are not worth to look for the best among them."""
+        """All matches, whatever `k` is: a delta is too small to search for the best only."""
         assert self.alive is not None
         found, tested = self.chains.walk(batch, self.alive)
         self.delta.spend(found.candidates_examined, tested)
@@ -156,7 +157,7 @@ class DeltaSnapshot(Snapshot):
         return self.part().only(np.arange(*span))
 
     def kept(self, key: Any, span: tuple[int, int], make: Callable[[], Any]) -> Any:
-        is_last = span[1] - span[0] < SMALLEST  # and grows with the next one
+        is_last = span[1] - span[0] < SMALLEST  # the last block still grows
         return make() if is_last else self.delta.kept.get((key, span), make)
 
     def records(self) -> pa.Table:
@@ -184,5 +185,5 @@ class DeltaSnapshot(Snapshot):
         return [ids[number] for number in numbers.tolist()]
 
     def as_segment(self, plan: Plan) -> Segment:
-        """One of the living."""
+        """A segment of the live subscriptions."""
         return merged([self], plan)[0]

@@ -1,4 +1,4 @@
-"""What holds subscriptions that come, change and go? An engine: changes are seen by the next match, in microseconds."""
+"""The engine: subscriptions in memory that change at any time. The next match sees a change, microseconds later."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ _DELTA_LIMIT: Final = 8192
 
 @dataclass(frozen=True, slots=True)
 class SourceStats:
-    """One segment, or the delta. Bytes are by what they are for."""
+    """One segment, or the delta. `bytes` has the memory by purpose."""
 
     subscriptions: int
     gone: int
     index: str
     reason: str
     bytes: Mapping[str, int]
-    places: Mapping[str, int]  # how many subscriptions lie in which kind of list
-    best_first: str  # how `Top(k)` is answered, and why so
+    places: Mapping[str, int]  # number of subscriptions by kind of list
+    best_first: str  # how `Top(k)` is answered, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class EngineStats:
 
 
 class Engine:
-    """Subscriptions in memory, matched by many threads while one at a time changes them.
+    """Subscriptions in memory. Many threads may match while one thread at a time changes them.
 
-    A match sees one state from start to end, and every change that was made before it began. `delta_limit` changes are
-    kept apart before they become a segment, in the background. `statistics` say how often events have each attribute
-    and value (`tocsin.sample`, or `tocsin.Statistics`); without them that is estimated from the subscriptions. `texts`
-    are attributes that are texts, and how TEXT makes words of them where it does not say so itself
-    (`{"title": tocsin.Text("english", stem=True)}`): a schema for all events that come.
+    A match sees one state from start to end, with every change made before it began. The engine keeps up to
+    `delta_limit` changes apart, then turns them into a segment in the background. `statistics` tell how often events
+    have each attribute and value (`tocsin.sample`, or `tocsin.Statistics`); without them the engine estimates this from
+    the subscriptions. `texts` is a schema for all events. It names the attributes that are texts, and how TEXT splits
+    them into words unless the condition says so itself (`{"title": tocsin.Text("english", stem=True)}`).
 
     >>> engine = Engine()
     >>> engine.subscribe("s1", "model = 'iphone5s' AND price <= 580", score=2.0)
@@ -123,11 +123,11 @@ class Engine:
         weights: Mapping[str, float] | None = None,
         replace: bool = False,
     ) -> None:
-        """Take a subscription: CQL2 text or JSON, a finite score (1.0), a payload of JSON values.
+        """Add a subscription: CQL2 text or JSON, a finite score (default 1.0), a payload of JSON values.
 
-        Raises `RecordError` for what cannot be used, `DuplicateSubscription` where the id is taken, and
-        `UnsuitableIndex` where the engine's index was asked for by name and cannot hold the expression. Warns of what
-        is probably meant otherwise (`color = "gold"`), for the first 20 texts of each form.
+        Raises `RecordError` for an invalid subscription, and `DuplicateSubscription` if the id is taken. Raises
+        `UnsuitableIndex` if the caller named the engine's index, and that index cannot hold the expression. Warns of
+        conditions that probably mean something else (`color = "gold"`), for the first 20 texts of each form.
         """
         record = {"id": id, "where": where, "score": score, "payload": payload, "weights": weights}
         if not self._takes_all:
@@ -146,12 +146,13 @@ class Engine:
         progress: Callable[[float | None], None] | None = None,
         payload_columns: Iterable[str] = (),
     ) -> Report:
-        """Take all subscriptions of a source (whatever `tocsin.match` takes); says how many, and what was wrong.
+        """Add all subscriptions of a source (any that `tocsin.match` accepts); returns their number and the errors.
 
-        A bad record costs itself alone (`strict`: raises `RecordError` at the first one, and takes nothing). Of several
-        with one id the first is kept, and one that exists already stays; with `replace` the last takes their place.
-        Fields that a subscription has not are ignored, and told of in the report's `warnings`, as is what is probably
-        meant otherwise; those that `payload_columns` names are kept in the payload.
+        The engine skips a bad record and reports it. With `strict` it raises `RecordError` at the first bad record and
+        adds nothing. Of several subscriptions with one id the first is kept, and an existing one stays. With `replace`
+        the last one is kept, and replaces an existing one. Unknown fields that `payload_columns` names become part of
+        the payload. Others are ignored and listed in the report's `warnings`. The warnings also list conditions that
+        probably mean something else.
         """
         extras = extras_of(payload_columns)
         builder = collect(source, self._templates, strict=strict, progress=progress, extras=extras)
@@ -168,24 +169,24 @@ class Engine:
         return Report(len(segment), rejects, extras.warnings())
 
     def unsubscribe(self, id: SubscriptionId) -> None:
-        """Take a subscription out; raises `UnknownSubscription`."""
+        """Remove a subscription; raises `UnknownSubscription`."""
         self._store.remove(id)
 
     def rescore(self, id: SubscriptionId, score: float) -> None:
-        """Change a score; raises `UnknownSubscription`, or `RecordError` for what is no finite number."""
+        """Change a score. Raises `UnknownSubscription`, or `RecordError` if the score is not a finite number."""
         if score is None:
             raise RecordError("a score is a number, not None", "score")
         self._store.rescore(id, checked_score(score))
 
     def merge(self) -> None:
-        """Make everything one segment, here and now. Answers do not change; matches go on meanwhile."""
+        """Merge everything into one segment now, in this thread. Answers stay the same, and matches go on."""
         self._merger.merge_all()
 
     # Questions
 
     @contextmanager
     def _reading(self) -> Iterator[Snapshots]:
-        """What there is at this moment; if looking at what came lately takes too long, that is merged from now on."""
+        """The sources at this moment. Starts a merge if examining the delta has become too slow."""
         with self._store.reading() as snapshots:
             yield snapshots
         if self._store.delta.is_ripe:
@@ -194,7 +195,7 @@ class Engine:
     def match(self, event: Mapping[str, Any], *, ranking: Ranking | None = None, payload: bool = False) -> Matches:
         """The subscriptions that an event satisfies, by id, or the best of them; a bad event raises `RecordError`.
 
-        With `payload` each match has what its subscription carries as `.payload`.
+        With `payload` each match has its subscription's payload as `.payload`.
         """
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
@@ -222,10 +223,10 @@ class Engine:
         event_key: str | None = None,
         payload: bool = False,
     ) -> Answer:
-        """The matches of a source of events, as `tocsin.match` gives them. All see one state of the subscriptions.
+        """Match a source of events, as `tocsin.match` does. All events see one state of the engine.
 
-        Where all events are bad it gives their errors alone. `progress` is called with the share of the events that is
-        answered, None where their number is not known.
+        If all events are bad, the answer has only their errors. `progress` is called with the share of the events that
+        is answered, or with None if their number is not known.
         """
         request = Request(
             *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload), texts=self._texts
@@ -236,10 +237,11 @@ class Engine:
     def followed(
         self, events: Events, key: str, also: Sequence[str] = (), trail: Trail | None = None, **options: Any
     ) -> tuple[Answer, Witness]:
-        """A row an event, whether it matches or not: its matches as a list, and some of its attributes.
+        """One row per event, also without matches: its matches as a list, and some of its attributes.
 
-        For those who follow objects from event to event (`tocsin.Fences`); with a trail also what its line matches.
-        `options` say how the source is read. The witness says of what does not match whether it is FALSE or UNKNOWN.
+        `tocsin.Fences` follows objects from event to event by this method. With a trail, the line from an object's last
+        place is matched, too. `options` say how to read the source. For a subscription that does not match, the witness
+        tells whether it is FALSE or UNKNOWN.
         """
         with self._reading() as snapshots:
             witness = Witness(Held(self._store, snapshots))
@@ -256,9 +258,10 @@ class Engine:
         delimiter: str | None = None,
         points: Points | None = None,
     ) -> list[Notice]:
-        """What the subscriptions ask that none of some events has, or that none can have; those that most ask first.
+        """Warnings about conditions that none of these events satisfied, or that no event can; most affected first.
 
-        A sample of the events will do, a few thousand; without one, what the subscriptions alone tell. Cost: linear.
+        A sample of a few thousand events is enough. Without events, the warnings come from the subscriptions alone.
+        Cost: linear.
         """
         with self._store.reading() as snapshots:
             seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
@@ -267,17 +270,18 @@ class Engine:
             return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *others, *own]
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any], *, ranking: Similar | None = None) -> Explanation:
-        """Why an event matches a subscription, or why not, from its source text; raises `UnknownSubscription`.
+        """Why an event matches a subscription, or not, from its source text; raises `UnknownSubscription`.
 
-        `index` of the answer tells where the subscription is looked for, and by which index. With `Similar` it tells
-        instead what both are alike in, and whether that is enough; the sum is its `score`.
+        `index` of the result tells where the subscription is stored, and in which index. With `Similar` the result
+        tells instead how similar event and subscription are, and whether that is enough; `score` is the sum of both
+        shares.
         """
         source, number = self._store.find(id)
         explained = explain_stored(source.text(number), event, self._texts, ranking)
         return explained if ranking is not None else replace(explained, index=source.place(number))
 
     def payload(self, id: SubscriptionId) -> Any:
-        """The payload of a subscription, None where none was given; raises `UnknownSubscription`."""
+        """The payload of a subscription, or None; raises `UnknownSubscription`."""
         source, number = self._store.find(id)
         text = source.payload(number)
         return stored_payload(text) if text else None
@@ -285,7 +289,8 @@ class Engine:
     def get(self, id: SubscriptionId) -> dict[str, Any]:
         """A subscription as a record that `subscribe_many` takes; raises `UnknownSubscription`.
 
-        It has `id`, `where` (as text, also where JSON was given) and `score`, perhaps `payload` and `weights`.
+        It has `id`, `where` (as text, even if JSON was given) and `score`, and `payload` and `weights` if there are
+        any.
         """
         source, number = self._store.find(id)
         payload, weights = source.payload(number), source.weights_of(number)
@@ -293,19 +298,19 @@ class Engine:
         return record | optional_parts(payload, weights)
 
     def subscriptions(self) -> pa.Table:
-        """All of them: `id`, `where`, `score`, `payload` and `weights` (JSON texts, null for none), by id.
+        """All subscriptions: `id`, `where`, `score`, `payload` and `weights` (JSON texts, null if absent), by id.
 
-        They are those of one moment. Cost: linear, and a sort of the ids.
+        The table shows one moment. Cost: linear, plus sorting the ids.
         """
         with self._store.reading() as snapshots:
             return held_table(snapshots)
 
     def export(self, path: str | Path) -> None:
-        """Write all subscriptions as JSON lines, whole or not at all; `subscribe_many` and `tocsin.match` take them."""
+        """Write all subscriptions as JSON lines, atomically; `subscribe_many` and `tocsin.match` read them."""
         export(self.subscriptions(), path)
 
     def __iter__(self) -> Iterator[SubscriptionId]:
-        """The ids, in order, of one moment."""
+        """The ids, sorted, at one moment."""
         return iter(self.subscriptions()["id"].to_pylist())
 
     def __contains__(self, id: object) -> bool:
@@ -332,9 +337,9 @@ class Engine:
     # On disk
 
     def save(self, folder: str | Path) -> None:
-        """Write the engine into a folder, whole or not at all; an earlier version in it is replaced at once.
+        """Write the engine into a folder, atomically. An earlier version in the folder is replaced at once.
 
-        `Engine.load`, `tocsin.match` and Spark read it. What is on disk does not change with the engine.
+        `Engine.load`, `tocsin.match` and Spark read the folder. Later changes of the engine do not reach it.
         """
         save_sources(folder, self._store, self._plan, self._texts)
 
@@ -348,11 +353,11 @@ class Engine:
         delta_limit: int = _DELTA_LIMIT,
         texts: Mapping[str, Text | str] | None = None,
     ) -> Engine:
-        """Open what `save` or `tocsin compile` wrote. Its files are mapped, so that processes share their pages.
+        """Open a folder that `save` or `tocsin compile` wrote. Its files are memory-mapped and shared by processes.
 
-        What comes later is held by the same index, unless `index` names another, and placed by `statistics`, or those
-        that it was saved with. The `texts` that it was saved with are kept; others may come to them.
-        Raises `SegmentError` for what is missing, damaged or of another version.
+        The same index holds later subscriptions, unless `index` names another. It is planned with `statistics`, or with
+        those saved in the folder. The engine keeps the `texts` that it was saved with; further ones may be added.
+        Raises `SegmentError` for a file that is missing, damaged or of another version.
         """
         sources = open_sources(folder)
         used = [source.segment.plan.asked for source in sources]
@@ -364,7 +369,7 @@ class Engine:
         return engine
 
     def close(self) -> None:
-        """Wait for the merge that is going on, if any, and begin no more. The engine goes on answering."""
+        """Wait for a running merge, and start no more. The engine still answers."""
         self._merger.close()
 
     def __enter__(self) -> Engine:

@@ -1,4 +1,4 @@
-"""Why did it match, or why not? The source tree is evaluated, never the compiled form, so that it checks it."""
+"""Explanations of single matches. They evaluate the source tree, not the compiled form, and so check the latter."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tocsin.records import subscription_of
 def explain(
     subscription: str | Mapping[str, Any] | Subscription, event: Mapping[str, Any], *, ranking: Similar | None = None
 ) -> Explanation:
-    """Explain one subscription (its record, or just its expression as text) on one event.
+    """Explain one subscription (its record, or just its expression as text) for one event.
 
-    With `Similar` it says what both are alike in, and whether that is enough. Raises `ExpressionError` or
-    `RecordError` when either cannot be read, `InvalidInput` for another ranking.
+    With `Similar` the result tells how similar the two are, and whether that is enough. Raises `ExpressionError` or
+    `RecordError` if either cannot be read, and `InvalidInput` for another ranking.
 
     >>> print(explain("price <= 580", {"price": 600}).matched)
     False
@@ -43,7 +43,7 @@ def explain(
 def explain_stored(
     text: str, event: Mapping[str, Any], texts: Mapping[str, Text] | None = None, ranking: Similar | None = None
 ) -> Explanation:
-    """Explain a subscription whose text an engine keeps; `texts` are attributes whose values become their words."""
+    """Explain a subscription from its stored text. Values of the attributes in `texts` become lists of words."""
     tree = stored_expression(text)
     values = dict(values_for([tree], event))
     for name, how in (texts or {}).items():

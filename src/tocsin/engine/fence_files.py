@@ -1,4 +1,4 @@
-"""Fences on disk: what is followed, the rules and where every object is, as JSON lines."""
+"""Fences on disk as JSON lines: the options, the rules and the place of every object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tocsin.writing import aside, raising_invalid_input
 
 _VERSION: Final = 3
 _READ: Final = (2, 3)
-"""Version 2 has no times of objects that are in nothing."""
+"""Version 2 has no times of objects that are in no subscription."""
 
 
 def write_fences(
@@ -24,7 +24,7 @@ def write_fences(
     objects: Mapping[ObjectKey, Visits],
     others: Mapping[ObjectKey, float],
 ) -> None:
-    """Write all of it whole, or not at all."""
+    """Write everything atomically."""
     with raising_invalid_input(path), aside(path) as beside, beside.open("w", encoding="utf-8") as file:
         head = {"tocsin fences": _VERSION, "followed": followed, "rules": rules}
         file.write(json.dumps({**head, "objects": len(objects), "others": len(others)}) + "\n")
@@ -36,7 +36,7 @@ def write_fences(
 
 
 def read_fences(path: str | Path) -> tuple[dict[str, Any], dict[ObjectKey, Visits], dict[ObjectKey, float]]:
-    """The options, the objects that are in something, and the times of others; raises `SegmentError`."""
+    """The options, the objects inside subscriptions, and the times of other objects; raises `SegmentError`."""
     objects: dict[ObjectKey, Visits] = {}
     others: dict[ObjectKey, float] = {}
     try:

@@ -1,4 +1,4 @@
-"""What fences tell beside changes: events that said nothing, came late, or had no time that can be read."""
+"""Warnings of fences: events without information, late events, and times that cannot be read."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tocsin.model.subscription import Notice
 from tocsin.model.values import Instant
 
 _FAR_S: Final = 3.2e10
-"""The year 2984 in seconds since 1970: beyond it a number is of a finer unit. Below, milliseconds mean January 1971."""
+"""The year 2984 in seconds since 1970. A larger number has a finer unit: in milliseconds, this means January 1971."""
 
 
 class TimeReader:
-    """Counts of one call, and the reading of its times."""
+    """Reads the times of one call's events, and counts those to warn about."""
 
     def __init__(self, time: str | None, unit: str) -> None:
         self._time, self._unit = time, unit
@@ -23,7 +23,7 @@ class TimeReader:
         self._without = self._unread = self._read = self._odd = 0
 
     def seconds_of(self, moment: Any) -> float | None:
-        """A time in seconds: a number in the unit, an instant since 1970; None for what is neither."""
+        """A time in seconds: a number in the unit, or an instant since 1970; None for any other value."""
         seconds = self._seconds(moment)
         self._read += seconds is not None
         self._without += moment is None
@@ -43,7 +43,7 @@ class TimeReader:
         return seconds
 
     def notices(self, others: Callable[[], list[Notice]]) -> list[Notice]:
-        """What is told of a call, and what is told of its events in any case."""
+        """The warnings of this call, followed by those of `others`."""
         return [*self._own(), *others()]
 
     def _own(self) -> Iterator[Notice]:

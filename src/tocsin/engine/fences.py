@@ -1,4 +1,4 @@
-"""Which objects enter, stay in and leave which subscriptions? An engine's matches, followed from event to event."""
+"""Fences: which objects enter, stay in and leave which subscriptions, from event to event."""
 
 from __future__ import annotations
 
@@ -44,51 +44,52 @@ from tocsin.records.keys import MIXED, as_texts, key_values
 
 @runtime_checkable
 class Matching(Protocol):
-    """What fences ask of an engine."""
+    """What fences need of an engine."""
 
     def followed(
         self, events: Any, key: str, also: Sequence[str], trail: Trail | None, **options: Any
     ) -> tuple[Answer, Witness]:
-        """A row an event: its matches as a list, its key, further attributes, and what its trail leads through."""
+        """One row per event: its matches as a list, its key, further attributes, and the matches along its trail."""
 
     def payload(self, id: SubscriptionId) -> Any:
-        """What a subscription carries."""
+        """The payload of a subscription."""
 
 
 class Fences:
-    """Objects whose events come one after the other, and the subscriptions of an engine that they are in.
+    """Objects with a sequence of events, and the subscriptions of an engine that each object is in.
 
-    An object is what has one value of `key`. It enters a subscription when an event of it is TRUE and the one before
-    was not, and exits when one is FALSE. An event of which the subscription is UNKNOWN, as one without a position,
-    changes nothing. Many threads may push.
+    An object is identified by its value of `key`. It enters a subscription when one of its events is TRUE and the
+    previous one was not. It exits when an event is FALSE. An event for which the subscription is UNKNOWN, such as one
+    without a position, changes nothing. Many threads may push.
 
     Parameters
     ----------
     engine
-        The `tocsin.Engine` that has the subscriptions.
+        The `tocsin.Engine` with the subscriptions.
     key
-        The attribute that tells objects apart.
+        The attribute that identifies objects.
     time, time_unit
-        The attribute of which seconds are taken: an instant, a text that is one, or a number in this unit ("s", "ms",
-        "us" or "ns"). An event that is older than the latest one of its object is ignored, and told.
+        The attribute with the time: an instant, a text that is one, or a number in this unit ("s", "ms", "us" or
+        "ns"). An event older than the latest one of its object is ignored and counted in the warnings.
     order
-        "arrival": events are taken as they come. "time": those of one call are taken in the order of their times.
+        "arrival": events are processed in the order of arrival. "time": those of one call are sorted by time first.
     path
-        The attribute that has the object's place. An object crosses what lies on the straight line from its last place
-        and is in neither.
+        The attribute with the object's position. An object crosses a subscription that lies on the straight line from
+        its last position and contains neither end.
     enter_after, exit_after, dwell, inside
         What counts as a change: `FenceRules`.
     most_objects, forget_after
-        Objects that are in something are kept, with `path` all, with `time` when others were seen last: at most so
-        many, and none longer than so many seconds after its last event that some subscription knew something of. What
-        is given up is reported as lost, those longest unseen first.
+        Limits on what is kept: at most so many objects, and none longer than so many seconds after its last event.
+        Events that are UNKNOWN for all subscriptions do not count. Fences keep the objects inside subscriptions, or all
+        with `path`; with `time` also when other objects were last seen. The objects unseen for longest are dropped
+        first, and reported as lost.
     no_places
-        Points that say that a position is not known. Default: (181, 91), which AIS sends; add (0, 0) where devices do.
+        Points that mean "position not known". Default: (181, 91), which AIS sends; add (0, 0) if your devices send it.
 
     Raises
     ------
     InvalidInput
-        For options that contradict each other or name nothing.
+        If options contradict each other or name nothing.
 
     Examples
     --------
@@ -138,13 +139,13 @@ class Fences:
                 "None; name the attribute that has the time."
             )
         if path is not None:
-            shapely()  # which says what to install where it is not there
-        self._objects: OrderedDict[ObjectKey, Visits] = OrderedDict()  # those longest unseen first
-        self._others: OrderedDict[ObjectKey, float] = OrderedDict()  # the latest times of objects that are in nothing
-        self._events = 0  # how many came, from which each has its number
-        self._due: list[tuple[float, int, ObjectKey]] = []  # a heap: when objects were seen, each once
+            shapely()  # raises an error that says what to install
+        self._objects: OrderedDict[ObjectKey, Visits] = OrderedDict()  # by last event, oldest first
+        self._others: OrderedDict[ObjectKey, float] = OrderedDict()  # latest times of objects in no subscription
+        self._events = 0  # events so far; each event is numbered by this count
+        self._due: list[tuple[float, int, ObjectKey]] = []  # a heap of (last seen, tie-breaker, key), one per object
         self._are_due: set[ObjectKey] = set()
-        self._awaited = count()  # so that no two of the heap are compared by their keys
+        self._awaited = count()  # breaks ties in the heap, so that keys are never compared
         self.renew_locks()
         renewed(self)
 
@@ -152,7 +153,7 @@ class Fences:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many objects are kept: in something, or about to be; with `path` all."""
+        """How many objects are kept: those in a subscription or about to enter one; with `path` all."""
         return len(self._objects)
 
     def __repr__(self) -> str:
@@ -165,13 +166,13 @@ class Fences:
             return sorted(one for one, stay in visits.stays.items() if stay.has_entered)
 
     def objects(self) -> Iterator[tuple[ObjectKey, list[SubscriptionId]]]:
-        """Each object that is in something, and what in; those longest unseen first."""
+        """Each object that is in a subscription, with its subscriptions; those unseen for longest first."""
         for key in list(self._objects):
             if inside := self.inside(key):
                 yield key, inside
 
     def push(self, event: Mapping[str, Any]) -> list[FenceChange]:
-        """What an event changes; raises `RecordError` for one that is bad, or has no key."""
+        """The changes caused by one event; raises `RecordError` if it is bad or has no key."""
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
         answer, changes = self._pushed([event], {})
@@ -190,12 +191,14 @@ class Fences:
         threads: int | None = None,
         payload: bool = False,
     ) -> Answer:
-        """What a source of events changes: a table of `event` (row), `object`, `subscription`, `change`, `seconds`.
+        """The changes caused by a source of events, as a table.
 
-        By event; of one event what it leaves first, and those that it made lost before that. `payload` adds what
-        subscriptions carry, as JSON; the other options say how the source is read, as in `Engine.match_batch`. Events
-        that are bad, or have no key, are in its errors and change nothing; events that say nothing, or come too late,
-        change nothing either and are counted in its warnings.
+        Its columns are `event` (row), `object`, `subscription`, `change` and `seconds`.
+
+        Rows are ordered by event. Within an event, lost objects come first, then exits, then the rest. `payload` adds
+        the subscriptions' payloads as JSON. The other options say how to read the source, as in `Engine.match_batch`.
+        Events that are bad or have no key change nothing and are in the answer's errors. Events that are late or
+        UNKNOWN for all subscriptions change nothing, and the warnings count them.
         """
         options = {"schema": schema, "delimiter": delimiter, "strict": strict, "threads": threads}
         answer, changes = self._pushed(events, {**options, "points": points or {}})
@@ -214,7 +217,7 @@ class Fences:
         return Answer(table, answer.event_errors, [], answer.stats, answer.complete, answer.noticing)
 
     def _payloads(self, ids: Sequence[SubscriptionId]) -> list[str | None]:
-        """What subscriptions carry, as JSON; None for nothing, and of those that are gone."""
+        """The subscriptions' payloads as JSON; None if there is none, or if the subscription was removed."""
         found: dict[SubscriptionId, str | None] = {}
         for one in set(ids):
             try:
@@ -245,7 +248,7 @@ class Fences:
                 rows.sort(key=lambda one: float("-inf") if one[3] is None else one[3])
             for row, key, ids, now, passed in rows:
                 if ids is None:
-                    continue  # it is bad, and reported
+                    continue  # a bad event, already reported
                 if reason := _problem_of(key, followed.key):
                     answer.event_errors.append(Reject(row, None, followed.key, reason))
                     continue
@@ -265,7 +268,7 @@ class Fences:
         return None if visits is None else visits.at
 
     def _moved(self, event: Moved, witness: Witness, told: TimeReader) -> Iterator[FenceChange]:
-        """Take one event of an object. One that was lost since its line began has no last place."""
+        """Process one event of an object. If the object was lost since its line began, it has no last position."""
         key, now, matched = event.key, event.now, event.matched
         visits = self._objects.get(key)
         latest = self._others.get(key) if visits is None else visits.last
@@ -298,7 +301,7 @@ class Fences:
             self._note_other(key, visits.last)
 
     def _note_other(self, key: ObjectKey, latest: float | None) -> None:
-        """Keep when an object that is in nothing was seen, so that an older event of it is known for one."""
+        """Remember when an object in no subscription was last seen, so that its late events are recognised."""
         if latest is None:
             return
         self._others[key] = latest
@@ -307,7 +310,7 @@ class Fences:
             self._others.popitem(last=False)
 
     def _given_up(self, now: float | None) -> Iterator[FenceChange]:
-        """Objects whose last event is too long ago."""
+        """Drop the objects with a last event that is too long ago."""
         after = self._followed.forget_after
         while after is not None and now is not None and self._due and now - self._due[0][0] > after:
             _, _, key = heapq.heappop(self._due)
@@ -322,7 +325,7 @@ class Fences:
             yield from visits.leave(key)
 
     def _await(self, key: ObjectKey, visits: Visits) -> None:
-        """Look at an object again when it may have been silent for too long, by the latest time of its events."""
+        """Schedule a check of an object, for the time when it may have been silent for too long."""
         if self._followed.forget_after is not None and visits.last is not None and key not in self._are_due:
             self._are_due.add(key)
             heapq.heappush(self._due, (visits.last, next(self._awaited), key))
@@ -330,13 +333,13 @@ class Fences:
     # Files
 
     def save(self, path: str | Path) -> None:
-        """Write what is followed, the rules and where every object is, as JSON lines; whole, or not at all."""
+        """Write the options, the rules and the place of every object as JSON lines, atomically."""
         with self._lock:
             write_fences(path, asdict(self._followed), asdict(self._rules), self._objects, self._others)
 
     @classmethod
     def load(cls, path: str | Path, engine: Matching) -> Fences:
-        """Fences as they were saved, by this release or the one before, beside an engine with the same subscriptions.
+        """Load fences that this release or the one before saved, for an engine with the same subscriptions.
 
         Raises `SegmentError` for a file that is damaged or of another version.
         """
@@ -351,7 +354,7 @@ class Fences:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """One event of an object: what it matches, when it was, and what its line leads through, from event `start` on."""
+    """One event of an object: its matches, its time, and the matches along its line, which begins at event `start`."""
 
     row: int
     key: ObjectKey
@@ -362,7 +365,7 @@ class Moved:
 
 
 def _problem_of(key: Any, name: str) -> str:
-    """What is wrong with a key; empty for nothing."""
+    """What is wrong with a key; empty if it is valid."""
     if key is None or key != key:
         return f"it has no value of {name!r}, by which objects are told apart"
     if isinstance(key, list | dict):
@@ -371,7 +374,7 @@ def _problem_of(key: Any, name: str) -> str:
 
 
 def _column(keys: list[Any], kind: pa.DataType) -> pa.Array:
-    """Keys as those of the events; as texts where they are of several types, or objects of others were lost."""
+    """Keys in the type of the events' keys, or texts if types are mixed or lost objects had another type."""
     try:
         if kind != MIXED:
             return pa.array(keys, kind)

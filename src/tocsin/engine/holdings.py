@@ -1,4 +1,4 @@
-"""What does an engine hold? All its subscriptions as a table, or as JSON lines that any engine takes."""
+"""All subscriptions of an engine, as a table or as JSON lines that any engine can read."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _AT_ONCE: Final = 8192
 
 
 def held_table(snapshots: Snapshots) -> pa.Table:
-    """`id`, `where`, `score`, `payload` and `weights` (JSON texts, null for none) of the living, by id.
+    """`id`, `where`, `score`, `payload` and `weights` (JSON texts, null if absent) of the live subscriptions, by id.
 
-    Cost: linear, and a sort; texts are copied.
+    Cost: linear, plus a sort. Texts are copied.
     """
     tables = []
     for one in snapshots:
@@ -35,7 +35,7 @@ def held_table(snapshots: Snapshots) -> pa.Table:
 
 
 def records_of(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """The rows as records that an engine takes: payload and weights as objects, and only where there are any."""
+    """The rows as records that an engine takes, with payload and weights as objects where there are any."""
     for batch in table.to_batches(_AT_ONCE):
         for row in batch.to_pylist():
             record = {name: row[name] for name in ("id", "where", "score")}
@@ -43,13 +43,13 @@ def records_of(table: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def optional_parts(payload: str | None, weights: str | None) -> dict[str, Any]:
-    """Payload and weights as a record has them, from their stored texts; without those that there are not."""
+    """The fields `payload` and `weights` of a record, from their stored texts. Absent ones are left out."""
     parts: dict[str, Any] = {"payload": stored_payload(payload)} if payload else {}
     return parts | ({"weights": stored_weights(weights)} if weights else {})
 
 
 def export(table: pa.Table, path: str | Path) -> None:
-    """Write records as JSON lines, whole or not at all; raises `InvalidInput` where that cannot be."""
+    """Write records as JSON lines, atomically; raises `InvalidInput` if the file cannot be written."""
     with raising_invalid_input(path), aside(path) as beside, beside.open("w", encoding="utf-8") as stream:
         for record in records_of(table):
             stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,4 +1,4 @@
-"""How do subscriptions become something to match against? Read, checked for doubles, planned, built."""
+"""Loading subscriptions: read them, check for duplicate ids, plan, and build a segment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Progress = Callable[[float | None], None]
 
 
 def extras_of(payload_columns: Iterable[str]) -> Extras:
-    """What notes the fields that a subscription has not, and keeps those that are named."""
+    """A collector of unknown fields that keeps those named here for the payload."""
     return Extras(FIELDS, payload_columns)
 
 
@@ -36,10 +36,10 @@ def load_segments(
     texts: Mapping[str, Text] | None = None,
     extras: Extras | None = None,
 ) -> tuple[Snapshots, list[Reject]]:
-    """Subscriptions from any source (or a compiled index folder), and those that could not be taken.
+    """Load subscriptions from any source (or a compiled index folder); returns them and the rejected records.
 
-    `strict` raises `RecordError` at the first bad one instead. `texts` are as `Templates` has them. `extras` notes what
-    records have beside their fields.
+    `strict` raises `RecordError` at the first bad record instead. `texts` are as in `Templates`. `extras` collects the
+    unknown fields of records.
     """
     plan = choose(index)
     if is_index(source):
@@ -49,12 +49,12 @@ def load_segments(
 
 
 def is_index(source: object) -> bool:
-    """Whether a source is a folder to be opened as an index, whole or damaged: any but a table (of Parquet)."""
+    """Whether a source is a folder to open as an index, valid or damaged: any folder that is not a Parquet table."""
     if not isinstance(source, str | Path) or not os.path.isdir(source):  # noqa: PTH112
         return False
     try:
         forms = [by_ending(file) for file in files_of(source) or ()]
-    except InvalidInput:  # there is nothing in it that could be read
+    except InvalidInput:  # the folder has no readable files
         return True
     return not all(form is not None and form.is_partitioned for form in forms)
 
@@ -68,9 +68,9 @@ def build_from(
     texts: Mapping[str, Text] | None = None,
     extras: Extras | None = None,
 ) -> tuple[Segment, list[Reject]]:
-    """A segment of all subscriptions of a source with distinct ids of one kind; of several with one id the first.
+    """A segment of all subscriptions of a source. Ids are distinct and of one kind; the first one with an id is kept.
 
-    Where strings and integers are mixed, the kind that most of them have is kept, strings on a tie.
+    If strings and integers are mixed, the more frequent kind is kept, or strings on a tie.
     """
     part, rejects = read_part(source, strict=strict, progress=progress, texts=texts, extras=extras)
     return assemble(part, plan), rejects
@@ -84,7 +84,7 @@ def read_part(
     texts: Mapping[str, Text] | None = None,
     extras: Extras | None = None,
 ) -> tuple[Part, list[Reject]]:
-    """The subscriptions that `build_from` makes a segment of, under no index: no kernel is compiled for that."""
+    """The subscriptions for `build_from`, before they are indexed. This compiles no kernel."""
     builder = collect(source, Templates(texts), strict=strict, progress=progress, extras=extras)
     part = builder.part()
     return part, checked_rejects(builder, strict=strict)
@@ -110,14 +110,14 @@ def collect(
 
 
 def checked_rejects(builder: SegmentBuilder, *, strict: bool) -> list[Reject]:
-    """What could not be taken so far, by row; `strict` raises `RecordError` where there is any."""
+    """The rejected records so far, by row; with `strict`, `RecordError` is raised if there are any."""
     if strict and builder.rejects:
         raise_first(builder.rejects, "subscription")
     return sorted(builder.rejects, key=lambda reject: reject.row)
 
 
 def require_some(read: int, rejects: Sequence[Reject], what: str) -> None:
-    """Raise `RecordError` where there were records and none could be read: an empty answer would look like success."""
+    """Raise `RecordError` if there were records but none was valid: an empty answer would look like success."""
     if rejects and not read:
         first = min(rejects, key=lambda reject: reject.row)
         raise RecordError(f"no {what} could be read; {what} {first.row}: {in_field(first.field, first.reason)}")

@@ -1,4 +1,4 @@
-"""What does an event match? A sequence of ids and scores, looked up when they are asked for."""
+"""The matches of one event: a sequence of ids and scores, looked up on access."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tocsin.segment import Snapshots
 
 
 class Matches(Sequence[Match]):
-    """The matches of one event, in order; ids are looked up when they are asked for.
+    """The matches of one event, in order. Ids are looked up on access.
 
-    `errors` lists values of the event that could not be taken.
+    `errors` lists the event's values that were rejected.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Matches(Sequence[Match]):
         return map(Hit, ids, scores, (stored_payload(text) if text else None for text in texts))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What is read from a pickle, or copied, has everything looked up."""
+        """A pickle or copy has everything looked up."""
         return _Told, (list(self), self.errors)
 
     def __eq__(self, other: object) -> bool:
@@ -76,7 +76,7 @@ class Matches(Sequence[Match]):
 
 
 class _Told(Matches):
-    """The same from a pickle, or copied: an engine's snapshots do not travel."""
+    """Matches from a pickle or a copy: an engine's snapshots cannot be pickled."""
 
     def __init__(self, matches: list[Match], errors: list[Reject]) -> None:
         self._all = matches

@@ -1,4 +1,4 @@
-"""How is a source of events matched? Chunk by chunk: read, encode, match, so that memory stays bounded."""
+"""Matching a source of events chunk by chunk (read, encode, match), which bounds memory."""
 
 from __future__ import annotations
 
@@ -42,28 +42,26 @@ PASSED: Final = "passed"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """How events are to be answered, as `match` has it; in pieces of so many matches, so that memory is bounded."""
+    """The options of a match, as in `match`. Pieces of at most about `piece_matches` matches bound memory."""
 
     ranking: Ranking | None = None
     lists: bool = False
     strict: bool = False
     schema: Mapping[str, Any] | None = None  # types of attributes
-    threads: int | None = None  # None: as many as there are cores
-    delimiter: str | None = None  # what parts the fields of a CSV; recognised where None
-    points: Points = field(default_factory=dict)  # attributes that are made of two others
-    event_key: str | None = None  # an attribute whose value is to be beside the row of an event
-    payload: bool = False  # whether matches come with payloads
-    also: tuple[
-        str, ...
-    ] = ()  # further attributes, whose values are to be beside that, in columns `also_0`, `also_1`, ..
+    threads: int | None = None  # None: one per core
+    delimiter: str | None = None  # delimiter of a CSV file; None: detected
+    points: Points = field(default_factory=dict)  # attributes that combine two others
+    event_key: str | None = None  # an attribute; its value becomes a column of the answer
+    payload: bool = False  # whether matches have payloads
+    also: tuple[str, ...] = ()  # further attributes, with their values in columns `also_0`, `also_1`, ..
     piece_matches: int = 4_000_000
     texts: Mapping[str, Text] = field(default_factory=dict)  # further attributes that are texts
-    no_places: tuple[tuple[float, float], ...] = ()  # points that say that a place is not known
-    witness: Witness | None = None  # which is to say more of single events
-    trail: Trail | None = None  # where objects by `event_key` were; what they pass through is to be beside the matches
+    no_places: tuple[tuple[float, float], ...] = ()  # points that mean "position not known"
+    witness: Witness | None = None  # keeps the events, to tell more about single ones
+    trail: Trail | None = None  # last positions of objects by `event_key`; adds a column of matches along their lines
 
     def __post_init__(self) -> None:
-        question_of(self.ranking)  # which refuses what is none
+        question_of(self.ranking)  # raises an error for an unknown ranking
         workers(self.threads)
         if self.points:
             checked_points(self.points)
@@ -72,21 +70,21 @@ class Request:
 
     @property
     def beside(self) -> dict[str, str]:
-        """The columns of an answer that stand behind the row of an event, and the attributes that they are of."""
+        """The columns after the row of an event, with the attributes that they show."""
         own = {} if self.event_key is None else {EVENT_KEY: self.event_key}
         return own | {f"also_{number}": name for number, name in enumerate(self.also)}
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What one piece of the events gave: its part of an `Answer`."""
+    """The part of an `Answer` that one piece of the events gave."""
 
     table: pa.Table
     rejects: list[Reject]
     done: float | None  # share of the source read so far
     stats: Stats
     served: int  # events that were answered
-    lost: frozenset[int] = frozenset()  # the rows of those that were not, of which there is a reject each
+    lost: frozenset[int] = frozenset()  # rows of the events that were not answered; each has a reject
 
 
 def match(
@@ -106,23 +104,23 @@ def match(
     payload: bool = False,
     payload_columns: Iterable[str] = (),
 ) -> Answer:
-    """Match events against subscriptions in one call, nothing kept.
+    """Match events against subscriptions in one call, and keep nothing.
 
-    Both come as dicts, JSON (bytes, or a path), CSV, Parquet or Arrow files, several of them (a list, a pattern, a
-    folder), Arrow tables and datasets, pandas or Polars frames, DuckDB relations; subscriptions also as a folder that
-    `compile` made. A bad record is reported in `.errors` and the rest served; where none is left, of either,
-    `RecordError` says why; `strict` raises it at the first one.
+    Both come as dicts, Arrow tables and datasets, pandas or Polars frames, or DuckDB relations. JSON comes as bytes or
+    a path, and CSV, Parquet and Arrow as files. A list, a pattern or a folder gives several files. Subscriptions may
+    also come as a folder that `compile` made. A bad record is skipped and reported in `.errors`. If no subscription or
+    no event is left, `RecordError` says why. With `strict` the first bad record raises it.
 
-    `schema` says the types of attributes of events ("number", "string", "boolean", "instant", "geometry", "text" or a
-    `Text`, which also says how TEXT makes words of them), `points` which ones are made of two others
-    (`{"location": ("lon", "lat")}`), `delimiter` what parts the fields of a CSV (recognised where None). `event_key`
-    names an attribute of events whose value is wanted beside the row number, `payload` adds what subscriptions carry,
-    as JSON; `payload_columns` names fields of their records that these carry beside. Other fields are ignored, and told
-    of in `.warnings`.
+    `schema` has the types of the events' attributes: "number", "string", "boolean", "instant", "geometry", "text" or a
+    `Text`. The latter also says how TEXT splits values into words. `points` has attributes that combine two others
+    (`{"location": ("lon", "lat")}`). `delimiter` separates the fields of a CSV file (None: detected).
 
-    `threads` share the events, by default one a core; the answer is the same. `progress` is called with the share of
-    the subscriptions that is read, then with the share of the events that is answered; with None where a size is not
-    known.
+    `event_key` names an attribute of the events that becomes a column beside the row number. `payload` adds the
+    subscriptions' payloads, as JSON. `payload_columns` names fields of the subscriptions' records that become part of
+    their payloads. Other unknown fields are ignored and listed in `.warnings`.
+
+    `threads` share the events, by default one per core; the answer is the same. `progress` is called with the share of
+    the subscriptions read so far, then with the share of the events answered. It gets None if a size is not known.
 
     >>> answer = match([{"id": "cheap", "where": "price <= 580"}], [{"price": 550}, {"price": 600}])
     >>> answer.table.to_pylist()
@@ -153,9 +151,9 @@ def answer_of(
     progress: Callable[[float | None], None] | None = None,
     require_one: bool = False,
 ) -> Answer:
-    """The whole answer to a source of events; `rejects` are the subscriptions'.
+    """The complete answer for a source of events; `rejects` are those of the subscriptions.
 
-    `require_one` raises `RecordError` where no event could be read.
+    `require_one` raises `RecordError` if no event could be read.
     """
     parts, seen = [], Seen()
     for part in match_chunks(snapshots, events, request, stats, seen):
@@ -170,7 +168,7 @@ def answer_of(
 
 
 def warnings_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: bool = False) -> list[Notice]:
-    """What options name that is not there, coordinates that are no degrees and, but for `of_options`, what is asked."""
+    """Warnings about misspelt options, coordinates that are not degrees and, unless `of_options`, the conditions."""
     seen.finish()
     options = misnamed(
         snapshots.wanted,
@@ -178,7 +176,7 @@ def warnings_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_option
         schema=request.schema,
         points=request.points,
         event_key=request.event_key,
-        key_option="event_key" if request.witness is None else "key",  # as Fences have it
+        key_option="event_key" if request.witness is None else "key",  # the name of the option in Fences
         ranking=request.ranking,
     )
     others = no_degrees(seen, snapshots.wanted)
@@ -186,7 +184,7 @@ def warnings_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_option
 
 
 def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa.Table:
-    """The tables of all pieces as one; keys become of one type."""
+    """The tables of all pieces as one, with the keys converted to one type."""
     for place, name in enumerate(request.beside, 1):
         keys = joined_keys([part[name].combine_chunks() for part in tables], exact=request.witness is not None)
         tables = [part.set_column(place, name, key) for part, key in zip(tables, keys, strict=True)]
@@ -203,9 +201,9 @@ def match_chunks(
     seen: Seen | None = None,
     newest: Callable[[], Snapshots] | None = None,
 ) -> Iterator[Matched]:
-    """Match a source piece by piece, adding to `stats` and to what is `seen` as it goes.
+    """Match a source piece by piece, adding to `stats` and to `seen` along the way.
 
-    `newest` gives the subscriptions for each piece, where they change while the source is read.
+    `newest` returns the subscriptions for each piece, if they change while the source is read.
     """
     stats.subscriptions = len(snapshots)
     wanted = snapshots.wanted
@@ -239,14 +237,14 @@ def match_chunks(
 
 
 def _choice(wanted: Wanted, others: Collection[str]) -> Callable[[str], bool]:
-    """Which columns are read: what is asked about, and other attributes."""
+    """A predicate for the columns to read: attributes in the subscriptions, and `others`."""
     if not others:
         return wanted.inside
     return lambda name: wanted.inside(name) or any(name == one or one.startswith(f"{name}.") for one in others)
 
 
 def _timed(chunks: Iterator[Chunk], stats: Stats) -> Iterator[Chunk]:
-    """The same chunks; the time that they take counts as reading."""
+    """The same chunks; the time to produce them counts as reading."""
     while True:
         begun = time.perf_counter()
         chunk = next(chunks, None)
@@ -257,7 +255,7 @@ def _timed(chunks: Iterator[Chunk], stats: Stats) -> Iterator[Chunk]:
 
 
 def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: Wanted, seen: Seen | None) -> Matched:
-    """Encode and match a piece of the events. Many threads may do so."""
+    """Encode and match one piece of the events. Thread-safe."""
     stats = Stats()
     clock = time.perf_counter()
     schema = {**request.texts, **(request.schema or {})}
@@ -295,7 +293,7 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
 def _passed(
     snapshots: Snapshots, chunk: Chunk, batches: list[EventBatch], request: Request, rows: NDArray[np.int64]
 ) -> pa.Array:
-    """What the lines from where objects were match, a list for each of the rows."""
+    """The matches along the lines from the objects' last positions, as a list for each row."""
     assert request.trail is not None
     keys = key_values(keys_at(chunk, rows, request.event_key or ""))
     lines, moved = request.trail.lines(batches, dict(zip(rows.tolist(), keys, strict=True)))
@@ -307,7 +305,7 @@ def _passed(
 
 
 def _piece_size(request: Request, stats: Stats) -> int:
-    """Events in the next piece: as many as give the matches that a piece may have, going by those so far."""
+    """The number of events in the next piece, estimated from the matches per event so far."""
     if not stats.events:
         return _FIRST_PIECE
     most = CHUNK_ROWS if workers(request.threads) == 1 else _SHARED_PIECE
@@ -317,7 +315,7 @@ def _piece_size(request: Request, stats: Stats) -> int:
 _FIRST_PIECE: Final = 256
 _SMALLEST_PIECE: Final = 64
 _SHARED_PIECE: Final = 4096
-"""Where threads share the events: so few that a short source keeps them all busy."""
+"""With several threads: few enough events that even a short source keeps all threads busy."""
 
 
 def _match_batches(snapshots: Snapshots, batches: list[EventBatch], request: Request, stats: Stats) -> pa.Table:
@@ -372,7 +370,7 @@ def empty_table(snapshots: Snapshots, request: Request) -> pa.Table:
 
 
 def _as_lists(table: pa.Table, rows: NDArray[np.int64], served: NDArray[np.int64]) -> pa.Table:
-    """One row an event: its matches as lists, null for an event that was rejected."""
+    """One row per event, with its matches as lists; null for a rejected event."""
     events = table["event"].to_numpy()
     bounds = np.searchsorted(events, np.append(rows, np.iinfo(np.int64).max))
     missing = pa.array(~np.isin(rows, served))

@@ -1,9 +1,9 @@
-"""When and how do an engine's sources become fewer? In the background, by the logarithmic method.
+"""Background merging of an engine's sources, by the logarithmic method.
 
-A delta that is full, or that took longer to look at than it takes to merge, becomes a segment. Segments of about one
-size (within a factor of `_FANOUT`) become one when there are so many of them, and a segment that has lost a quarter is
-written anew; so every subscription is merged O(log n) times, and a match asks O(log n) segments (Bentley and Saxe
-1980).
+A delta becomes a segment when it is full, or when examining it has cost more than merging it. Segments of similar size
+(within a factor of `_FANOUT`) are merged when there are enough of them. A segment that has lost a quarter of its
+subscriptions is rewritten. So each subscription is merged O(log n) times, and a match searches O(log n) segments
+(Bentley and Saxe 1980).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Merger:
 
     @property
     def is_running(self) -> bool:
-        """Whether a merge is going on in the background."""
+        """Whether a merge is running in the background."""
         return self._thread is not None
 
     def wake(self) -> None:
@@ -51,7 +51,7 @@ class Merger:
                 self._thread.start()
 
     def close(self) -> None:
-        """Wait for a merge that is going on, and begin no more."""
+        """Wait for a running merge, and start no more."""
         with self._guard:
             self._closed = True
             thread = self._thread
@@ -59,7 +59,7 @@ class Merger:
             thread.join()
 
     def merge_all(self) -> None:
-        """Make everything one segment without the gone, here and now."""
+        """Merge everything into one segment now, without removed subscriptions."""
         with self._store.structure:
             self._store.seal()
             segments, sealed = self._store.segments, self._store.sealed
@@ -70,14 +70,14 @@ class Merger:
         try:
             while not self._closed and self._step():
                 pass
-        except Exception as error:  # what is there goes on answering, and `stats` tells  # noqa: BLE001
+        except Exception as error:  # the sources still answer; `stats` shows the error  # noqa: BLE001
             self.error = error
         finally:
             with self._guard:
                 self._thread = None
 
     def _step(self) -> bool:
-        """One merge, if there is one to do."""
+        """Do one merge, if one is due."""
         with self._store.structure:
             if self._store.delta.numbered >= self._limit or self._store.delta.is_ripe:
                 self._store.seal()
@@ -87,7 +87,7 @@ class Merger:
             return bool(chosen)
 
     def _next(self) -> Sequence[Source]:
-        """The sources to merge next: a full delta; else some of one size, the smallest first; else a thin one."""
+        """The sources to merge next: a full delta, else segments of one size (smallest first), else a thin one."""
         if self._store.sealed:
             return self._store.sealed[:1]
         segments = self._store.segments

@@ -1,4 +1,7 @@
-"""What does a call name that is not there? A misspelt option is no error, for events may come that have it."""
+"""Warnings about names in a call's options that do not exist.
+
+A misspelt option is not an error, because later events may have the name.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,9 @@ def misnamed(
     key_option: str = "event_key",
     ranking: Ranking | None = None,
 ) -> Iterator[Notice]:
-    """A notice for each name among the options of a call that its subscriptions or its events should have.
+    """A warning for each name in the options of a call that is missing from its subscriptions or events.
 
-    A schema may say more than is asked: of it only what looks misspelt is told.
+    A schema may name more attributes than the subscriptions use, so only names that look misspelt cause a warning.
     """
     asked = _asked(wanted)
     for name in schema or ():
@@ -50,7 +53,7 @@ def misnamed(
 
 
 def no_degrees(seen: Seen | None, wanted: Wanted, prefix: str = "") -> Iterator[Notice]:
-    """A notice for each attribute that subscriptions ask about whose coordinates are no longitude and latitude."""
+    """A warning for each attribute in the subscriptions with coordinates that are not longitude and latitude."""
     if seen is None:
         return
     for name, system in seen.systems.items():
@@ -71,7 +74,7 @@ def no_degrees(seen: Seen | None, wanted: Wanted, prefix: str = "") -> Iterator[
 
 
 def _asked(wanted: Wanted) -> set[str]:
-    """The attributes that subscriptions ask about, those of lists' elements as they are within the events."""
+    """The attributes in the subscriptions; those of list elements have the path from the event."""
     inner = {f"{name}.{one}" for name, own in wanted.elements.items() for one in _asked(own)}
     return {*wanted.numbers, *wanted.elements, *inner}
 

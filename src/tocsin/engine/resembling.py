@@ -1,7 +1,7 @@
-"""How much does an event resemble a subscription, and why? The source tree is asked, never the compiled form.
+"""Explanations for `Similar`: how similar an event and a subscription are, computed from the source tree.
 
-It is told like a match: that the sum of both shares reaches the threshold is one condition, what is asked for besides
-are the others.
+They read like those of a match. One condition says that the sum of both shares reaches the threshold; the
+subscription's other conditions follow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tocsin.model.values import Bounds, Box, Point, Value, box_of, sides_of
 
 
 class _Region(NamedTuple):
-    """A box that an attribute is asked to meet."""
+    """A box that an attribute must intersect."""
 
     node: Expression
     place: str
@@ -28,23 +28,23 @@ class _Region(NamedTuple):
 
 
 class _Keywords(NamedTuple):
-    """Strings that a list is asked to contain, or the words of a text."""
+    """Strings that a list must contain, or words of a text."""
 
     nodes: tuple[Expression, ...]
     name: str
-    asked: tuple[str, ...]  # each once, by code point
-    lines: list[list[str]] | None  # what the event has, None for no list and no text
+    asked: tuple[str, ...]  # distinct, by code point
+    lines: list[list[str]] | None  # the event's words; None if it has neither a list nor a text
 
 
 class _Share(NamedTuple):
-    """A share, and what came of it in words."""
+    """A share, and its explanation."""
 
     value: float
     came: str
 
 
 def explain_similar(tree: Expression, values: Values, ranking: Similar) -> Explanation:
-    """Why a flattened event resembles a subscription enough, or not; `score` is the sum, None where there is none."""
+    """Explain whether a flattened event is similar enough to a subscription; `score` is the sum, or None."""
     conjuncts = list(_conjuncts(tree))
     regions = [found for one in conjuncts if (found := _region(one))]
     lists = _lists(conjuncts, values)
@@ -78,11 +78,11 @@ def _all_of(truths: Iterable[bool | None]) -> bool | None:
     return False if False in known else None if None in known else True
 
 
-# ---- what is asked for
+# ---- conditions of the subscription
 
 
 def _conjuncts(tree: Expression, negated: bool = False) -> Iterator[Expression]:
-    """The conditions of the outermost AND, once NOT is moved inwards; itself, if it is none."""
+    """The conditions of the outermost AND after NOT is moved inwards; the tree itself if it is not an AND."""
     left = [(tree, negated)]
     while left:
         node, negated = left.pop()
@@ -109,7 +109,7 @@ def _region(node: Expression) -> _Region | None:
 
 
 def _of_sides(node: Expression, east: _Region | None, west: _Region | None) -> _Region | None:
-    """The box across the antimeridian that two are the sides of, as its index has it."""
+    """The box across the antimeridian that has these two sides, as in its index."""
     if east is None or west is None or east.place != west.place:
         return None
     whole = (*east.bounds[:2], *west.bounds[2:])
@@ -117,7 +117,7 @@ def _of_sides(node: Expression, east: _Region | None, west: _Region | None) -> _
 
 
 def _lists(conjuncts: Sequence[Expression], values: Values) -> list[_Keywords]:
-    """What is asked of lists, each condition by itself, and of texts, together where their words are made alike."""
+    """The conditions on lists, one each, and those on texts, grouped if they split texts into words in the same way."""
     found, texts = [], dict[tuple[str, str], list[Call]]()
     for node in conjuncts:
         if not isinstance(node, Call):
@@ -137,7 +137,7 @@ def _lists(conjuncts: Sequence[Expression], values: Values) -> list[_Keywords]:
 
 
 def _contained(node: Call) -> tuple[str, tuple[str, ...]] | None:
-    """The attribute that is asked to contain strings, and these; None for any other condition."""
+    """The attribute and the strings that it must contain; None for any other condition."""
     if node.name not in ("A_CONTAINS", "A_CONTAINEDBY"):
         return None
     words, asked = node.arguments if node.name == "A_CONTAINS" else reversed(node.arguments)
@@ -148,11 +148,11 @@ def _contained(node: Call) -> tuple[str, tuple[str, ...]] | None:
     return (words.name, tuple(sorted(strings))) if is_whole else None
 
 
-# ---- what came of it
+# ---- shares and score
 
 
 def _sum(region: _Region, words: _Keywords, values: Values, ranking: Similar) -> tuple[float, Finding, list[str]]:
-    """The score, what is to be said of it, and that in lines, with both shares below."""
+    """The score, a finding about it, and the lines that show it with both shares below."""
     alpha, threshold = float(ranking.alpha), float(ranking.threshold)
     spatial, textual = _spatial(region, values), _textual(words, values, ranking)
     score = alpha * spatial.value + (1.0 - alpha) * textual.value
@@ -178,7 +178,7 @@ def _sum(region: _Region, words: _Keywords, values: Values, ranking: Similar) ->
 
 
 def _spatial(region: _Region, values: Values) -> _Share:
-    """Which share of the region the event's place covers; all or nothing where one of them has no area."""
+    """The share of the region that the event's place covers; 0 or 1 if either has no area."""
     came = value_shown(values, region.place)
     value = cast(Value | None, values.get(region.place))
     place = None if value is None else box_of(value)
@@ -197,12 +197,12 @@ def _spatial(region: _Region, values: Values) -> _Share:
 
 
 def _area(box: Bounds) -> float:
-    """Of both sides, where a box crosses the antimeridian."""
+    """The area of a box; of both sides, if it crosses the antimeridian."""
     return _total([side[2] - side[0] for side in sides_of(box)]) * (box[3] - box[1])
 
 
 def _total(widths: Sequence[float]) -> float:
-    """One after the other, as the index does it: `sum` of Python 3.12 makes up for rounding."""
+    """Add one after the other, as the index does: `sum` of Python 3.12 compensates for rounding."""
     total = 0.0
     for width in widths:
         total += width
@@ -210,7 +210,7 @@ def _total(widths: Sequence[float]) -> float:
 
 
 def _textual(words: _Keywords, values: Values, ranking: Similar) -> _Share:
-    """Which share of the keywords' weight the event has; both sums are added in their order."""
+    """The share of the keywords' weight that the event has. Both sums follow the order of the keywords."""
     weights = ranking.weights or {}
     common, total = 0.0, 0.0
     there = {word for line in words.lines or () for word in line}
@@ -225,7 +225,7 @@ def _textual(words: _Keywords, values: Values, ranking: Similar) -> _Share:
 
 
 def _weighed(words: Sequence[str], ranking: Similar) -> str:
-    """Words, with what they weigh where anything was said of it."""
+    """Words, with their weights if any were given."""
     shown = (to_text(Constant(word)) for word in words)
     if not ranking.weights:
         return ", ".join(shown)
@@ -234,12 +234,12 @@ def _weighed(words: Sequence[str], ranking: Similar) -> str:
 
 
 def _ratio(part: float, whole: float) -> float:
-    """Part of a whole above 0; nothing of one beyond float64."""
+    """The ratio of a part to a whole above 0; 0 if the whole overflows float64."""
     return part / whole if whole < float("inf") else 0.0
 
 
 def _phrases(nodes: Iterable[Expression], values: Values) -> Iterator[Finding]:
-    """What came of the phrases of texts, which must be there as a whole."""
+    """Findings about the phrases of texts; a phrase must occur as a whole."""
     for node in nodes:
         if not is_text(node):
             continue

@@ -1,4 +1,4 @@
-"""How often do events have each attribute, and with which values? Counted on some of them, for the planner."""
+"""Statistics for the planner, counted on a sample of events: how often each attribute and value occurs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sample(
     delimiter: str | None = None,
     points: Points | None = None,
 ) -> Statistics:
-    """Statistics of the first events of a source, some `limit` of them; whatever `tocsin.match` takes.
+    """Statistics of about the first `limit` events of a source (any that `tocsin.match` accepts).
 
     >>> sample([{"a": 1, "b": 2}, {"a": 3}]).shares
     {'a': 1.0, 'b': 0.5}
@@ -46,7 +46,7 @@ def first_batches(
     delimiter: str | None = None,
     points: Points | None = None,
 ) -> list[EventBatch]:
-    """What is wanted of the first events of a source, some `limit` of them."""
+    """The wanted attributes of about the first `limit` events of a source."""
     points = checked_points(points)
     batches: list[EventBatch] = []
     for chunk in read_events(events, schema=schema, delimiter=delimiter):

@@ -1,4 +1,4 @@
-"""How does an engine lie on disk? As an index folder, like a compiled one: a segment a part, with who is alive."""
+"""Engines on disk: an index folder like a compiled one, with one part per segment, and which subscriptions are live."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tocsin.segment.folder import IndexFolder
 
 
 def save_sources(folder: str | Path, store: Store, plan: Plan, texts: Mapping[str, Text]) -> None:
-    """Write all that a store holds at this moment, and publish it at once."""
+    """Write the current state of a store, and publish it atomically."""
     with Publication(folder) as new:
         with store.reading() as snapshots:
             segments = [segment for one in snapshots if len(one) and len(segment := one.as_segment(plan))]
@@ -28,12 +28,12 @@ def save_sources(folder: str | Path, store: Store, plan: Plan, texts: Mapping[st
 
 
 def open_sources(folder: str | Path) -> list[SegmentSource]:
-    """The segments of a folder, mapped."""
+    """The segments of a folder, memory-mapped."""
     return [SegmentSource(segment) for segment in current_segments(folder)]
 
 
 def texts_of(folder: str | Path, texts: Mapping[str, Text]) -> dict[str, Text]:
-    """The attributes that are texts of a folder's engine, and further ones; raises `InvalidInput` where they differ."""
+    """The text attributes saved in a folder, and further ones; raises `InvalidInput` if they contradict."""
     saved = IndexFolder.read(folder).texts
     for name, how in texts.items():
         if saved.get(name, how) != how:

@@ -1,4 +1,4 @@
-"""Which attributes did events have, with which types? Noted while they are matched."""
+"""The attributes of events and their types, recorded during matching for warnings."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from tocsin.records import Chunk, TableChunk, read_events
 _FIRST: Final = 256
 _LEAST, _MOST = key_of(-float(LARGEST_INTEGER)), key_of(float(LARGEST_INTEGER))
 _WORDS: Final = 1 << codes.LIST
-"""What a string becomes where a schema says that it is a text."""
+"""The type that a string becomes if a schema says that it is a text."""
 
 
 class Seen:
-    """The attributes that events had, with which types. Many threads may add."""
+    """The observed attributes of events and their types. Many threads may add."""
 
     def __init__(self, of: tuple[Seen, str] | None = None) -> None:
         self.events = 0
-        self._of = of  # for elements: whose lists they are in, under which attribute
-        self.types: dict[str, int] = {}  # a bit for each type, by attribute, or reading
-        self.items: dict[str, int] = {}  # the same of what is in lists
-        self.no_places: dict[str, int] = {}  # how many lists are not places, by attribute
-        self.elements: dict[str, Seen] = {}  # the same of the elements of lists, by the lists' attribute
-        self.refused: list[Reject] = []  # what could not be read of a sample
-        self.with_key = self.without_key = 0  # matched events whose key was asked for: those that have it, or not
-        self.large: set[str] = set()  # attributes with numbers from 2**53 on
-        self.singles: set[str] = set()  # columns of 32-bit floats, or shorter ones
-        self.systems: dict[str, str] = {}  # columns of geometries that are not in longitude and latitude, and in what
-        self.beyond_globe: dict[str, int] = {}  # how many points are of no longitude and latitude, by attribute
-        self.first: Chunk | None = None  # the first events, for the names of attributes that nobody asks for
+        self._of = of  # for elements: the outer `Seen`, and the attribute of the lists
+        self.types: dict[str, int] = {}  # one bit per type, by attribute or reading
+        self.items: dict[str, int] = {}  # the same for the items of lists
+        self.no_places: dict[str, int] = {}  # number of lists that are not places, by attribute
+        self.elements: dict[str, Seen] = {}  # the same for elements of lists, by attribute of the lists
+        self.refused: list[Reject] = []  # rejected values of a sample
+        self.with_key = self.without_key = 0  # matched events with and without the `event_key` attribute
+        self.large: set[str] = set()  # attributes with numbers of 2**53 or more
+        self.singles: set[str] = set()  # columns of floats of 32 bits or less
+        self.systems: dict[str, str] = {}  # reference systems of geometry columns, if not longitude and latitude
+        self.beyond_globe: dict[str, int] = {}  # points beyond longitude 180 or latitude 90, by attribute
+        self.first: Chunk | None = None  # the first events, for the names of attributes in no subscription
         self._schema: pa.Schema | None = None  # of the last table
         self._lock = threading.Lock()
         self._pending: tuple[list[str], NDArray[np.uint32]] = [], np.empty(0, np.uint32)
 
     def add(self, chunk: Chunk, batches: Sequence[EventBatch]) -> None:
-        """Take note of a chunk, and of the batches that became of it. Cost: a nanosecond a value."""
+        """Record a chunk, and the batches made from it. Cost: a nanosecond per value."""
         if self.first is None and any(map(len, batches)):
             self.first = chunk
         if isinstance(chunk, TableChunk):
@@ -59,14 +59,14 @@ class Seen:
             self._add(batch)
 
     def _add_systems(self, schema: pa.Schema) -> None:
-        """Take note of what the columns of a table say; most chunks are of the table before."""
+        """Record the properties of a table's columns. Most chunks have the schema of the previous one."""
         if self._schema is None or not schema.equals(self._schema, check_metadata=True):
             self._schema = schema
             self.systems.update(systems_of(schema))
             self.singles.update(name for field in schema for name in _singles(field))
 
     def add_keys(self, with_key: int, without_key: int) -> None:
-        """Take note of how many events have the key that is asked for."""
+        """Record how many events have the `event_key` attribute, and how many do not."""
         with self._lock:
             self.with_key += with_key
             self.without_key += without_key
@@ -91,7 +91,7 @@ class Seen:
             if names is not batch.attributes:
                 self._fold()
                 found = np.zeros(len(batch.attributes), np.uint32)
-            elif len(found) < len(names):  # which readers share, and which grows
+            elif len(found) < len(names):  # batches share this list, and it grows
                 found = np.concatenate([found, np.zeros(len(names), np.uint32)])
             entries = batch.arrays
             note_types(entries.attributes, entries.types, entries.payloads, _LEAST, _MOST, found)
@@ -108,14 +108,14 @@ class Seen:
         self._pending = [], np.empty(0, np.uint32)
 
     def finish(self) -> None:
-        """Have `types` tell of all batches."""
+        """Update `types` with all batches."""
         with self._lock:
             self._fold()
         for own in self.elements.values():
             own.finish()
 
     def names(self) -> list[str]:
-        """The attributes that events had, those that nobody asks for as far as the first events tell."""
+        """The observed attributes; those in no subscription only from the first events."""
         found = set(map(attribute_of, self.types)).union(self.elements)
         if self.first is not None:
             first = self.first.part(0, min(len(self.first), _FIRST))
@@ -127,7 +127,7 @@ class Seen:
 
 
 def _singles(field: pa.Field) -> Iterator[str]:
-    """The attributes that are 32-bit floats or shorter ones, of a column or within one of objects."""
+    """The attributes of a column, or of the structs in it, that are floats of 32 bits or less."""
     if pa.types.is_struct(field.type):
         yield from (f"{field.name}.{name}" for inner in field.type for name in _singles(inner))
     elif pa.types.is_floating(field.type) and not pa.types.is_float64(field.type):
@@ -135,7 +135,7 @@ def _singles(field: pa.Field) -> Iterator[str]:
 
 
 def _lists_without_place(batch: EventBatch) -> dict[str, int]:
-    """How many lists are neither a point nor a box, by attribute."""
+    """The number of lists that are neither a point nor a box, by attribute."""
     arrays = batch.arrays
     lists = np.flatnonzero(arrays.types == codes.LIST)
     lists = lists[arrays.list_boxes[arrays.payloads[lists]] < 0]
@@ -144,7 +144,7 @@ def _lists_without_place(batch: EventBatch) -> dict[str, int]:
 
 
 def _types_in_lists(batch: EventBatch) -> dict[str, int]:
-    """The types of the elements of lists, a bit each, by attribute. Cost: some nanoseconds a value."""
+    """The types of the items of lists, one bit each, by attribute. Cost: some nanoseconds per value."""
     arrays = batch.arrays
     is_list = arrays.types == codes.LIST
     own = np.zeros(len(batch.attributes), np.int64)
@@ -168,7 +168,7 @@ def seen_in(
     points: Points | None = None,
     texts: Mapping[str, Any] | None = None,
 ) -> Seen:
-    """What a source of events has of the wanted attributes; `texts` are further types."""
+    """The wanted attributes in a source of events, with their types; `texts` are further types."""
     seen, points = Seen(), checked_points(points)
     wanted = with_coordinates(wanted, points)
     types = {**(texts or {}), **(schema or {})}

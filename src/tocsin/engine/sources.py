@@ -1,7 +1,7 @@
-"""Where are an engine's subscriptions? In sources: each a segment or a delta, of which some may go.
+"""The sources of an engine: segments and deltas, with the live subscriptions of each.
 
-Numbers and ids of a source never change. A reader holds its snapshot: the bits of the living are copied before they
-change if a snapshot has them; scores have versions.
+A source's numbers and ids never change. A reader holds a snapshot. The bitmap of live subscriptions is copied before a
+change if a snapshot has it; scores have versions.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from tocsin.segment.segment import Ranks
 
 
 class Source(ABC):
-    """Numbered subscriptions. Its owner serialises changes."""
+    """Numbered subscriptions. The owner serialises changes."""
 
     def __init__(self, alive: NDArray[np.uint64]) -> None:
         self.alive = alive
         self.gone = 0
-        self._is_shared = False  # a snapshot has these bits
+        self._is_shared = False  # a snapshot has this bitmap
 
     def __len__(self) -> int:
-        """How many are alive."""
+        """The number of live subscriptions."""
         return self.numbered - self.gone
 
     @property
     @abstractmethod
     def numbered(self) -> int:
-        """How many have numbers, those that are gone included."""
+        """The number of subscriptions, including removed ones."""
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
-        """What readers hold of it as it is now. The scores stay as they are while its version has users."""
+        """The current state, for readers. Its scores do not change while its version is in use."""
 
     @abstractmethod
     def last_with(self, name: SubscriptionId) -> int | None:
-        """The number of the last subscription with an id, gone or not."""
+        """The number of the last subscription with an id, live or removed."""
 
     @abstractmethod
     def score_of(self, number: int) -> float:
@@ -51,35 +51,35 @@ class Source(ABC):
 
     @abstractmethod
     def put_score(self, number: int, score: float) -> None:
-        """Change it."""
+        """Change the score of a subscription."""
 
     @abstractmethod
     def text(self, number: int) -> str:
-        """What a subscription asks for, as it was given."""
+        """The original text of a subscription."""
 
     @abstractmethod
     def payload(self, number: int) -> str | None:
-        """A subscription's payload as JSON; None or empty for none."""
+        """A subscription's payload as JSON; None or empty if it has none."""
 
     @abstractmethod
     def weights_of(self, number: int) -> str | None:
-        """The weights of a subscription's conjuncts as JSON; None or empty for none."""
+        """The weights of a subscription's conjuncts as JSON; None or empty if it has none."""
 
     @abstractmethod
     def place(self, number: int) -> str:
-        """Where a subscription lies, in words for the user."""
+        """Where a subscription is stored, in words for the user."""
 
     @abstractmethod
     def _find(self, ids: Ids) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The number that each of some ids, in order, has, and whether it has one; of several the one that is alive."""
+        """The number for each of some sorted ids, and whether there is one; the live one if several have the id."""
 
     def find_living(self, ids: Ids) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The number that each of some ids, in order, has, and whether it has one that is alive."""
+        """The number for each of some sorted ids, and whether a live subscription has it."""
         numbers, is_known = self._find(ids)
         return numbers, is_known & are_alive(self.alive, np.where(is_known, numbers, 0))
 
     def number_of(self, name: SubscriptionId) -> int | None:
-        """The number of the living subscription with an id."""
+        """The number of the live subscription with an id."""
         number = self.last_with(name)
         return number if number is not None and self.is_alive(number) else None
 
@@ -87,7 +87,7 @@ class Source(ABC):
         return bool(int(self.alive[number >> 6]) >> (number & 63) & 1)
 
     def bury(self, number: int) -> None:
-        """Take a subscription out."""
+        """Remove a subscription."""
         if self._is_shared:
             self.alive = self.alive.copy()
             self._is_shared = False
@@ -95,19 +95,19 @@ class Source(ABC):
         self.gone += 1
 
     def _make_room(self, number: int) -> None:
-        """Have a bit for a subscription that was added; new bits are set."""
+        """Add a bit for a new subscription; new bits are set."""
         if number >> 6 >= len(self.alive):
             self.alive = np.concatenate([self.alive, np.full_like(self.alive, ~np.uint64(0))])
             self._is_shared = False
 
     def _shared_bits(self) -> NDArray[np.uint64]:
-        """Who is alive now, for a snapshot."""
+        """The bitmap of live subscriptions, for a snapshot."""
         self._is_shared = True
         return self.alive
 
 
 class SegmentSource(Source):
-    """A segment, and what has changed since it was made. `ranks` are for whoever has others beside it to set."""
+    """A segment and its changes since it was built. An owner of several segments sets `ranks`."""
 
     def __init__(self, segment: Segment, most_changed: int = MOST_CHANGED) -> None:
         super().__init__(everyone(len(segment)) if segment.alive is None else segment.alive)

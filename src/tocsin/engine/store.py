@@ -1,8 +1,8 @@
-"""How does an engine change while others read it? One lock for what takes microseconds, one root for every reader.
+"""The sources of an engine, with one lock for changes that take microseconds and one root for every reader.
 
-A change of membership or score is a moment. Readers hold the root of a moment; writers never wait for them. What takes
-long (building and merging segments) is done on sources that nobody changes but by taking subscriptions out or scoring
-them anew; those changes are noted in a journal, and made again on the result when it is installed.
+Readers hold the root of one moment, and writers never wait for them. Slow work (building and merging segments) runs on
+sources that change only by removals and new scores. A journal records those changes, and `install` replays them on the
+result.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from tocsin.segment.segment import Ranks
 
 @dataclass(slots=True, eq=False)
 class _Moment:
-    """What the sources held when nothing had changed since, and how many readers are on it."""
+    """The snapshots between two changes, and how many readers use them."""
 
     snapshots: Snapshots
     readers: int = 0
 
 
 class Store:
-    """The sources of an engine. Every public method may be called by any thread.
+    """The sources of an engine. Every public method is thread-safe.
 
-    `most_changed` is for its segments' `Scores`.
+    `most_changed` is an option of its segments' `Scores`.
     """
 
     def __init__(self, segments: Sequence[SegmentSource] = (), *, most_changed: int = MOST_CHANGED) -> None:
@@ -54,16 +54,16 @@ class Store:
         self._most_changed = most_changed
         self.sealed: list[Delta] = []
         self.delta = Delta(self.book, self.wanted)
-        self.kind: type | None = _kind_of(segments)  # of the ids: str or int, None where there are none yet
+        self.kind: type | None = _kind_of(segments)  # type of the ids: str or int; None while there are none
         self._put_ranks(_ranks(segments))
         self._now: _Moment | None = None
         self.renew_locks()
         renewed(self)
 
     def renew_locks(self) -> None:
-        """None merges: not yet, or not in this process, whose parent does."""
-        self.structure = threading.RLock()  # held by who changes the list of segments, or reads it to do so
-        self._journal: list[tuple[Source, int]] | None = None  # what changed since a merge began
+        """A forked child starts without a merge; a merge in its parent continues there."""
+        self.structure = threading.RLock()  # held while the list of segments is changed, or read in order to change it
+        self._journal: list[tuple[Source, int]] | None = None  # changes since a merge began
 
     def __len__(self) -> int:
         with self.lock:
@@ -75,7 +75,7 @@ class Store:
     # Changes
 
     def add(self, parsed: Parsed, *, replace: bool) -> int:
-        """Take a subscription; returns how many the delta holds."""
+        """Add a subscription; returns how many subscriptions the delta holds."""
         with self.lock:
             self._check_kind(parsed.id)
             before = self._find(parsed.id)
@@ -91,7 +91,7 @@ class Store:
             return self.delta.numbered
 
     def remove(self, name: SubscriptionId) -> None:
-        """Take a subscription out; raises `UnknownSubscription`."""
+        """Remove a subscription; raises `UnknownSubscription`."""
         with self.lock:
             self._bury(*self._known(name))
             self._changed()
@@ -105,9 +105,9 @@ class Store:
             self._note(source, number)
 
     def add_segment(self, segment: Segment, *, replace: bool) -> None:
-        """Take the subscriptions of a segment; `replace` takes out those that they replace.
+        """Add the subscriptions of a segment; `replace` removes earlier ones with the same ids.
 
-        Without it none of their ids may be known: see `taken`.
+        Without `replace`, all ids must be new: see `taken`.
         """
         with self.structure:
             source = SegmentSource(segment, self._most_changed)
@@ -124,7 +124,7 @@ class Store:
                 self._changed()
 
     def taken(self, ids: Ids) -> NDArray[np.bool_]:
-        """Which of some ids, in order, are those of living subscriptions."""
+        """Which of some sorted ids belong to live subscriptions."""
         mask = np.zeros(len(ids), bool)
         with self.lock:
             for source in self._sources():
@@ -145,19 +145,19 @@ class Store:
             before.snapshots.hold(-1)
 
     def _put_ranks(self, ranks: Sequence[Ranks]) -> None:
-        """Tell the segments their ids' order."""
+        """Give each segment the ranks of its ids."""
         for source, own in zip(self.segments, ranks, strict=True):
             source.ranks = own
 
     # Questions
 
     def find(self, name: SubscriptionId) -> tuple[Source, int]:
-        """Where a subscription is; raises `UnknownSubscription`."""
+        """The source and number of a subscription; raises `UnknownSubscription`."""
         with self.lock:
             return self._known(name)
 
     def has(self, name: SubscriptionId) -> bool:
-        """Whether there is a subscription with an id."""
+        """Whether a subscription with an id exists."""
         with self.lock:
             return self._find(name) is not None
 
@@ -185,7 +185,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Snapshots]:
-        """What there is at this moment, until the reader is done with it."""
+        """The current snapshots, held until the reader is done."""
         with self.lock:
             if self._now is None:
                 snapshots = [source.snapshot() for source in self._sources() if source.numbered]
@@ -205,7 +205,7 @@ class Store:
     # Merging
 
     def seal(self) -> None:
-        """Begin a new delta; the one before waits to become a segment."""
+        """Start a new delta; the previous one waits to become a segment."""
         with self.lock:
             if self.delta.numbered:
                 self.sealed.append(self.delta)
@@ -213,18 +213,18 @@ class Store:
                 self._changed()
 
     def begin_merge(self, chosen: Sequence[Source]) -> list[Snapshot]:
-        """The chosen sources as they are; what changes from now on is made again by `install`."""
+        """Snapshots of the chosen sources. `install` replays all later changes."""
         with self.lock:
             self._journal = []
             return [source.snapshot() for source in chosen]
 
     def abandon_merge(self) -> None:
-        """Note no more changes; the sources stay as they are."""
+        """Stop recording changes; the sources stay as they are."""
         with self.lock:
             self._journal = None
 
     def install(self, old: Sequence[Source], segment: Segment, origins: Sequence[NDArray[np.int64]]) -> None:
-        """Put a segment in the place of the sources that it was made of, and end the merge.
+        """Replace the merged sources by their segment, and end the merge.
 
         `origins[i]` has, for each subscription of old[i], its number in the segment, or -1.
         """
@@ -247,7 +247,7 @@ class Store:
             self._changed()
 
     def _forget(self) -> None:
-        """Ask no more for what nobody looks at, where that is most: conditions are indexed again for it."""
+        """Drop unneeded wanted attributes if they are the majority. Deltas then index their conditions anew."""
         deltas = (*self.sealed, self.delta)
         held = dict.fromkeys(name for source in self.segments for name in source.segment.matcher.attributes)
         if len(self.wanted.ordered) > _MUCH + 2 * (len(held) + sum(len(delta.attributes) for delta in deltas)):
@@ -257,7 +257,7 @@ class Store:
 
 
 _MUCH: Final = 32
-"""Beside so many names others are not worth a look."""
+"""Up to this many unneeded names are tolerated."""
 
 
 def _ranks(segments: Sequence[SegmentSource]) -> list[Ranks]:

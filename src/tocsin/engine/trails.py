@@ -1,6 +1,6 @@
-"""Which way did an object come? The line from where its last event was, as the place of its next one.
+"""Trails of objects: the line from an object's last position becomes the place of its next event.
 
-So a subscription that an object passes through between two events is found by matching, as any other place is.
+Matching therefore finds subscriptions that an object crosses between two events.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ BEFORE: Final = -1
 
 
 class Trail:
-    """The positions of objects under one attribute, from event to event of a source: `last` has those before it.
+    """The positions of objects under one attribute, through the events of a source; `last` returns earlier ones.
 
-    Lines are drawn before anybody knows who is lost meanwhile: `starts` says where each begins.
+    Lines are built before it is known which objects are lost in between. `starts` has the row where each line begins.
     """
 
     def __init__(self, path: str, last: Callable[[ObjectKey], Position | None]) -> None:
         self._path = path
         self._last = last
-        self.moved: dict[ObjectKey, tuple[Position, int]] = {}  # the last position of each in this source, and its row
+        self.moved: dict[ObjectKey, tuple[Position, int]] = {}  # each object's last position in this source, and row
         self.starts: dict[int, int] = {}  # by row, the row where its line begins; BEFORE for one before this source
 
     def lines(self, batches: Sequence[EventBatch], keys: Mapping[int, Any]) -> tuple[list[EventBatch], list[int]]:
-        """The same events with lines for the places of those that moved, and the rows of these.
+        """The events of moved objects with lines as places, and their rows.
 
-        `keys` are the objects' by row. Rows come in order from call to call.
+        `keys` has the object of each row. Rows ascend from call to call.
         """
         ways: list[list[tuple[int, Position, Position]]] = [[] for _ in batches]
         rows: list[int] = []
@@ -56,7 +56,7 @@ class Trail:
         return moved, rows
 
     def _positions(self, batches: Sequence[EventBatch]) -> Iterator[tuple[int, int, int, Position]]:
-        """Row, batch, event and point of each event that has one, by row."""
+        """Row, batch, event and point of each event that has a point, by row."""
         found = []
         for number, batch in enumerate(batches):
             places = Places.of(batch, self._path)
@@ -78,7 +78,7 @@ class Trail:
 
 
 def _lines(ends: NDArray[np.float64]) -> list[Any]:
-    """Straight lines on the plane; of those that are shorter across the antimeridian, the two parts beside it."""
+    """Straight lines on the plane; a line that is shorter across the antimeridian becomes its two parts."""
     lines: list[Any] = shapely().linestrings(ends).tolist()
     (x, y), (to_x, to_y) = ends[:, 0].T, ends[:, 1].T
     on_globe = (np.abs(ends[:, :, 0]) <= 180).all(axis=1) & (np.abs(ends[:, :, 1]) <= 90).all(axis=1)

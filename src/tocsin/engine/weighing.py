@@ -1,4 +1,4 @@
-"""How much do words weigh? By how few of some records have them, for `tocsin.Similar`."""
+"""Weights of words for `tocsin.Similar`: the fewer records have a word, the more it weighs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def idf(
     schema: Mapping[str, Any] | None = None,
     delimiter: str | None = None,
 ) -> dict[str, float]:
-    """What each word weighs, `ln(1 + N / df)`: N records, of which df have it in a list.
+    """The weight of each word, `ln(1 + N / df)`: df of the N records have it in a list.
 
-    `records` is whatever `tocsin.match` takes for events; lists of `attribute` count, or of every attribute.
+    `records` is any source of events that `tocsin.match` accepts. Lists of `attribute` count, or of every attribute.
 
     >>> weights = idf([{"words": ["fresh", "seafood"]}, {"words": ["seafood"]}])
     >>> round(weights["fresh"], 3), round(weights["seafood"], 3)
@@ -46,7 +46,7 @@ def idf(
 
 
 def _words(batch: EventBatch) -> Mapping[str, int]:
-    """How many events of a batch have each word."""
+    """The number of events in a batch that have each word."""
     arrays = batch.arrays
     entries = np.flatnonzero(arrays.types == codes.LIST)
     events = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))[entries]

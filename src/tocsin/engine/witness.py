@@ -1,4 +1,4 @@
-"""What a source of events says about single subscriptions, where the matches alone do not tell: FALSE or UNKNOWN."""
+"""The truth of subscriptions that do not match an event: FALSE or UNKNOWN."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from tocsin.model.subscription import SubscriptionId
 from tocsin.segment import Segment, SegmentSnapshot, Snapshots
 
 Needs = Sequence[tuple[str, int]]
-"""Attributes, each with the types of its values of which some predicate is TRUE or FALSE, a bit each."""
+"""Pairs of an attribute and the types of values that make some predicate TRUE or FALSE, one bit each."""
 
 
 class Held:
-    """What a witness asks of an engine's subscriptions, at a moment or now."""
+    """The subscriptions that a witness asks about, at a moment or now."""
 
     def __init__(self, store: Store, snapshots: Snapshots) -> None:
         self._store, self._snapshots = store, snapshots
 
     def tree(self, id: SubscriptionId) -> Expression | None:
-        """The expression of a subscription, None of one that is gone."""
+        """The expression of a subscription; None if it was removed."""
         try:
             source, number = self._store.find(id)
         except UnknownSubscription:
@@ -46,7 +46,7 @@ class Held:
         return stored_expression(source.text(number))
 
     def needs(self, id: SubscriptionId) -> Needs | None:
-        """What all of its predicates need to be known; None where that is not told by types."""
+        """The values by which all predicates of a subscription are known; None if types alone do not tell."""
         try:
             source, number = self._store.find(id)
         except UnknownSubscription:
@@ -54,7 +54,7 @@ class Held:
         return LeafTypes.kept_with(source.segment).of(number) if isinstance(source, SegmentSource) else None
 
     def common(self) -> Mapping[str, int] | None:
-        """The types, by attribute, of values by which all predicates of all subscriptions are known; None for none."""
+        """The types, by attribute, of values by which all predicates of all subscriptions are known, or None."""
         found: dict[str, int] = {}
         for one in self._snapshots:
             if not isinstance(one, SegmentSnapshot):
@@ -67,33 +67,33 @@ class Held:
         return found or None
 
     def known(self) -> Known:
-        """What any predicate of any subscription needs."""
+        """The values by which some predicate of some subscription is known."""
         return known_to(self._snapshots)
 
 
 class Witness:
-    """The events of a source, kept until it is answered, and what single subscriptions are of one of them."""
+    """The events of a source, kept until it is answered, and the truth of single subscriptions for one of them."""
 
     def __init__(self, subscriptions: Held) -> None:
         self._subscriptions = subscriptions
         self._trees: dict[SubscriptionId, Expression | None] = {}
         self._needs: dict[SubscriptionId, Needs | None] = {}
         self._batches: list[EventBatch] = []
-        self._places: dict[int, tuple[EventBatch, int]] = {}  # of rows, made when the first is asked for
+        self._places: dict[int, tuple[EventBatch, int]] = {}  # by row, filled on first use
         self._columns: dict[int, _Columns] = {}
         self._told: dict[int, list[bool]] = {}
-        self._values: tuple[int, Values] | None = None  # of the row that was asked last
+        self._values: tuple[int, Values] | None = None  # of the last row asked about
         self._types: tuple[int, Mapping[str, int]] | None = None  # the same
 
     def add(self, batches: Sequence[EventBatch]) -> None:
-        """Take note of some events."""
+        """Record some events."""
         self._batches += batches
 
     def truth(self, row: int, name: SubscriptionId) -> bool | None:
-        """What a subscription is of an event that it does not match; FALSE where it is gone.
+        """The truth of a subscription for an event that it does not match; FALSE if it was removed.
 
-        Cost: nothing where the event has what all subscriptions ask; where types alone tell, a microsecond a predicate;
-        else it is evaluated.
+        Cost: nothing if the event has the values that all subscriptions need; a microsecond per predicate if types
+        alone tell; otherwise an evaluation.
         """
         if self._tells_all(row):
             return False
@@ -103,14 +103,14 @@ class Witness:
         if needs is not None:
             types = self._types_of(row)
             if all(types.get(attribute, 0) & wanted for attribute, wanted in needs):
-                return False  # for all of its predicates are known
+                return False  # all of its predicates are known
         if name not in self._trees:
             self._trees[name] = self._subscriptions.tree(name)
         tree = self._trees[name]
         return False if tree is None else evaluate(tree, self._values_of(row))
 
     def is_known(self, row: int) -> bool:
-        """Whether an event has a value by which some predicate of some subscription is TRUE or FALSE."""
+        """Whether an event has a value that makes some predicate of some subscription TRUE or FALSE."""
         if self._known.always or self._tells_all(row):
             return True
         asked = self._known.types
@@ -122,7 +122,7 @@ class Witness:
         )
 
     def _tells_all(self, row: int) -> bool:
-        """Whether an event has values by which every predicate of every subscription is known."""
+        """Whether an event has values that make every predicate of every subscription TRUE or FALSE."""
         if self._common is None:
             return False
         batch, place = self._place(row)
@@ -152,7 +152,7 @@ class Witness:
         return self._values[1]
 
     def _types_of(self, row: int) -> Mapping[str, int]:
-        """The types of an event's values, by attribute; of a list that is a place, both."""
+        """The types of an event's values, by attribute; two for a list that is a place."""
         if self._types is None or self._types[0] != row:
             batch, place = self._place(row)
             columns = self._columns.get(id(batch))
@@ -164,11 +164,11 @@ class Witness:
 
 
 class _Columns(NamedTuple):
-    """The entries of a batch as Python has them. E events, N entries."""
+    """The entries of a batch as Python lists. E events, N entries."""
 
     starts: list[int]  # (E + 1,)
     names: list[str]  # (N,)
-    types: list[int]  # (N,) a bit; two where a list is a place; 0 for what has no type
+    types: list[int]  # (N,) one bit; two for a list that is a place; 0 for an untyped value
 
     @classmethod
     def of(cls, batch: EventBatch) -> _Columns:
@@ -178,7 +178,7 @@ class _Columns(NamedTuple):
 
 
 def _types_of(batch: EventBatch) -> NDArray[np.int64]:
-    """(N,) the type of each entry, a bit; two where a list is a place; 0 for what has no type."""
+    """(N,) the type of each entry as a bit; two for a list that is a place; 0 for an untyped value."""
     arrays = batch.arrays
     bits = np.int64(1) << arrays.types.astype(np.int64)
     bits[arrays.types == codes.UNTYPED] = 0
@@ -189,7 +189,7 @@ def _types_of(batch: EventBatch) -> NDArray[np.int64]:
 
 
 def _tell_all(batch: EventBatch, wanted: Mapping[str, int]) -> list[bool]:
-    """Which events have, of each of some attributes, a value of one of these types."""
+    """Which events have, for each of some attributes, a value of one of its types."""
     arrays, types = batch.arrays, _types_of(batch)
     owners = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))
     told = np.ones(len(batch), bool)
@@ -204,7 +204,7 @@ def _tell_all(batch: EventBatch, wanted: Mapping[str, int]) -> list[bool]:
 
 
 class LeafTypes:
-    """What the predicates of compiled expressions need to be known, told by the types of values alone."""
+    """The types of values by which the predicates of compiled expressions are known."""
 
     def __init__(self, compiled: CompiledExpressions) -> None:
         arrays = compiled.arrays
@@ -222,13 +222,13 @@ class LeafTypes:
 
     @classmethod
     def kept_with(cls, segment: Segment) -> LeafTypes:
-        """Of a segment's expressions, made when they are first asked for."""
+        """The types for a segment's expressions, computed on first use."""
         kept: LeafTypes = segment.kept.get(cls, lambda: cls(segment.part().compiled))
         return kept
 
     @cached_property
     def common(self) -> Mapping[str, int] | None:
-        """The types, by attribute, by which all predicates are known; None where types do not tell."""
+        """The types, by attribute, by which all predicates are known; None if types alone do not tell."""
         leaves = np.unique(self._program[self._are_leaves] >> 1)
         if not self._is_plain[leaves].all():
             return None
@@ -238,7 +238,7 @@ class LeafTypes:
         return {self._names[number]: int(types[number]) for number in np.unique(self._attributes[leaves]).tolist()}
 
     def of(self, number: int) -> Needs | None:
-        """Of one expression."""
+        """The needs of one expression; None if types alone do not tell."""
         span = slice(int(self._starts[number]), int(self._starts[number + 1]))
         leaves = self._program[span][self._are_leaves[span]] >> 1
         if not self._is_plain[leaves].all():

@@ -1,4 +1,4 @@
-"""How does a stream of events meet living subscriptions, day and night? One file describes it, one command runs it.
+"""Pipelines: match a continuous stream of events against changing subscriptions, as one file describes.
 
 tocsin pipeline new pipeline.toml && tocsin pipeline run pipeline.toml
 """

@@ -1,6 +1,6 @@
-"""What does a pipeline's file say? Where events come from, which subscriptions, how to match, where matches go.
+"""The description of a pipeline: a TOML file with the source of events, the subscriptions, the matching and the sink.
 
-The file is TOML. All that is wrong with it is told at once, each fault with its line. `example.toml` shows every table.
+All faults of a file are reported together, each with its line. `example.toml` shows every table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tocsin.records.formats import FORMATS, JSON, PARQUET, Format, either, words
 
 
 class Key(NamedTuple):
-    """What a key of a table may be."""
+    """The values that a key of a table may have."""
 
     kind: type | tuple[type, ...]
     is_required: bool = False
@@ -87,7 +87,7 @@ _REQUIRED: Final = ("events", "subscriptions", "sink", "run")
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A source or a sink: its kind, and what its table says beside."""
+    """A source or a sink: its kind, and the other keys of its table."""
 
     kind: str
     says: Mapping[str, Any]
@@ -96,7 +96,7 @@ class End:
         return self.says[key]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What the table says under a key."""
+        """The value of a key in the table."""
         return self.says.get(key, default)
 
 
@@ -126,7 +126,7 @@ class Pipeline:
 
 
 def read_pipeline(path: str | Path) -> Pipeline:
-    """Read a pipeline's file; raises `InvalidInput` that tells all that is wrong, each with its line."""
+    """Read a pipeline's file; raises `InvalidInput` with all faults, each with its line."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -191,7 +191,7 @@ def _check_table(name: str, table: Mapping[str, Any], faults: Faults) -> None:
 
 
 def _check_value(name: str, key: str, one: Key, value: Any, faults: Faults) -> None:
-    """Note what is wrong with a value."""
+    """Report an invalid value."""
     kinds = one.kind if isinstance(one.kind, tuple) else (one.kind,)
     is_of_kind = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
     if not is_of_kind:
@@ -204,7 +204,7 @@ def _check_value(name: str, key: str, one: Key, value: Any, faults: Faults) -> N
 
 
 def _like(word: Any, known: Any) -> str:
-    """What was perhaps meant."""
+    """A suggestion for a misspelt word."""
     close = difflib.get_close_matches(str(word), list(known), 1)
     return f". Did you mean {close[0]!r}?" if close else ""
 
@@ -239,7 +239,7 @@ def _pipeline(says: Mapping[str, Any], folder: Path, faults: Faults) -> Pipeline
 
 
 def _check_together(pipeline: Pipeline, faults: Faults) -> None:
-    """What each key allows, and all of them together do not."""
+    """Report keys that are valid on their own but contradict each other."""
     try:
         choose(pipeline.structure)
     except TocsinError as error:
@@ -270,7 +270,7 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
 
 
 def _check_files(name: str, end: End, faults: Faults) -> None:
-    """Whether the keys of a source fit the format of its files."""
+    """Check the keys of a source against the format of its files."""
     form = format_at(end)
     if form is None:
         return
@@ -287,7 +287,7 @@ def _check_files(name: str, end: End, faults: Faults) -> None:
 
 
 def _check_folders(pipeline: Pipeline, faults: Faults) -> None:
-    """No two of what a pipeline reads and writes lie in one folder."""
+    """Check that everything a pipeline reads and writes has a folder of its own."""
     named = [
         ("subscriptions", "index", pipeline.index),
         ("run", "checkpoint", pipeline.checkpoint),
@@ -307,12 +307,12 @@ def _check_folders(pipeline: Pipeline, faults: Faults) -> None:
 
 
 def format_at(end: End) -> Format | None:
-    """The format of the files of a source or sink; None where it is of another kind."""
+    """The file format of a source or sink; None if it has no files."""
     return FORMATS[end["format"]] if end.kind == "files" else None
 
 
 def holds_json(end: End) -> bool:
-    """Whether what comes from a source is a column of JSON objects."""
+    """Whether a source gives events as a column of JSON objects."""
     return end.kind == "kafka" or (format_at(end) is JSON and "schema" not in end.says)
 
 
@@ -328,7 +328,7 @@ def _path(table: Mapping[str, Any], key: str, folder: Path) -> Path | None:
 
 
 def _points(given: Any, faults: Faults) -> Points:
-    """`points = { location = ["lon", "lat"] }`."""
+    """Parse `points = { location = ["lon", "lat"] }`."""
     try:
         return checked_points(given)
     except InvalidInput as error:
@@ -337,7 +337,7 @@ def _points(given: Any, faults: Faults) -> Points:
 
 
 def _ranking(text: str | None, faults: Faults) -> Ranking | None:
-    """`top:20`, `relaxed:20` or `similar:0.5:0.6` as a ranking."""
+    """Parse `top:20`, `relaxed:20` or `similar:0.5:0.6` as a ranking."""
     if text is None:
         return None
     word, *parts = text.split(":")

@@ -1,4 +1,4 @@
-"""What does a first pipeline look like? One that runs at once: a described file, a few subscriptions and events."""
+"""The example pipeline, which runs at once: a commented file with a few subscriptions and events."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _CHANGES: Final = [
 
 
 def write_example(path: Path) -> list[Path]:
-    """Write a commented pipeline with what it reads, beside it; the files that were written.
+    """Write a commented pipeline and the files that it reads, beside it; returns the files.
 
-    Raises `InvalidInput` where one of them is there already: nothing is overwritten.
+    Raises `InvalidInput` if one of them exists: no file is overwritten.
     """
     folder = path.parent
     text = files("tocsin.pipeline").joinpath("example.toml").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What is wrong with a pipeline's file, each fault with its line, which Python's reader of TOML does not tell."""
+"""Faults of a pipeline's file with their lines, which Python's TOML parser does not provide."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from tocsin.errors import InvalidInput
 
 Places: TypeAlias = dict[tuple[str, str], int]
-"""The line, from 1, of each (table, key); of a table itself under an empty key. Tables within tables have dots."""
+"""The line, from 1, of each (table, key); a table has an empty key. Nested tables have dotted names."""
 
 _TABLE: Final = re.compile(r"\s*\[\s*([^\[\]#]+?)\s*\]\s*(#.*)?$")
 _KEY: Final = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_.-]+)\s*=""")
@@ -17,7 +17,7 @@ _LONG: Final = ('"""', "'''")
 
 
 class Faults:
-    """What is wrong with a file, line by line."""
+    """The faults of a file, by line."""
 
     def __init__(self, path: Path, places: Places) -> None:
         self._path = path
@@ -25,18 +25,18 @@ class Faults:
         self._found: list[tuple[int, str]] = []
 
     def add(self, table: str, key: str, what: str) -> None:
-        """Note what is wrong with a key, or with a table where the key is empty."""
+        """Report a fault of a key, or of a table if the key is empty."""
         line = self._places.get((table, key)) or self._places.get((table, "")) or 1
         self._found.append((line, what))
 
     def stop(self) -> None:
-        """Raise `InvalidInput` where anything is wrong."""
+        """Raise `InvalidInput` if there are any faults."""
         if self._found:
             raise InvalidInput("\n".join(f"{self._path}:{line}: {what}" for line, what in sorted(self._found)))
 
 
 def places_of(text: str) -> Places:
-    """The lines of all tables and keys of a text that is valid TOML."""
+    """The lines of all tables and keys in a text of valid TOML."""
     places: Places = {}
     table, long = "", None
     for number, line in enumerate(text.split("\n"), 1):

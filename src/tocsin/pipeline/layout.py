@@ -1,7 +1,7 @@
-"""Does a checkpoint belong to this pipeline, and a sink to this checkpoint? Both are marked, and neither is taken over.
+"""Marks that tie a checkpoint to its pipeline, and a sink to its checkpoint, so that neither is used by another.
 
-A checkpoint goes on with the source that it began with. Micro-batches are numbered from 0 for each checkpoint, so
-another one's would overwrite files that are wanted.
+A checkpoint continues with the source that it began with. Each checkpoint numbers its micro-batches from 0, so another
+checkpoint would overwrite the files in a sink.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from tocsin.writing import aside
 MARK: Final = "_tocsin.json"
 LAYOUT: Final = 2
 _KEPT: Final = ("kind", "path", "topic", "format", "schema", "header", "delimiter")
-"""What may not change of a source while its checkpoint is used."""
+"""The keys of a source that must not change while its checkpoint is in use."""
 
 
 def claim(pipeline: Pipeline) -> None:
-    """Mark the checkpoint and the folder of the sink; raises `InvalidInput` where they are others' already."""
+    """Mark the checkpoint and the folder of the sink; raises `InvalidInput` if they belong to another pipeline."""
     told = {"events": _told(pipeline.events), "changes": _told(pipeline.changes), "index": str(pipeline.index)}
     layout = _seen_from(pipeline.checkpoint, {"layout": LAYOUT, **told})
     mark = _mark_of(pipeline.checkpoint)
-    if mark is not None and mark.get("layout") == 1:  # its paths are as they were spelled
+    if mark is not None and mark.get("layout") == 1:  # layout 1 has paths as they were spelled
         mark = _seen_from(pipeline.checkpoint, {**mark, "layout": LAYOUT})
     if mark is None:
         _require_empty(pipeline.checkpoint, "is a checkpoint that no pipeline made")
         mark = {**layout, "id": uuid.uuid4().hex}
         _write(pipeline.checkpoint, mark)
     _require_same(pipeline, mark, layout)
-    if mark.get("changes") is None and layout["changes"] is not None:  # they begin now, and go on with this index
+    if mark.get("changes") is None and layout["changes"] is not None:  # changes begin now, and stay with this index
         _write(pipeline.checkpoint, {**mark, **layout})
     folders = [pipeline.rejects] if pipeline.rejects is not None else []
     folders += [Path(pipeline.sink["path"])] if pipeline.sink.kind == "files" else []
@@ -55,7 +55,7 @@ def _claim_sink(folder: Path, checkpoint: Path, owner: str) -> None:
 
 
 def _seen_from(checkpoint: Path, layout: dict[str, Any]) -> dict[str, Any]:
-    """The same with its paths from the checkpoint on, which is how they are, however the pipeline's file was named."""
+    """The layout with paths relative to the checkpoint, so that they do not depend on how the file was named."""
     there = dict(layout)
     for name in ("events", "changes"):
         if (end := layout.get(name)) is not None and "path" in end:
@@ -70,7 +70,7 @@ def _told(end: End | None) -> dict[str, Any] | None:
 
 
 def _require_same(pipeline: Pipeline, mark: dict[str, Any], layout: dict[str, Any]) -> None:
-    """Raise `InvalidInput` where the checkpoint began with other sources."""
+    """Raise `InvalidInput` if the checkpoint began with other sources."""
     if mark.get("layout") != LAYOUT:
         old = mark.get("layout")
         raise InvalidInput(
@@ -86,7 +86,7 @@ def _require_same(pipeline: Pipeline, mark: dict[str, Any], layout: dict[str, An
     for table, name in (("events", "events"), ("changes", "subscriptions.changes")):
         before, now = mark.get(table), layout[table]
         if table == "changes" and before is None:
-            continue  # changes may come later, with a checkpoint of their own
+            continue  # changes may be added later, with their own checkpoint
         for key in _KEPT if now is not None or table == "events" else ():
             old, new = (before or {}).get(key), (now or {}).get(key)
             if old != new:
@@ -99,7 +99,7 @@ def _require_same(pipeline: Pipeline, mark: dict[str, Any], layout: dict[str, An
 
 
 def _place(checkpoint: Path, path: str | None) -> str | None:
-    """A path as it is told: that it was known from the checkpoint on is nobody's concern."""
+    """A path for messages; in marks it is relative to the checkpoint."""
     return None if path is None else os.path.normpath(checkpoint / path)
 
 

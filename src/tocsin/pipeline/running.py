@@ -1,7 +1,7 @@
-"""How does a pipeline run? Compile what is to be compiled, then two streams: changes into the index, events to matches.
+"""Running a pipeline: compile the subscriptions if needed, then two streams: changes to the index, and matches.
 
-It ends when there is nothing more (`once`), or when it is asked to; the micro-batch that runs is finished first.
-Started again, both streams go on where their checkpoints are.
+It ends when everything is matched (`once`) or when it is asked to; the current micro-batch is finished first. After a
+restart both streams continue at their checkpoints.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 PATIENCE_S: Final = 60.0
-"""How long a micro-batch may go on when it is asked to end; then it is cut off, and replayed at the next start."""
+"""How long a micro-batch may take to finish after a stop; then it is cancelled, and replayed at the next start."""
 
 _LOOK_S: Final = 0.1
 _REASON: Final = re.compile(r" ERROR \w+: |^Error: |\S+(?:Exception|Error): ")
-"""What stands before a reason in Spark's log."""
+"""The text before a reason in Spark's log."""
 _NO_REASON: Final = re.compile(r"^Error: (A fatal exception has occurred|Could not create the Java)")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did. `rejects` are of the subscriptions that were compiled; of changes it is said how many."""
+    """The outcome of a run. `rejects` are of the compiled subscriptions; rejected changes are only counted."""
 
     progress: Progress
     rejects: list[Reject]
     rejected_changes: int = 0
-    warnings: Sequence[Notice] = ()  # fields of the subscriptions that were ignored
+    warnings: Sequence[Notice] = ()  # ignored fields of the subscriptions
 
 
 def run(
@@ -65,10 +65,11 @@ def run(
     look: Callable[[Progress], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
-    """Run a pipeline until `stop` is set or, `once`, until all that is there now is matched.
+    """Run a pipeline until `stop` is set or, with `once`, until all current events are matched.
 
-    `look` is called some times a second with what was done, `say` with what is begun. Raises `InvalidInput` for what
-    does not fit together, and `TocsinError` where a stream fails: it is safe to run the pipeline again.
+    `look` is called several times a second with the progress, `say` with the name of each step. Raises `InvalidInput`
+    if the pipeline contradicts itself or its checkpoint. Raises `TocsinError` if a stream fails; then it is safe to run
+    the pipeline again.
     """
     stop = stop or threading.Event()
     claim(pipeline)
@@ -86,7 +87,7 @@ def _run(
     *,
     once: bool,
 ) -> Outcome:
-    """Compile, follow changes, match; what has begun is ended, however it ends."""
+    """Compile, follow changes, match; every started stream is stopped in the end."""
     from pyspark.errors import PySparkException
 
     say("reading subscriptions")
@@ -127,12 +128,12 @@ def _run(
 
 
 def _changes_of(pipeline: Pipeline) -> str:
-    """What the stream of changes is called."""
+    """The name of the stream of changes."""
     return f"{pipeline.name}-changes"
 
 
 def prepare(pipeline: Pipeline, extras: Extras) -> list[Reject]:
-    """Compile the subscriptions, where there is no index yet; what of them could not be taken."""
+    """Compile the subscriptions if there is no index yet; returns the rejects."""
     if (pipeline.index / MANIFEST).exists():
         return []
     if pipeline.subscriptions is None:
@@ -150,13 +151,13 @@ def prepare(pipeline: Pipeline, extras: Extras) -> list[Reject]:
 
 
 def _session(pipeline: Pipeline) -> SparkSession:
-    """The session of `spark-submit`, with its own settings first; else one on this machine, or where `master` says."""
+    """The session of `spark-submit`, with its own settings first, or one on `master` (default: this machine)."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         try:
             return local_session(pipeline.master, app=pipeline.name, **pipeline.conf)
         except TocsinError:
             raise
-        except Exception as error:  # PySpark's, Py4J's or Java's: they have no class in common
+        except Exception as error:  # errors of PySpark, Py4J and Java have no common class
             reason = _last_word(error)
             raise TocsinError(f"Spark did not start on {pipeline.master}: {reason}. Look at [spark]") from error
     from pyspark.sql import SparkSession
@@ -168,7 +169,7 @@ def _session(pipeline: Pipeline) -> SparkSession:
 
 
 def _last_word(error: Exception) -> str:
-    """What Spark's log has for a reason, or the error itself."""
+    """The reason in Spark's log, or the error itself."""
     said = "\n".join(getattr(error, "__notes__", [])).splitlines()
     lines = [str(error).split("\n", 1)[0], *(line for line in said if line.strip() and not _NO_REASON.search(line))]
     told = [line for line in lines if _REASON.search(line)] or lines
@@ -224,7 +225,7 @@ def _start(session: SparkSession, pipeline: Pipeline, metrics: Metrics, *, once:
 
 
 class _Taker:
-    """Writes what each micro-batch came to: matches to the sink, events with errors to the rejects."""
+    """Writes the results of each micro-batch: matches to the sink, events with errors to the rejects."""
 
     def __init__(self, pipeline: Pipeline, stream: Stream, write: Write, metrics: Metrics) -> None:
         self._pipeline = pipeline
@@ -249,13 +250,13 @@ class _Taker:
         self._metrics.count(self._pipeline.name, work)
 
     def _exploded(self, rows: DataFrame) -> DataFrame:
-        """A row a match."""
+        """One row per match."""
         from pyspark.sql import functions
 
         return rows.select(self._event_id(rows.columns).alias("event_id"), functions.inline(MATCHES))
 
     def _event_id(self, columns: list[str]) -> Column:
-        """What tells events apart: a member of their JSON, or a column, as a message's key is."""
+        """The column that identifies events: a member of their JSON, or a column such as a message's key."""
         from pyspark.sql import functions
 
         name = self._pipeline.event_id
@@ -270,7 +271,7 @@ class _Taker:
 
 
 def _wait(queries: list[StreamingQuery], stop: threading.Event, look: Callable[[], None]) -> None:
-    """Wait until a stop is wanted, or all streams have ended; raises `TocsinError` where one failed."""
+    """Wait until `stop` is set or all streams have ended; raises `TocsinError` if one failed."""
     while any(query.isActive for query in queries) and not stop.is_set():
         look()
         failed = [query for query in queries if not query.isActive and query.exception() is not None]
@@ -281,18 +282,18 @@ def _wait(queries: list[StreamingQuery], stop: threading.Event, look: Callable[[
     for query in queries:
         if (error := query.exception()) is not None:
             if BrokenPipeError.__name__ in str(error):
-                raise BrokenPipeError  # the reader of a console has gone
+                raise BrokenPipeError  # the reader of the console has closed it
             raise TocsinError(f"a stream failed, and can be run again: {_reason(str(error))}")
 
 
 def _reason(text: str) -> str:
-    """What went wrong at the bottom of a long error: the last line that names one."""
+    """The last line of a long error that names one."""
     named = [line.strip() for line in text.splitlines() if "Error: " in line or "InvalidInput: " in line]
     return named[-1] if named else text.strip().splitlines()[0]
 
 
 def _end(query: StreamingQuery) -> None:
-    """Let the micro-batch that runs finish, and stop."""
+    """Let the current micro-batch finish, then stop."""
     until = time.monotonic() + PATIENCE_S
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < until:
         time.sleep(_LOOK_S)

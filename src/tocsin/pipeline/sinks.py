@@ -1,6 +1,6 @@
-"""Where do matches go? Into files, exactly once; to Kafka, at least once, each with a key; or onto the terminal.
+"""Sinks of matches: files, exactly once; Kafka, at least once with a key; or the terminal.
 
-A micro-batch that is replayed after a failure overwrites the files that it wrote before, in a folder of its own.
+A micro-batch has a folder of its own. If it is replayed after a failure, it overwrites the files that it wrote before.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Write = Callable[["DataFrame", int], None]
-"""Writes what a micro-batch came to."""
+"""Writes the results of a micro-batch."""
 
 _ROWS: Final = 20
 
 
 def writer_of(sink: End) -> Write:
-    """What writes a micro-batch to a sink."""
+    """The writer for a sink."""
     if sink.kind == "files":
         return files(Path(sink["path"]), sink["format"])
     if sink.kind == "kafka":

@@ -1,4 +1,4 @@
-"""How does a source become a stream? Rows with attributes in columns, or JSON in one; none of them is left out."""
+"""Sources of a pipeline as streams: rows with attributes in columns, or with JSON in one. No row is dropped."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 VALUE: Final = "value"
 BAD: Final = "bad"
-"""Where a message of Kafka is that is no text."""
+"""The column of Kafka messages that are not valid text."""
 
 
 class Stream(NamedTuple):
-    """Rows that come, and which of their columns are no attributes."""
+    """A stream of rows, and its columns that are not attributes."""
 
-    rows: DataFrame  # of Parquet and CSV none: workers read the files themselves, which come as `files`
-    json: str | None = None  # the column that holds events as JSON objects
-    corrupt: str | None = None  # the column with the text of what could not be read
+    rows: DataFrame  # no rows for Parquet and CSV: workers read the `files` themselves
+    json: str | None = None  # the column of events as JSON objects
+    corrupt: str | None = None  # the column with the text of unreadable records
     files: DataFrame | None = None
-    read: PieceReader | None = None  # how workers read the files, which are Parquet where nothing is said
-    by_file: bool = False  # whether each file has the columns and types that it says, and no schema was given
+    read: PieceReader | None = None  # how workers read the files; None: as Parquet
+    by_file: bool = False  # whether each file has its own columns and types, without a given schema
 
 
 def events_of(session: SparkSession, source: End) -> Stream:
-    """The stream of a source of events; raises `InvalidInput` where it cannot be read."""
+    """The stream of a source of events; raises `InvalidInput` if it cannot be read."""
     if source.kind == "rate":
         rows = session.readStream.format("rate").option("rowsPerSecond", source.get("rows_per_second", 1000)).load()
         return Stream(rows)
@@ -56,7 +56,7 @@ def events_of(session: SparkSession, source: End) -> Stream:
 
 
 def changes_of(session: SparkSession, source: End) -> DataFrame:
-    """The stream of a source of changes: the columns that `spark.follow` takes."""
+    """The stream of a source of changes, with the columns for `spark.follow`."""
     if source.kind == "kafka":
         from pyspark.sql import functions
 
@@ -73,7 +73,7 @@ def changes_of(session: SparkSession, source: End) -> DataFrame:
 
 
 def _schema_of(folder: str) -> StructType:
-    """The columns of the Parquet files that are there already; damaged ones are told of when they are read."""
+    """The columns of the existing Parquet files; damaged ones are reported when they are read."""
     schema = spark_schema(files_in(Path(folder)), skips_damaged=True)
     if schema is None:
         raise InvalidInput(
@@ -84,13 +84,13 @@ def _schema_of(folder: str) -> StructType:
 
 
 def _typed(session: SparkSession, source: End, schema: str) -> DataFrame:
-    """Files in columns, read by Spark; the text of what cannot be read is in a column of its own."""
+    """Files in columns, read by Spark; an extra column has the text of unreadable records."""
     reader = _reader(session, source).schema(f"{schema}, {CORRUPT} string")
     return reader.option("columnNameOfCorruptRecord", CORRUPT).format(source["format"]).load(_folder(source))
 
 
 def _reader_of_texts(source: End) -> TextsReader | None:
-    """What reads files whose columns are texts, as CSV; None for other files."""
+    """The reader of files with columns of texts, such as CSV; None for other files."""
     form = format_at(source)
     if form is None or not form.is_untyped:
         return None

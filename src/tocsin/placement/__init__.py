@@ -1,4 +1,4 @@
-"""Which partitions hold a subscription, and which can hold a match of an event? By what matching events must have."""
+"""Placement of subscriptions in partitions, and routing of events to the partitions that may match them, by keys."""
 
 from tocsin.placement.assigning import HASH, LOCATION, PLACEMENTS, Assignment, Homes, Placement
 from tocsin.placement.covers import most_alike

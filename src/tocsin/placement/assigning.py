@@ -1,7 +1,7 @@
-"""On which partitions does each subscription lie, and which keys lead there? Decided by a `Placement`, which is pure.
+"""Assigning subscriptions to partitions, with the keys that lead there. A `Placement` decides this deterministically.
 
-Every match is found: an event that matches has one at least of the subscription's keys, and that one leads to a
-partition that has it. A subscription without such keys lies on a partition that every event visits.
+No match is lost: a matching event has at least one of the subscription's keys, and each key leads to a partition with
+the subscription. A subscription without such keys is on a partition that every event visits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOCATION: Final = "location"
 PLACEMENTS: Final = (HASH, LOCATION, *COVERS)
 
 NO_KEY: Final = np.uint64(0)
-"""In the place of a key, of a subscription that every event is to meet."""
+"""Stands for the missing key of a subscription that every event must reach."""
 NOBODYS: Final = np.uint64(1)
 """The key of a subscription that matches no event."""
 
@@ -32,16 +32,16 @@ _NO_SPLITS: Final = frozen(np.empty(0), np.float64)
 
 
 class FoundBy(NamedTuple):
-    """The keys by which subscriptions can be found. N keys of S subscriptions."""
+    """The keys that find subscriptions. N keys of S subscriptions."""
 
     owners: NDArray[np.int64]  # (N,) ascending
     keys: Hashes  # (N,)
-    leaves: NDArray[np.int32]  # (N,) of the map; empty where keys are of something else
+    leaves: NDArray[np.int32]  # (N,) leaves of the map; empty if keys are not places
     is_uncovered: NDArray[np.bool_]  # (S,) which may match events without any of their keys
 
 
 class Assignment(NamedTuple):
-    """Who lies where, and by which key. N keys of S subscriptions."""
+    """The partitions and keys of subscriptions. N keys of S subscriptions."""
 
     owners: NDArray[np.int64]  # (N,) ascending
     partitions: NDArray[np.int64]  # (N,) ascending within an owner
@@ -49,22 +49,22 @@ class Assignment(NamedTuple):
 
     @property
     def is_first(self) -> NDArray[np.bool_]:
-        """(N,) which begin a copy: another owner, or another partition."""
+        """(N,) which begin a copy: another owner or another partition."""
         first = np.ones(len(self.owners), bool)
         first[1:] = (np.diff(self.owners) != 0) | (np.diff(self.partitions) != 0)
         return first
 
 
 class Homes(NamedTuple):
-    """Where keys lead. H keys that are known by name; the others are spread over L lots, by their last bits."""
+    """The partitions of keys. H keys are listed; all others are spread over L lots by their low bits."""
 
     keys: Hashes  # (H,) ascending
     starts: NDArray[np.int64]  # (H + 1,)
-    partitions: NDArray[np.int64]  # of a key that is split several
+    partitions: NDArray[np.int64]  # several for a key that is split
     lots: NDArray[np.int64]  # (L,) partitions
 
     def lead_to(self, partitions: int) -> bool:
-        """Whether they are sound, and lead to so many partitions: of a file, that may say anything."""
+        """Whether arrays read from a file are valid, and lead to existing partitions only."""
         kinds = (np.uint64, np.int64, np.int64, np.int64)
         if any(own.dtype != kind or own.ndim != 1 for own, kind in zip(self, kinds, strict=True)) or not len(self.lots):
             return False
@@ -73,7 +73,7 @@ class Homes(NamedTuple):
         return bool(in_order and (np.diff(ends) > 0).all() and ((led >= 0) & (led < partitions)).all())
 
     def of(self, keys: Hashes, dice: Hashes) -> NDArray[np.int64]:
-        """The partition of each key; of one that is split, the one that its owner's hash says."""
+        """The partition of each key; for a split key, the owner's hash chooses one."""
         partitions = self.lots[((keys >> np.uint64(1)) % np.uint64(len(self.lots))).astype(np.int64)]
         if len(self.keys):
             at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -86,7 +86,7 @@ class Homes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where subscriptions lie: the first `partitions` by their keys, `everywhere` more that every event visits."""
+    """A placement: the first `partitions` by keys, and `everywhere` more that every event visits."""
 
     name: str
     partitions: int
@@ -99,11 +99,11 @@ class Placement:
 
     @property
     def count(self) -> int:
-        """How many partitions there are."""
+        """The number of partitions."""
         return self.partitions + self.everywhere
 
     def assign(self, part: Part) -> Assignment:
-        """Where each of some subscriptions lies: on one partition by a hash of its id, or on those of its keys."""
+        """Assign subscriptions to partitions: to one by a hash of the id, or to those of their keys."""
         dice = hashes_of_ids(part.ids)
         if self.name == HASH:
             partitions = (dice % np.uint64(self.partitions)).astype(np.int64)
@@ -118,7 +118,7 @@ class Placement:
         return self._completed(keyed, found.is_uncovered, dice)
 
     def _found(self, part: Part) -> FoundBy:
-        """The keys that subscriptions are found by."""
+        """The keys that find subscriptions."""
         if self.name != LOCATION:
             covers = covers_of(part.compiled, self.statistics, COVERS[self.name])
             return FoundBy(covers.owners, covers.keys, np.empty(0, np.int32), covers.is_uncovered)
@@ -132,7 +132,7 @@ class Placement:
         return FoundBy(owners, keys, under.leaves, ~regions.is_dead & ~is_placed)
 
     def _completed(self, keyed: Assignment, uncovered: NDArray[np.bool_], dice: Hashes) -> Assignment:
-        """With those that have no key, or too many copies, where every event comes; and those that match nothing."""
+        """Add subscriptions that every event visits (no key, or too many copies), and those that never match."""
         copies = np.bincount(keyed.owners[keyed.is_first], minlength=len(dice))
         everywhere = uncovered | (copies > self.most_copies)
         kept = ~everywhere[keyed.owners]

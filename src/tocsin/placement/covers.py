@@ -1,8 +1,8 @@
-"""By which keys can each subscription be found? Of any event that matches it, one of them is an event's, too.
+"""Covers of subscriptions by keys: every event that matches a subscription has at least one of its keys.
 
-The keys are those of the cheapest cover (`kernels.programs.covers`), by how often events have them: an attribute's
-value, an element of a list, or that an attribute is there. Ranges are no keys here, for an event has one value and not
-all the ranges around it: what asks for a range is found by its attribute.
+The keys come from the cheapest cover (`kernels.programs.covers`), by how often events have them. A key is a value of an
+attribute, an element of a list, or the presence of an attribute. Ranges are not keys, since an event has a value but
+does not list the ranges around it. A condition on a range is found by its attribute.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ ANY_KEY: Final = "any key"
 RAREST_KEYWORD: Final = "the rarest keyword"
 ALL_KEYWORDS: Final = "all keywords"
 COVERS: Final = {"keyword": ALL_KEYWORDS, "prefix": RAREST_KEYWORD, "access": ANY_KEY}
-"""Which keys each placement by keys goes by."""
+"""The kind of keys for each placement by keys."""
 _FIRST_ROOM: Final = 1024
 
 
 class Covers(NamedTuple):
-    """The keys by which expressions are found. N keys of S expressions.
+    """The keys that find expressions. N keys of S expressions.
 
-    Who has no key and is not uncovered matches no event.
+    An expression that has no key and is not uncovered matches no event.
     """
 
-    owners: NDArray[np.int64]  # (N,) ascending; one has each of its keys once
+    owners: NDArray[np.int64]  # (N,) ascending; keys of an owner are distinct
     keys: Hashes  # (N,)
-    shares: NDArray[np.float64]  # (N,) of events, as far as that is known
-    is_uncovered: NDArray[np.bool_]  # (S,) which may match events that have none of their keys
-    is_by_place: NDArray[np.bool_]  # (S,) of which a key is a condition on a place: who sends events decides it
+    shares: NDArray[np.float64]  # (N,) of events, as far as known
+    is_uncovered: NDArray[np.bool_]  # (S,) which may match events without any of their keys
+    is_by_place: NDArray[np.bool_]  # (S,) with a condition on a place as a key, which the sender evaluates
 
 
 def covers_of(compiled: CompiledExpressions, statistics: Statistics | None, by: str = ANY_KEY) -> Covers:
@@ -68,9 +68,9 @@ def covers_of(compiled: CompiledExpressions, statistics: Statistics | None, by: 
 
 
 def most_alike(name: str, compiled: CompiledExpressions) -> float:
-    """The greatest share of its keywords that an event may have of any of some expressions, and none of its keys.
+    """The greatest share of an expression's keywords that an event may have without having one of its keys.
 
-    By all keywords that is none; by the rarest one of n it is all but one; by whatever is cheapest it may be all.
+    With all keywords as keys it is 0. With the rarest of n keywords as key it is (n - 1) / n. Otherwise it is 1.
     """
     by = COVERS.get(name, ANY_KEY)
     if by == ANY_KEY:
@@ -84,7 +84,7 @@ def most_alike(name: str, compiled: CompiledExpressions) -> float:
 def _found(
     leaves: Expressions, costs: NDArray[np.float64], known: Costs
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Owner, field, lowest and highest code of the keys of all covers; who has none, and who matches nothing."""
+    """Owner, field, lowest and highest code of all covers' keys; and which expressions have none or never match."""
     room = _FIRST_ROOM
     while True:
         lists, out = np.full(len(leaves.program_starts) - 1, PROGRAM, np.uint8), np.empty((room, 4), np.int32)
@@ -95,7 +95,7 @@ def _found(
 
 
 def _with_any_for_all(leaves: Expressions) -> Expressions:
-    """Lists that are to contain all of some elements are found by any of them, instead of by the rarest."""
+    """Treat "contains all" as "contains any", so that lists are found by each element, not only by the rarest."""
     asks = (leaves.leaf_kinds == codes.ARRAY_SET) & (leaves.leaf_operations == codes.CONTAINS)
     operations = np.where(asks, codes.OVERLAPS, leaves.leaf_operations)
     return leaves._replace(leaf_operations=frozen(operations, leaves.leaf_operations.dtype))
@@ -104,18 +104,18 @@ def _with_any_for_all(leaves: Expressions) -> Expressions:
 def _are_values(
     fields: Fields, field: NDArray[np.integer], lows: NDArray[np.integer], highs: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
-    """Which keys are one value of an attribute, or one element of its lists: not a range, and not folded."""
+    """Which keys are a single value of an attribute or element of a list: neither a range nor folded."""
     kinds = fields.kinds[field]
     one: NDArray[np.bool_] = (lows == highs) & (lows & 1 == 1) & (kinds & ~np.uint8(ELEMENT) <= codes.INSTANT)
     one &= fields.transforms[field] == 0
     chosen = np.flatnonzero(one & (kinds & ~np.uint8(ELEMENT) == codes.STRING))
     operands = fields.operands[fields.operand_starts[field[chosen]] + (lows[chosen] >> 1)]
-    one[chosen] = operands & 1 == 1  # else between two of the vocabulary
+    one[chosen] = operands & 1 == 1  # otherwise between two values of the vocabulary
     return one
 
 
 def _costs_by_values(leaves: Expressions, known: Costs) -> NDArray[np.float64]:
-    """What each literal costs as a key: as often as its values come, or else its attribute does."""
+    """The cost of each literal as a key: how often its values occur, or for ranges its attribute."""
     keys, kinds = known.keys, leaves.leaf_kinds
     held, present = known.literals[0::2], np.full(len(kinds), ALWAYS)
     named = keys.present >= 0
@@ -127,7 +127,7 @@ def _costs_by_values(leaves: Expressions, known: Costs) -> NDArray[np.float64]:
 
 
 def _costs_by_keywords(leaves: Expressions, known: Costs, costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same, where only elements of lists are keys."""
+    """The costs when only elements of lists are keys."""
     by_elements = _by_values(leaves, known) & (leaves.leaf_kinds == codes.ARRAY_SET)
     costs = np.where(costs == NEVER, NEVER, ALWAYS)
     costs[0::2] = np.where(by_elements, known.literals[0::2], costs[0::2])
@@ -135,7 +135,7 @@ def _costs_by_keywords(leaves: Expressions, known: Costs, costs: NDArray[np.floa
 
 
 def _by_values(leaves: Expressions, known: Costs) -> NDArray[np.bool_]:
-    """(F,) which leaves have keys, all of them values."""
+    """(F,) which leaves have keys that are all values."""
     keys, lengths = known.keys, np.diff(known.keys.starts)
     wrong = ~_are_values(known.fields, keys.fields, keys.lows, keys.highs)
     owners = np.repeat(np.arange(len(lengths)), lengths)
@@ -144,7 +144,7 @@ def _by_values(leaves: Expressions, known: Costs) -> NDArray[np.bool_]:
 
 
 def _hashed(compiled: CompiledExpressions, fields: Fields, found: NDArray[np.int32]) -> Hashes:
-    """Fields and codes as keys."""
+    """The hashed keys for fields and codes."""
     _, field, low, high = (column.astype(np.int64) for column in found.T)
     of_fields = np.repeat(np.arange(len(compiled.attributes)), np.diff(fields.starts))
     kinds, values = np.full(len(field), PRESENCE, np.int64), np.zeros(len(field), np.uint64)
@@ -162,7 +162,7 @@ def _hashed(compiled: CompiledExpressions, fields: Fields, found: NDArray[np.int
 def _by_places(
     compiled: CompiledExpressions, fields: Fields, found: NDArray[np.int32], count: int
 ) -> NDArray[np.bool_]:
-    """Which of so many expressions have a condition on a place among their keys."""
+    """Which of `count` expressions have a condition on a place among their keys."""
     is_of_place = np.array([reading_of(name).is_of_place for name in compiled.attributes], bool)
     of_fields = np.repeat(is_of_place, np.diff(fields.starts))
     by_place = np.zeros(count, bool)
@@ -171,7 +171,7 @@ def _by_places(
 
 
 def _shares(known: Costs, found: NDArray[np.int32]) -> NDArray[np.float64]:
-    """The share of events that have each key, of what is no value that have its attribute."""
+    """The share of events that have each key; for ranges, of those that have the attribute."""
     _, field, low, high = (np.ascontiguousarray(column) for column in found.T)
     exact = _are_values(known.fields, field, low, high)
     priced = key_costs(field, low, high, known.shares)

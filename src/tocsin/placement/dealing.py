@@ -1,6 +1,6 @@
-"""Which of some subscriptions lie together, and which events come there? Dealt by a placement, piece by piece.
+"""Dealing subscriptions into pieces by a placement: the subscriptions of a partition, and the keys of its events.
 
-What changes bring is dealt, too, to a few pieces at most: partitions that are neighbours share one.
+Subscriptions of later changes are dealt into a few pieces at most: neighbouring partitions share one.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from tocsin.placement.hashing import Hashes
 from tocsin.placement.reporting import key_set
 
 _MOST_LATE: Final = 16
-"""What changes bring makes so many parts at once, and one more for what every event visits."""
+"""The most parts that a batch of changes makes, besides one for subscriptions that every event visits."""
 
 
 class Dealt(NamedTuple):
-    """Those of some subscriptions that lie together."""
+    """Subscriptions that share a partition."""
 
     numbers: NDArray[np.int64]  # ascending
-    keys: Hashes | None  # by which events come; None: all do
+    keys: Hashes | None  # routing keys; None: receives every event
     home: int
 
 
 def dealt(part: Part, placement: Placement) -> list[Dealt]:
-    """The pieces of some subscriptions, one for each partition that has any of them."""
+    """The pieces of some subscriptions, one for each partition that has any."""
     return _pieces(placement.assign(part))
 
 
 def dealt_late(part: Part, placement: Placement) -> list[Dealt]:
-    """The same of what changes bring. Where there are many partitions, several that are neighbours are one home.
+    """The pieces of changed subscriptions. If there are many partitions, several neighbours share a home.
 
-    Such a home's number comes after all partitions' numbers, so it is merged with none of them.
+    The number of such a home follows all partitions' numbers, so it is not merged with any of them.
     """
     assignment = placement.assign(part)
     if placement.partitions > _MOST_LATE:

@@ -1,4 +1,4 @@
-"""What are keys made of? Names, strings and ids as hashes that every process has alike."""
+"""Hashes of names, strings and ids for keys, the same in every process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def hashes_of(strings: Sequence[str]) -> Hashes:
 
 
 def hashes_of_ids(ids: pa.Array) -> Hashes:
-    """The hash of each id, of either kind."""
+    """The hash of each id, string or integer."""
     if not pa.types.is_integer(ids.type):
         return _of_texts(Texts.of_arrow(ids))
     out = np.empty(len(ids), np.uint64)
@@ -30,7 +30,7 @@ def hashes_of_ids(ids: pa.Array) -> Hashes:
 
 
 def keys_of(attributes: Hashes, kinds: NDArray[np.int64], values: Hashes) -> Hashes:
-    """The keys of values, all odd: hashes of attributes' names, kinds, and payloads or hashes of strings."""
+    """The keys of values, all odd, from hashes of attribute names, kinds, and payloads or hashes of strings."""
     out = np.empty(len(attributes), np.uint64)
     write_keys(frozen(attributes, np.uint64), frozen(kinds, np.int64), frozen(values, np.uint64), out)
     return out | np.uint64(1)

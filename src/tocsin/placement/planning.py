@@ -1,7 +1,7 @@
-"""How is a placement made? Of what some subscriptions are found by, so that partitions hold about as much.
+"""Planning a placement from a profile of subscriptions, so that partitions have similar sizes.
 
-A key that more ask for than one partition should hold is split over several. Keys that many events have share few
-partitions, which those events visit for one of them; all others are dealt to whoever has the least.
+A key with more subscriptions than a partition should hold is split over several. Keys that many events have are put on
+few partitions, so that each of those events visits few. All other keys go to the partitions with the least load.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tocsin.placement.regions import divided, regions_of
 AUTO: Final = "auto"
 _COMMON: Final = 0.1
 _LARGEST: Final = 4096
-"""How many keys are dealt by name; the others are spread by their hashes."""
+"""How many keys are dealt individually; the others are spread by their hashes."""
 _LOTS: Final = 1024
 _LEAVES_A_PARTITION: Final = 16
 _MOST_LEAVES: Final = 1024
@@ -31,20 +31,20 @@ _MOST_LEAVES: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What some subscriptions are found by. K keys, N boxes."""
+    """The keys or boxes of some subscriptions. K keys, N boxes."""
 
     subscriptions: int
-    uncovered: int  # who can be found by no key
+    uncovered: int  # subscriptions without a key
     keys: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))  # (K,) ascending
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # (K,) of subscriptions
     shares: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # (K,) of events
     boxes: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 4)))  # (N, 4)
-    places: tuple[str, ...] = ()  # the attributes that are to meet these boxes
-    by_place: int = 0  # who is found by a condition on a place, which is to be decided before an event is sent
+    places: tuple[str, ...] = ()  # the attributes that must meet these boxes
+    by_place: int = 0  # subscriptions with a condition on a place as a key, evaluated before events are sent
 
     @classmethod
     def of(cls, name: str, part: Part, statistics: Statistics | None = None) -> Profile:
-        """Of some subscriptions, as the placement of this name sees them."""
+        """The profile of some subscriptions for a named placement."""
         if name == HASH:
             return cls(len(part), 0)
         if name != LOCATION:
@@ -62,7 +62,7 @@ class Profile:
 
 
 def placement_of(name: str, partitions: int, profile: Profile, statistics: Statistics | None = None) -> Placement:
-    """The placement by name for subscriptions like those of a profile: the same for the same."""
+    """The named placement for subscriptions like those of a profile. Deterministic."""
     if name == HASH:
         return Placement(HASH, partitions)
     everywhere = max(1, round(partitions * profile.uncovered / max(profile.subscriptions, 1)))
@@ -75,7 +75,7 @@ def placement_of(name: str, partitions: int, profile: Profile, statistics: Stati
 
 
 def check_placement(name: str, partitions: int) -> None:
-    """Raise `InvalidInput` where there is no placement of that name, or no partition."""
+    """Raise `InvalidInput` for an unknown placement or an invalid number of partitions."""
     if name not in (*PLACEMENTS, AUTO):
         raise InvalidInput(f"placement is {name!r:.40}; there are {', '.join(PLACEMENTS)} and {AUTO}")
     if isinstance(partitions, bool) or not isinstance(partitions, int) or partitions < 1:
@@ -83,7 +83,7 @@ def check_placement(name: str, partitions: int) -> None:
 
 
 def _homes(partitions: int, profile: Profile) -> Homes:
-    """Deal the keys that most ask for, and say how much of the others each partition is to have."""
+    """Deal the keys with most subscriptions, and the share of the other keys for each partition."""
     fair = max(float(profile.counts.sum()) / partitions, 1.0)
     largest = np.argsort(-profile.counts, kind="stable")[:_LARGEST]
     is_common = profile.shares[largest] >= _COMMON
@@ -103,7 +103,7 @@ def _homes(partitions: int, profile: Profile) -> Homes:
 
 
 def _filled(loads: NDArray[np.float64], fair: float, count: float) -> list[int]:
-    """Put a key of so many subscriptions on the first partition that is not full, or from there on over some."""
+    """Put a key with `count` subscriptions on the first partition with room, or split it from there on."""
     at = min(int(np.argmax(loads < fair)) if (loads < fair).any() else len(loads) - 1, len(loads) - 1)
     pieces = min(max(int(np.ceil(count / fair)), 1), len(loads) - at)
     chosen = np.arange(at, at + pieces)
@@ -112,7 +112,7 @@ def _filled(loads: NDArray[np.float64], fair: float, count: float) -> list[int]:
 
 
 def _lots(loads: NDArray[np.float64], fair: float) -> NDArray[np.int64]:
-    """The partitions, as often as they have room left."""
+    """The partitions, repeated in proportion to the room left."""
     room = np.maximum(fair - loads, 0) + 1e-9 * fair
     ends = np.round(np.cumsum(room) / room.sum() * _LOTS).astype(np.int64)
     return np.repeat(np.arange(len(loads)), np.diff(ends, prepend=0))

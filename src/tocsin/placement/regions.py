@@ -1,9 +1,9 @@
-"""In which leaves of the map does each subscription lie? In those that the smallest box that it needs meets.
+"""The leaves of the map that each subscription lies in: those that the smallest box it requires meets.
 
-Shapes and circles are found by the boxes around them, so that who sends an event decides none of them.
+Shapes and circles are replaced by the boxes around them, so that the sender of events evaluates none of them.
 
-The map is divided where half of the subscriptions lie on either side, by x and by y in turn, so that leaves hold about
-as many (Bentley 1975). The outermost leaves have no end: every place lies in one.
+The map is divided at the median of the subscriptions, by x and by y in turn, so that leaves have similar sizes (Bentley
+1975). The outermost leaves are unbounded, so every place is in one.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ _ANTIMERIDIAN: Final = 180.0
 
 
 class Regions(NamedTuple):
-    """The box that each expression needs. S expressions, A attributes."""
+    """The box that each expression requires. S expressions, A attributes."""
 
     attributes: list[str]  # (A,)
-    places: NDArray[np.int64]  # (S,) the attribute that is to meet the box, -1 for none
-    boxes: NDArray[np.float64]  # (S, 4) of a circle on the antimeridian it goes on beyond 180 degrees
+    places: NDArray[np.int64]  # (S,) the attribute that must meet the box, -1 if there is none
+    boxes: NDArray[np.float64]  # (S, 4); of a circle on the antimeridian it extends beyond 180 degrees
     is_dead: NDArray[np.bool_]  # (S,) which match no event
 
 
 class Leaves(NamedTuple):
-    """Leaves of the map under boxes. N of them."""
+    """The leaves of the map that boxes meet. N of them."""
 
     owners: NDArray[np.int64]  # (N,) the box
     leaves: NDArray[np.int32]  # (N,)
 
 
 def regions_of(compiled: CompiledExpressions) -> Regions:
-    """The smallest box that each outermost AND asks an attribute to meet; of a shape or a circle the box around it."""
+    """The smallest box that each outermost AND requires of an attribute; for a shape or circle, its bounding box."""
     coded = Coded.of(with_boxes_around(compiled, goes_on=True))
     chosen, arrays = coded.chosen.boxes, coded.expressions.arrays
     able = np.flatnonzero(chosen >= 0)
@@ -56,7 +56,7 @@ def regions_of(compiled: CompiledExpressions) -> Regions:
 
 
 def divided(boxes: NDArray[np.float64], leaves: int) -> NDArray[np.float64]:
-    """Where a map of so many leaves, a power of two, is split: each node into halves of the boxes' centres."""
+    """The splits of a map with `leaves` leaves (a power of two): each node at the median of the boxes' centres."""
     splits = np.zeros(leaves - 1)
     _split(splits, 0, 0, (boxes[:, :2] + boxes[:, 2:]) / 2)
     return frozen(splits, np.float64)
@@ -72,7 +72,7 @@ def _split(splits: NDArray[np.float64], node: int, axis: int, centres: NDArray[n
 
 
 def leaves_of_regions(splits: NDArray[np.float64], boxes: NDArray[np.float64]) -> Leaves:
-    """The leaves that each box lies in, each once; what reaches beyond 180 degrees lies on the other side, too."""
+    """The distinct leaves that each box meets; a part beyond 180 degrees continues on the other side."""
     across = np.flatnonzero((boxes[:, 0] < _ANTIMERIDIAN) & (boxes[:, 2] > _ANTIMERIDIAN))
     under = leaves_under(splits, np.concatenate([boxes, boxes[across] - [360.0, 0.0, 360.0, 0.0]]))
     if not len(across):
@@ -83,7 +83,7 @@ def leaves_of_regions(splits: NDArray[np.float64], boxes: NDArray[np.float64]) -
 
 
 def leaves_under(splits: NDArray[np.float64], boxes: NDArray[np.float64]) -> Leaves:
-    """The leaves that each box lies in."""
+    """The leaves that each box meets."""
     boxes, ends, room = frozen(boxes, np.float64), np.zeros(len(boxes), np.int64), _FIRST_ROOM * len(boxes) + 64
     while True:
         out = np.empty(room, np.int32)
@@ -94,20 +94,20 @@ def leaves_under(splits: NDArray[np.float64], boxes: NDArray[np.float64]) -> Lea
 
 
 class LeafShares(NamedTuple):
-    """How many events come to the leaves of the map. N keys of leaves."""
+    """The share of events in the leaves of the map. N keys of leaves."""
 
     keys: Hashes  # (N,)
     shares: NDArray[np.float64]  # (N,) of events
 
     def of(self, keys: Hashes) -> float:
-        """The share of events that come to the leaves among some keys."""
+        """The share of events in the leaves among some keys."""
         return min(float(self.shares[np.isin(self.keys, keys)].sum()), 1.0)
 
 
 def shares_of_leaves(
     splits: NDArray[np.float64], places: Sequence[str], statistics: Statistics | None
 ) -> LeafShares | None:
-    """Where events come on the map, by the histograms of these attributes; None where one of them has none."""
+    """The distribution of events on the map, from the attributes' histograms; None if one is missing."""
     values = [None if statistics is None else statistics.values.get(name) for name in places]
     known = [one.places for one in values if one is not None and one.places is not None]
     if statistics is None or not known or len(known) < len(places):

@@ -1,6 +1,6 @@
-"""What would a placement cost? Copies of subscriptions, visits of events, and how even the partitions are: beforehand.
+"""Reports on the cost of a placement before it is built: copies, visits of events, and balance of partitions.
 
-Worked out on some subscriptions and, where there are any, some events; without events by the shares of their keys.
+They are computed from some subscriptions and events. Without events, the shares of the keys are used instead.
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ from tocsin.placement.regions import shares_of_leaves
 from tocsin.placement.routing import Router
 
 _WORTH_IT: Final = 0.8
-"""Routing is for who meets so small a share of what he would meet without."""
+"""`auto` prefers another placement to `hash` only if events then examine less than this share."""
 _UNEVEN: Final = 2.0
-"""A partition to which so many times the mean of events come is told of."""
+"""A partition with this many times the mean number of events is reported."""
 _ENOUGH: Final = 10
-"""Of fewer events a partition nothing is said of how evenly they come."""
+"""With fewer events per partition, nothing is said about their balance."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementReport:
-    """What a placement costs, by what it was worked out on.
+    """The predicted cost of a placement.
 
-    `copies` are those of a subscription, `visits` the partitions that an event visits, `met` how many copies lie there
-    as a share of all subscriptions (1 by hash), `busiest` the events of the partition that most come to over the mean,
-    `busiest_share` that partition's share of all events, `slowest` what `met` would be if each partition met as much as
-    the one that meets most; None without events. Partitions that every event visits are not among the busiest.
-    `balance` is the largest partition over the mean.
-    `unplaced` is the share of subscriptions that every event meets, `split` how many partitions share the keys that
-    would have filled more than one, `decided` the share of subscriptions that are found by conditions on places, which
-    are decided before it is known where an event is to go.
+    `copies` is the number of copies per subscription, and `visits` the number of partitions that an event visits. `met`
+    is the number of copies there, as a share of all subscriptions (1 with `hash`). `busiest` has the events of the
+    partition that most visit, divided by the mean, and `busiest_share` its share of all events. `slowest` is what `met`
+    would be if each partition examined as many as the one that examines most. These five are None without events.
+    Partitions that every event visits do not count as the busiest. `balance` is the size of the largest partition
+    divided by the mean.
+
+    `unplaced` is the share of subscriptions that every event meets. `split` is the number of partitions that share keys
+    which would have filled more than one. `decided` is the share of subscriptions found by conditions on places, which
+    are evaluated before an event is sent.
     """
 
     name: str
@@ -60,15 +62,15 @@ class PlacementReport:
     unplaced: float
     split: int
     decided: float = 0.0
-    routing: str = ""  # how events would come to the parts of the whole index, and why, where somebody worked that out
+    routing: str = ""  # how events would be routed to the parts of the whole index, and why, if known
 
     @property
     def is_uneven(self) -> bool:
-        """Whether far more events than the mean come to one partition, as far as there are enough to tell."""
+        """Whether one partition gets far more events than the mean, if there are enough events to tell."""
         return self.busiest is not None and self.busiest >= _UNEVEN and self.events >= _ENOUGH * self.partitions
 
     def lines(self) -> list[str]:
-        """In words for the user."""
+        """The report in words for the user."""
         more = f" and {self.everywhere} that every event visits" if self.everywhere else ""
         said = [f"{self.name}: {self.partitions} partitions{more}, by {self.subscriptions:,} subscriptions"]
         said.append(f"  copies of a subscription: {self.copies:.2f}")
@@ -96,7 +98,7 @@ class PlacementReport:
 
 
 class Planned(NamedTuple):
-    """A placement, and what it would cost."""
+    """A placement with its report."""
 
     placement: Placement
     report: PlacementReport
@@ -110,10 +112,10 @@ def planned(
     batches: Sequence[EventBatch] = (),
     is_shuffled: Callable[[PlacementReport], bool] = lambda report: False,
 ) -> Planned:
-    """The placement by name for subscriptions like some, and its report; `auto` is the one that asks an event least.
+    """The named placement for subscriptions like these, and its report. `auto` minimises what an event examines.
 
-    Of what `is_shuffled` says that events would be sent to its parts, it is the one whose busiest part is asked least.
-    Conditions of the events must be known (`index.elements`). Raises `InvalidInput` for a name that there is not.
+    If `is_shuffled` says that events would be sent to the parts, the busiest part counts. Conditions of the events must
+    be known (`index.elements`). Raises `InvalidInput` for an unknown name.
     """
     check_placement(name, partitions)
     given = []
@@ -128,9 +130,9 @@ def planned(
 
 
 def _asked(own: Planned, profile: Profile, part: Part, is_shuffled: Callable[[PlacementReport], bool]) -> float:
-    """The share of subscriptions that an event is asked about; where events are sent, by the partition asked most.
+    """The share of subscriptions that an event examines; if events are sent, by the busiest partition.
 
-    Whose conditions are decided before is asked about by every event.
+    Every event examines the subscriptions with conditions that are evaluated before it is sent.
     """
     report = own.report
     if report.met is None or report.slowest is None:
@@ -139,7 +141,7 @@ def _asked(own: Planned, profile: Profile, part: Part, is_shuffled: Callable[[Pl
 
 
 def _with_room(placement: Placement, part: Part) -> Placement:
-    """The same, with as many partitions for every event as those fill who have no key, or too many copies."""
+    """The placement with enough partitions for subscriptions without keys or with too many copies."""
     if placement.name == HASH:
         return placement
     owners, partitions, _ = placement.assign(part)
@@ -148,7 +150,7 @@ def _with_room(placement: Placement, part: Part) -> Placement:
 
 
 def report_of(placement: Placement, part: Part, batches: Sequence[EventBatch] = ()) -> PlacementReport:
-    """What a placement costs for some subscriptions and events."""
+    """The cost of a placement for some subscriptions and events."""
     assignment = placement.assign(part)
     first = assignment.is_first
     sizes = np.bincount(assignment.partitions[first], minlength=placement.count)
@@ -189,14 +191,14 @@ def _most_over_mean(counts: NDArray[Any]) -> float:
 
 
 def keys_of_partitions(assignment: Assignment, placement: Placement) -> list[Hashes | None]:
-    """The keys that lead to each partition; None where every event is to come."""
+    """The keys that lead to each partition; None if every event visits it."""
     order = np.argsort(assignment.partitions, kind="stable")
     ends = np.searchsorted(assignment.partitions[order], np.arange(placement.count + 1))
     return [key_set(assignment.keys[order[begin:end]]) for begin, end in pairwise(ends.tolist())]
 
 
 def key_set(keys: Hashes) -> Hashes | None:
-    """The keys of a part's subscriptions, each once; None where one of them is no key."""
+    """The distinct keys of a part's subscriptions; None if one has no key."""
     distinct = np.unique(keys)
     return None if len(distinct) and distinct[0] == NO_KEY else distinct
 
@@ -207,7 +209,7 @@ def _split_over(starts: NDArray[np.int64]) -> int:
 
 
 def _guessed(placement: Placement, profile: Profile, part: Part, *, is_shuffled: bool) -> float:
-    """`met` or, where events are sent, `slowest`, by how many events have the keys of each partition."""
+    """Estimate `met`, or `slowest` if events are sent, from the share of events with each partition's keys."""
     assignment = placement.assign(part)
     sizes = np.bincount(assignment.partitions[assignment.is_first], minlength=placement.count)
     chances = np.ones(placement.count)

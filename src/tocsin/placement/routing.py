@@ -1,4 +1,4 @@
-"""Which parts of an index can hold a match of an event? Those without keys, and those that one of its keys leads to."""
+"""Routing events to the parts of an index that may match them: parts without keys, or with a key of the event."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _TRUTHS: Final = ((PRESENCE, 0), (codes.BOOLEAN, 0), (codes.BOOLEAN, 1))
 
 
 class Router:
-    """The keys of some parts; immutable. `places` are attributes by which the map that `splits` divides is looked up.
+    """The keys of some parts; immutable. `places` are the attributes looked up on the map that `splits` divides.
 
-    Cost: one look-up a value, an element of a list, and a leaf of the map.
+    Cost: one look-up per value, element of a list, and leaf of the map.
     """
 
     def __init__(self, keys: Sequence[Hashes | None], splits: NDArray[np.float64], places: Sequence[str] = ()) -> None:
@@ -41,7 +41,7 @@ class Router:
 
     @classmethod
     def of(cls, placement: Placement, keys: Sequence[Hashes | None]) -> Router:
-        """For parts that a placement made."""
+        """A router for the parts of a placement."""
         return cls(keys, placement.splits, placement.places if placement.name == LOCATION else ())
 
     @property
@@ -49,7 +49,7 @@ class Router:
         return len(self._always)
 
     def leads(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """(N,) which of some conditions, attributes of an event that are TRUE or FALSE, lead to any part."""
+        """(N,) which of some conditions, attributes that are TRUE or FALSE, lead to any part."""
         hashes, led = np.repeat(hashes_of(names), len(_TRUTHS)), self._signposts.keys
         kinds, values = np.tile(_TRUTHS, (len(names), 1)).T
         keys = keys_of(hashes, kinds, values.astype(np.uint64))
@@ -57,9 +57,9 @@ class Router:
         return ways
 
     def visits(self, batch: EventBatch) -> NDArray[np.bool_]:
-        """(E, parts) which parts each event is to visit; its conditions must be known (`index.elements`).
+        """(E, parts) the parts that each event visits; its conditions must be known (`index.elements`).
 
-        Events with ranges or shapes, which have more than one value of an attribute, visit all.
+        Events with ranges or shapes have several values of an attribute, and visit all parts.
         """
         words = int(self._signposts.words[0])
         found = np.zeros((len(batch), words), np.uint64)

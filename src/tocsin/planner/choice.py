@@ -1,4 +1,4 @@
-"""Which index holds these subscriptions, and by what statistics? What was asked for, else what accepts them all."""
+"""Choosing the index: the one asked for by name, otherwise one that accepts every subscription."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from tocsin.index.protocols import ALL_MATCHES
 
 
 def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
-    """The plan for an index by name, options included, or `auto`.
+    """The plan for an index by name (with options), or for `auto`.
 
-    Raises `UnknownIndex`, or `InvalidInput` for statistics that are none and options out of range.
+    Raises `UnknownIndex`, or `InvalidInput` for invalid statistics or options out of range.
 
     >>> choose().index
     'access'
@@ -32,7 +32,7 @@ def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
 
 
 def _for_another_question(index: Chosen, name: str, known: str, statistics: Statistics | None) -> Plan:
-    """All matches are left to `access`, and the question of that name to the index that was asked for."""
+    """Use `access` for all matches, and the named index for its own question."""
     (question,) = [one for one in questions() if one.name == name]
     reason = f"{index.name} is asked for by name, for {question.purpose}; {known}"
     return Plan("access", reason, statistics, others={question.name: index})

@@ -1,4 +1,4 @@
-"""Are events matched where they are, or sent to the parts of an index that they visit? That depends on its size."""
+"""Choosing the routing by the size of an index: match events where they are, or send them to the parts they visit."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SHUFFLE: Final = "shuffle"
 ROUTINGS: Final = (AUTO, LOCAL, SHUFFLE)
 
 _SHARE: Final = 0.5
-"""Of a machine's memory an index may have so much; the rest is for Java, Python and what they compute."""
+"""The share of a machine's memory for the index; the rest is for Java, Python and their computations."""
 
 
 class Routed(NamedTuple):
-    """How events come to the parts of an index, and why, in words for the user."""
+    """How events reach the parts of an index, and why, in words for the user."""
 
     how: str  # LOCAL or SHUFFLE
     reason: str
@@ -32,9 +32,9 @@ class Routed(NamedTuple):
 
 
 def choose_routing(routing: str, index_bytes: int, parts: int, memory: int | None = None) -> Routed:
-    """How events are to come to an index of so many bytes and parts, on machines of so much memory (else: like this).
+    """Choose how events reach an index of this size, on machines with so much memory (default: like this one).
 
-    Raises `InvalidInput` for a routing that there is not.
+    Raises `InvalidInput` for an unknown routing.
 
     >>> choose_routing("auto", 3 << 30, 8, memory=16 << 30)
     Routed(how='local', reason='an index of 3.0 GB fits the half of 16.0 GB that a machine has for it')
@@ -65,9 +65,9 @@ def routed_plan(
     copy_bytes: float,
     memory: int | None,
 ) -> PlacementReport:
-    """What a placement would cost, and how events would come to its parts, where one copy of all has so many bytes.
+    """The cost of a placement and the routing to its parts; `copy_bytes` is the size of one copy of all subscriptions.
 
-    The rest is as `placement.planned` has it, and `choose_routing` the memory.
+    The other arguments are those of `placement.planned`, and `memory` that of `choose_routing`.
     """
 
     def routed(report: PlacementReport) -> Routed:
@@ -81,7 +81,7 @@ def routed_plan(
 
 
 def machine_memory() -> int:
-    """The bytes of memory of this machine."""
+    """The memory of this machine, in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 

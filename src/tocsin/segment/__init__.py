@@ -1,6 +1,6 @@
-"""What lies on disk? Immutable sets of subscriptions as memory-mapped arrays with a manifest, and folders of them.
+"""Segments: immutable sets of subscriptions as memory-mapped arrays with a manifest, and index folders of segments.
 
-`snapshots` is how they are asked, several as one, by whoever matches events.
+`snapshots` matches events against several segments as one.
 """
 
 from tocsin.segment.assembling import all_ids, assemble, merged, require_suitable

@@ -1,7 +1,8 @@
-"""How do changes of subscriptions become a new version of an index? What is new is a small part; what is gone, a note.
+"""Amending an index: publish a version with added, changed and deleted subscriptions.
 
-All changes of a batch are in the next version, or none is. A change counts where no later one of its id was taken
-before: so the same batch taken twice, or late, changes nothing more. `compacting` keeps the parts few.
+New subscriptions become a small part; deletions become tombstones in files beside the parts. All changes of a batch are
+in the next version, or none is. A change is ignored if a later change of the same id was applied before. So a batch
+that is applied twice, or late, changes nothing more. `compacting` keeps the number of parts small.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ KEEP_S = 600.0
 
 @dataclass(slots=True)
 class Amendment:
-    """What became of some changes. `version` is the index's with all of them in it.
+    """The outcome of a batch of changes. `version` is the index version that has them all.
 
-    `superseded` are those that a later change of their id made idle, in this batch or before it. Of the `deleted`,
-    `unknown` were not there: they are kept in mind, for what is older may come late.
+    `superseded` changes had no effect, because of a later change of their id in this batch or before it. Of the
+    `deleted` ids, `unknown` did not exist: their tombstones are kept, because older changes may come late.
     """
 
     version: str
@@ -59,11 +60,11 @@ def amend(
     *,
     keep_s: float = KEEP_S,
 ) -> Amendment:
-    """Publish a version of an index with some changes in it; a folder that holds no index becomes one.
+    """Publish a version of an index with some changes applied. A folder without an index becomes one.
 
-    `plan` is for the part that they make. Versions younger than `keep_s` seconds stay for readers. Raises
-    `InvalidInput` for ids of another kind than the index has, `SegmentError` for an index that is damaged. Cost: that
-    of reading what changed before, and of compiling what is new.
+    `plan` is for the new part. Versions younger than `keep_s` seconds stay for readers. Raises `InvalidInput` for ids
+    of another kind than the index has, and `SegmentError` for a damaged index. Cost: reading the earlier changes and
+    compiling the new subscriptions.
     """
     path = Path(path)
     while True:
@@ -80,31 +81,31 @@ def amend(
 
 
 class _Known(NamedTuple):
-    """What an index knows of some ids. N ids, C copies that are alive."""
+    """What an index knows about some ids. N ids, C live copies."""
 
-    last: NDArray[np.int64]  # (N,) the version of the last change; OLDEST for none
+    last: NDArray[np.int64]  # (N,) the version of the last change; OLDEST if there is none
     which: NDArray[np.int64]  # (C,) the id
     part: NDArray[np.int64]  # (C,) the part that has it
-    number: NDArray[np.int64]  # (C,) its number there
+    number: NDArray[np.int64]  # (C,) its number in that part
 
     @property
     def is_there(self) -> NDArray[np.bool_]:
-        """(N,) whether some part has it alive."""
+        """(N,) whether some part has it live."""
         is_there: NDArray[np.bool_] = np.bincount(self.which, minlength=len(self.last)) > 0
         return is_there
 
 
 class _Fresh(NamedTuple):
-    """A part of what is new."""
+    """A part with new subscriptions."""
 
     segment: Segment
-    versions: NDArray[np.int64]  # (S,) of the changes that brought its subscriptions
+    versions: NDArray[np.int64]  # (S,) version of the change that added each subscription
     signs: Signs | None = None
     home: int | None = None
 
 
 class _Draft:
-    """The parts of a version as they will be in the next one."""
+    """The parts of the next version, while changes are applied."""
 
     def __init__(self, folder: IndexFolder | None, kind: pa.DataType, plan: Plan) -> None:
         if folder is not None and folder.subscriptions and folder.id_type != kind:
@@ -127,7 +128,7 @@ class _Draft:
         return bool(self._amended) or bool(self._fresh) or self._graves is not self._had_graves
 
     def amend(self, changes: ChangeBatch) -> Amendment:
-        """Take all changes that no later one was taken before."""
+        """Apply the changes, except those with a later change of their id."""
         done = Amendment("" if self._folder is None else self._folder.version, rejects=list(changes.rejects))
         rows = changes.rows
         rows = rows.some(rows.versions > self._known(as_ids(rows.ids)).last) if len(rows) else rows
@@ -157,7 +158,7 @@ class _Draft:
         return done
 
     def _known(self, ids: Ids) -> _Known:
-        """What all parts, and the graves, know of some ids; they may come more than once, in order."""
+        """What the parts and the tombstones know about some sorted ids, which may repeat."""
         last = self._graves.of(ids)
         found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
         for place, held in enumerate(self._parts):
@@ -172,7 +173,7 @@ class _Draft:
         return _Known(last, *(np.concatenate(columns) for columns in zip(none, *found, strict=True)))
 
     def _refuse(self, rows: Rows, places: NDArray[np.int64], done: Amendment) -> None:
-        """Say of new scores that nobody is there to have them."""
+        """Reject new scores for subscriptions that do not exist."""
         for row, name in zip(rows.rows[places].tolist(), rows.ids.take(pa.array(places)).to_pylist(), strict=True):
             done.rejects.append(Reject(row, name, "id", "there is no subscription of this id to have a new score"))
 
@@ -184,9 +185,9 @@ class _Draft:
         final: NDArray[np.int64],
         done: Amendment,
     ) -> NDArray[np.bool_]:
-        """Make parts of what comes new, with the scores that came later; which of it an index by name could hold.
+        """Build parts of the new subscriptions, with their latest scores; returns which were taken.
 
-        `places` are by id.
+        An index chosen by name may be unable to hold some of them. `places` are in the order of the ids.
         """
         placement = None if self._folder is None or not len(places) else self._folder.placement()
         chosen = np.searchsorted(changes.brought.rows, rows.rows[places])
@@ -209,7 +210,7 @@ class _Draft:
         return taken
 
     def _bury(self, known: _Known, chosen: NDArray[np.bool_], versions: NDArray[np.int64]) -> None:
-        """Take subscriptions out of the parts that have them."""
+        """Remove subscriptions from the parts that have them."""
         self._living -= int(chosen.sum())
         is_chosen = chosen[known.which]
         self._copies -= int(is_chosen.sum() - chosen.sum())
@@ -220,7 +221,7 @@ class _Draft:
             self._put(place, self._parts[place].changes.without(numbers, theirs))
 
     def _score(self, known: _Known, chosen: NDArray[np.bool_], rows: Rows, rescore: NDArray[np.int64]) -> None:
-        """Give subscriptions the scores of some rows."""
+        """Set subscriptions' scores to those of some rows."""
         is_chosen = chosen[known.which]
         for place in np.unique(known.part[is_chosen]).tolist():
             own = is_chosen & (known.part == place)
@@ -233,7 +234,7 @@ class _Draft:
         self._amended.add(place)
 
     def _drop_empty(self, number: int) -> bool:
-        """Whether a part has nobody left; its deletions are remembered elsewhere."""
+        """Whether a part has no live subscriptions left; its deletions then become tombstones."""
         held = self._parts[number]
         if len(held.changes.gone) < len(held.segment):
             return False
@@ -265,7 +266,7 @@ class _Draft:
 
 
 def _fresh_parts(part: Part, versions: NDArray[np.int64], plan: Plan, placement: Placement | None) -> list[_Fresh]:
-    """The parts that new subscriptions make: one, or one for each home that a placement gives them."""
+    """The parts for new subscriptions: one, or one for each home partition that the placement assigns."""
     if placement is None:
         return [_Fresh(assemble(part, plan), versions)]
     fresh = []
@@ -281,7 +282,7 @@ def _fresh_parts(part: Part, versions: NDArray[np.int64], plan: Plan, placement:
 
 
 def with_lost(graves: Graves, part: MappedPart, is_lost: NDArray[np.bool_]) -> Graves:
-    """And the deletions that only a part knew of, of those subscriptions of it that go."""
+    """Tombstones, and the deletions that only a part knew of, for the subscriptions that it loses."""
     gone, versions = part.changes.gone, part.changes.gone_versions
     told = is_lost[gone] & (versions > OLDEST)
     return graves.with_more(part.segment.arrow_ids().take(pa.array(gone[told])), versions[told])

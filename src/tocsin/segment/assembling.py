@@ -1,4 +1,4 @@
-"""How do subscriptions in columns become a segment? Laid end to end, in one order, under one index."""
+"""Assembling a segment from subscriptions in columns: concatenate, sort by id, build the index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tocsin.segment.segment import Segment, Snapshot
 
 
 def laid(parts: Sequence[Part], order: NDArray[np.int64]) -> Part:
-    """The subscriptions number `order[i]` of the parts laid end to end, as one part; ids must come in order."""
+    """The subscriptions `order[i]` of the concatenated parts, as one part; their ids must come out sorted."""
     chosen = pa.array(order)
     return Part(
         all_ids(parts).take(chosen),
@@ -39,9 +39,9 @@ def laid(parts: Sequence[Part], order: NDArray[np.int64]) -> Part:
 
 
 def assemble(part: Part, plan: Plan) -> Segment:
-    """A segment of subscriptions whose ids are in order, under the planned index."""
+    """A segment of subscriptions with sorted ids, under the planned index."""
     if len(part) >= _MANY:
-        give_back()  # what reading them took
+        give_back()  # the memory used by reading
     matcher = _matcher(part, plan)
     if len(part) >= _MANY:
         give_back()
@@ -57,7 +57,7 @@ def assemble(part: Part, plan: Plan) -> Segment:
 
 
 _MANY: Final = 10_000
-"""Of so many subscriptions building takes longer than giving memory back."""
+"""For this many subscriptions, building takes longer than giving memory back."""
 
 
 def _matcher(part: Part, plan: Plan) -> Matcher:
@@ -69,9 +69,9 @@ def _matcher(part: Part, plan: Plan) -> Matcher:
 
 
 def merged(snapshots: Sequence[Snapshot], plan: Plan) -> tuple[Segment, list[NDArray[np.int64]]]:
-    """One segment of the living of several sources, and the number in it of each of theirs, -1 for the gone.
+    """One segment of the live subscriptions of several sources, and the new number of each old one, -1 if removed.
 
-    Cost: linear, and a sort of the ids.
+    Cost: linear, plus sorting the ids.
     """
     firsts = np.cumsum([0, *(len(one) for one in snapshots)])
     parts = [one.part() for one in snapshots if len(one)]
@@ -86,12 +86,12 @@ def merged(snapshots: Sequence[Snapshot], plan: Plan) -> tuple[Segment, list[NDA
 
 
 def all_ids(parts: Sequence[Part]) -> pa.Array:
-    """The ids of all parts, end to end."""
+    """The ids of all parts, concatenated."""
     return _concatenated([part.ids for part in parts])
 
 
 def require_suitable(plan: Plan, subscription: Subscription) -> None:
-    """Raise `UnsuitableIndex` where the planned index cannot hold a subscription."""
+    """Raise `UnsuitableIndex` if the planned index cannot hold a subscription."""
     try:
         matcher_builder(plan.index, plan.options).build(compile_expressions([subscription.where]))
     except UnsuitableIndex as error:
@@ -99,7 +99,7 @@ def require_suitable(plan: Plan, subscription: Subscription) -> None:
 
 
 def _optional(given: Sequence[pa.Array | None], parts: Sequence[Part], chosen: pa.Array) -> pa.Array | None:
-    """Texts that a subscription may have, empty for none; None where nobody has any."""
+    """Optional texts of subscriptions, empty if absent; None if all are."""
     if all(one is None for one in given):
         return None
     columns = [
@@ -114,11 +114,11 @@ def _concatenated(arrays: Sequence[pa.Array]) -> pa.Array:
 
 
 def give_back() -> None:
-    """Have the allocators return what they hold and nobody uses, as far as they can. Cost: some milliseconds.
+    """Return unused memory from the allocators to the system, as far as possible. Cost: some milliseconds.
 
-    After much reading or building the C library of Linux holds hundreds of megabytes: of small pieces for ever, and of
-    large ones by a threshold that grows with them.
+    After much reading or building, the C library of Linux keeps hundreds of megabytes. It never returns small pieces by
+    itself, and large ones by a threshold that grows with them.
     """
     pa.default_memory_pool().release_unused()
-    with suppress(AttributeError, OSError):  # of other C libraries
+    with suppress(AttributeError, OSError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""How do chunks of subscriptions become a segment? Compiled as they come; at the end, doubles out and ids in order."""
+"""Building a segment from chunks of subscriptions: compile each chunk, then remove duplicate ids and sort."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STRING, _INTEGER = pa.large_string(), pa.int64()
 _KIND_NAMES: Final = {_STRING: ("strings", "a string"), _INTEGER: ("integers", "an integer")}
 
 Taken = Callable[[Ids], "NDArray[np.bool_]"]
-"""Which of some ids, in order, are taken already."""
+"""Tells which of some sorted ids are taken already."""
 
 
 class SegmentBuilder:
@@ -38,7 +38,7 @@ class SegmentBuilder:
         self._book = RecipeBook()
 
     def add(self, chunk: SubscriptionChunk) -> None:
-        """Compile a chunk; its rejects are kept."""
+        """Compile a chunk, and keep its rejects."""
         self.rejects.extend(chunk.rejects)
         if not len(chunk):
             return
@@ -49,21 +49,21 @@ class SegmentBuilder:
                 self._parts.append((taken.rows, _part(taken, kind, self._book)))
 
     def kind(self) -> pa.DataType:
-        """The kind that most ids have; strings on a tie."""
+        """The more frequent kind of ids; strings on a tie."""
         strings = sum(len(part) for _, part in self._parts if part.ids.type == _STRING)
         return _STRING if 2 * strings >= sum(len(part) for _, part in self._parts) else _INTEGER
 
     def finish(
         self, plan: Plan, *, kind: pa.DataType | None = None, keep_last: bool = False, taken: Taken | None = None
     ) -> Segment:
-        """The segment of all that could be taken (`part`), under the planned index."""
+        """A segment of the subscriptions in `part`, under the planned index."""
         return assemble(self.part(kind=kind, keep_last=keep_last, taken=taken), plan)
 
     def part(self, *, kind: pa.DataType | None = None, keep_last: bool = False, taken: Taken | None = None) -> Part:
-        """All that could be taken, ids in order; `rejects` says what was not. Cost: O(n log n).
+        """The accepted subscriptions, sorted by id; `rejects` has the others. Cost: O(n log n).
 
-        Ids of another kind than `kind` (or most) are rejected, as are ids that are `taken`, and all but the first of
-        equal ones (`keep_last`: the last replaces those before it, and nothing is rejected).
+        Ids of another kind than `kind` (default: the most frequent) are rejected, as are `taken` ids. Of equal ids all
+        but the first are rejected. With `keep_last` the last one is kept, and nothing is rejected.
         """
         kind = self.kind() if kind is None else kind
         given = self._of_kind(kind)
@@ -72,7 +72,7 @@ class SegmentBuilder:
         return laid(parts, self._distinct(all_ids(parts), rows, keep_last=keep_last, taken=taken))
 
     def _of_kind(self, kind: pa.DataType) -> list[tuple[NDArray[np.int64], Part]]:
-        """The parts of one kind of ids; the others are rejected."""
+        """The parts with ids of one kind; the others are rejected."""
         given, self._parts = self._parts, []
         for rows, part in given:
             if part.ids.type != kind:
@@ -83,7 +83,7 @@ class SegmentBuilder:
     def _distinct(
         self, ids: pa.Array, rows: NDArray[np.int64], *, keep_last: bool, taken: Taken | None
     ) -> NDArray[np.int64]:
-        """The places of the ids that are kept, in the order of the ids."""
+        """The places of the ids that are kept, sorted by id."""
         by_row = np.argsort(-rows if keep_last else rows, kind="stable")
         ranked = ids.take(pa.array(by_row))
         order = by_row[_stable_order(ranked)]
@@ -107,7 +107,7 @@ class SegmentBuilder:
 
 
 def _stable_order(ids: pa.Array) -> NDArray[np.int64]:
-    """Places in the order of the ids, equal ones as they come."""
+    """The places sorted by id, with equal ids in their original order."""
     if ids.type == _INTEGER:
         return np.argsort(ids.to_numpy(), kind="stable")
     order: NDArray[np.int64] = pc.sort_indices(ids).to_numpy().astype(np.int64)  # stable, as Arrow documents

@@ -1,8 +1,8 @@
-"""When do parts of an index become fewer? By the logarithmic method, while the index goes on changing.
+"""Compaction of an index by the logarithmic method, while the index is being changed.
 
-Parts of about one size (within a factor of `fanout`) become one when there are so many of them, and a part that has
-lost a quarter is written anew; so every subscription is merged O(log n) times, and a match asks O(log n) parts
-(Bentley and Saxe 1980). An engine's segments in memory follow the same rule.
+Parts of similar size (within a factor of `fanout`) are merged when there are enough of them. A part that has lost a
+quarter of its subscriptions is rewritten. So each subscription is merged O(log n) times, and a match searches O(log n)
+parts (Bentley and Saxe 1980). The segments of an engine in memory follow the same rule.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from tocsin.segment.snapshots import snapshot_of
 
 
 class Rule(NamedTuple):
-    """When parts become one: `fanout` of one size, or one that has lost more than `gone_share`.
+    """When to merge: `fanout` parts of one size, or a part that has lost more than `gone_share`.
 
-    Parts of up to `smallest` subscriptions are of one size, as are those of up to `fanout` times as many, and so on.
+    Parts of up to `smallest` subscriptions count as one size. So do larger parts up to `fanout` times that, and so on.
     """
 
     smallest: int = 4096
@@ -42,14 +42,14 @@ RULE: Final = Rule()
 
 
 class Size(NamedTuple):
-    """How many subscriptions a part has numbers for, and how many of them are gone."""
+    """The subscriptions in a part, including removed ones, and how many are removed."""
 
     numbered: int
     gone: int
 
 
 def next_to_merge(sizes: Sequence[Size], rule: Rule) -> list[int]:
-    """The places of the parts to merge next: those of one size, the smallest first; else a thin one; else none."""
+    """The places of the parts to merge next: those of one size (smallest first), else a thin one, else none."""
     tiers: dict[int, list[int]] = {}
     for place, size in enumerate(sizes):
         living = size.numbered - size.gone
@@ -63,7 +63,7 @@ def next_to_merge(sizes: Sequence[Size], rule: Rule) -> list[int]:
 
 
 def due(folder: IndexFolder, parts: Sequence[MappedPart], rule: Rule = RULE) -> list[PartPlace]:
-    """The parts of a version to merge next: of one home, or of none and visited by every event."""
+    """The parts of a version to merge next. They share a home partition, or have none and receive every event."""
     together: dict[int | str | None, list[int]] = {}
     for place, (held, part) in enumerate(zip(folder.parts, parts, strict=True)):
         alone = held.path if held.home is None and part.signs is not None else None
@@ -77,7 +77,7 @@ def due(folder: IndexFolder, parts: Sequence[MappedPart], rule: Rule = RULE) -> 
 
 
 def is_due(path: str | Path) -> bool:
-    """Whether there is anything to merge."""
+    """Whether there are parts to merge."""
     folder = IndexFolder.read(path)
     return bool(due(folder, mapped(folder)))
 
@@ -85,10 +85,9 @@ def is_due(path: str | Path) -> bool:
 def compact(
     path: str | Path, plan: Plan, *, keep_s: float = KEEP_S, steps: int | None = None, rule: Rule = RULE
 ) -> int:
-    """Merge parts of an index until there are none to merge, or so many times; how often it was.
+    """Merge parts of an index until nothing is due, or `steps` times; returns the number of merges.
 
-    Others may change the index meanwhile: what they change is in the merged part, too. Raises `SegmentError` for an
-    index that is damaged.
+    The index may change meanwhile: the merged part includes those changes. Raises `SegmentError` for a damaged index.
     """
     path, done = Path(path), 0
     while steps is None or done < steps:
@@ -102,7 +101,7 @@ def compact(
 
 
 def _merge(path: Path, chosen: Sequence[MappedPart], plan: Plan, keep_s: float) -> bool:
-    """Put one part in the place of some; False where somebody else did meanwhile."""
+    """Replace some parts by one; False if another process did so meanwhile."""
     segment, origins = merged([snapshot_of(part.now()) for part in chosen], plan)
     versions = np.full(len(segment), OLDEST)
     for part, origin in zip(chosen, origins, strict=True):
@@ -124,7 +123,7 @@ def _merge(path: Path, chosen: Sequence[MappedPart], plan: Plan, keep_s: float) 
 
 
 def _all_signs(parts: Sequence[MappedPart]) -> Signs | None:
-    """By what events visit any of some parts; None where every event visits one."""
+    """The union of the parts' routing keys; None if one of them receives every event."""
     given = [part.signs for part in parts if part.signs is not None]
     if len(given) < len(parts):
         return None
@@ -140,7 +139,7 @@ def _install(
     segment: Segment,
     keep_s: float,
 ) -> None:
-    """Publish a version with the merged part, and with what changed while it was made."""
+    """Publish a version with the merged part and the changes made while it was built."""
     known = {part.place.path: part for part in chosen if part.place is not None}
     current = {part.path: held for part, held in zip(now.parts, now.held(known), strict=True) if part.path in known}
     changes, graves = PartChanges.none(), now.buried()

@@ -1,14 +1,14 @@
-"""How do the segments of one index lie in a folder? Each is a part, in the subfolder of the version that brought it.
+"""Index folders: the segments of an index, each a part in the subfolder of the version that added it.
 
     index/
-      manifest.json                      names the current version and says what it is; replaced last, at once
-      pins/                              which versions streams of events are at
-      version-<name>/version.json        says the same of each version, for as long as somebody may need it
-      version-<name>/part-00000/         a segment, and the keys by which events visit it: `placed`
-      version-<name>/changes-00000.npz   what changed of a segment, of this version or one before
+      manifest.json                      names and describes the current version; replaced last, atomically
+      pins/                              the versions that streams of events use
+      version-<name>/version.json        describes each version, for as long as a reader may need it
+      version-<name>/part-00000/         a segment, and the keys that route events to it: `placed`
+      version-<name>/changes-00000.npz   changes of a segment, of this version or an earlier one
 
-A reader sees the version that the manifest names when it opens it. Versions share parts. `publishing` writes them,
-`retention` removes them.
+A reader sees the version that the manifest names when it opens the folder. Versions share parts. `publishing` writes
+versions, `retention` removes them.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ _PLACE: Final = re.compile(r"version-[A-Za-z0-9_-]{1,64}/[A-Za-z0-9_-]{1,64}(\.n
 
 
 class PartPlace(NamedTuple):
-    """Where a part lies, below the index folder, and where what changed of it since does, if anything has."""
+    """The paths of a part and of its later changes (None: unchanged), relative to the index folder."""
 
     path: str
     changes: str | None = None
-    home: int | None = None  # the partition of a placement; parts of one home are merged with each other
+    home: int | None = None  # a partition of the placement; only parts of one home are merged
 
     @classmethod
     def read(cls, entry: Any) -> PartPlace:
-        """From a manifest; raises `ValueError` for what none is."""
+        """Parse the entry of a manifest; raises `ValueError` if it is invalid."""
         if not isinstance(entry, list) or len(entry) not in (2, 3):
             raise ValueError(f"of a part {entry!r:.40}")
         path, changes, *home = entry
@@ -65,35 +65,35 @@ class PartPlace(NamedTuple):
         return cls(path, changes, whole_number(home[0]) if home else None)
 
     def entry(self) -> list[Any]:
-        """For a manifest."""
+        """The entry for a manifest."""
         return [self.path, self.changes] if self.home is None else list(self)
 
 
 class MappedPart(NamedTuple):
-    """A part of a version: a segment as it was written, and what changed of it since."""
+    """A part of a version: a segment as written, and its changes since then."""
 
     place: PartPlace | None  # None before it is written
     segment: Segment
-    versions: NDArray[np.int64] | None  # (S,) of the changes that brought its subscriptions; None: they have none
+    versions: NDArray[np.int64] | None  # (S,) version of the change that added each subscription; None: no versions
     changes: PartChanges
-    signs: Signs | None = None  # by what events visit it; None: all do
+    signs: Signs | None = None  # routing keys; None: receives every event
 
     def now(self) -> Segment:
-        """The segment as it is in this version; what was made of it once serves all versions."""
+        """The segment in this version. Structures derived from it are shared by all versions."""
         if not self.changes:
             return self.segment
         alive = self.changes.alive(self.segment.alive, len(self.segment))
         return replace(self.segment, alive=alive, scores=self.changes.scores_over(self.segment.scores))
 
     def last_versions(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The versions of the last changes of some subscriptions, deletions among them."""
+        """The versions of the last changes of some subscriptions, including deletions."""
         given = np.full(len(numbers), OLDEST) if self.versions is None else self.versions[numbers]
         return self.changes.versions_over(given, numbers)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFolder:
-    """What a manifest of an index folder says: a version and its parts."""
+    """The contents of an index folder's manifest: a version and its parts."""
 
     path: Path
     version: str
@@ -101,13 +101,13 @@ class IndexFolder:
     subscriptions: int
     ids: str  # "string" or "int64"
     texts: Mapping[str, Text] = field(default_factory=dict, compare=False)  # attributes of events that are texts
-    graves: str | None = None  # where deletions that no part knows of lie
-    placed: Placed | None = field(default=None, compare=False)  # None: by a hash
-    statistics: str | None = field(default=None, compare=False)  # where what is known of the events lies
+    graves: str | None = None  # path of the tombstones that are in no part
+    placed: Placed | None = field(default=None, compare=False)  # None: placed by a hash
+    statistics: str | None = field(default=None, compare=False)  # path of the statistics about events
 
     @classmethod
     def read(cls, path: str | Path, version: str | None = None) -> IndexFolder:
-        """Read the manifest of the current version, or of one by name; raises `SegmentError`."""
+        """Read the manifest of the current version, or of a named one; raises `SegmentError`."""
         path = Path(path)
         place = path / MANIFEST if version is None else path / version_folder(version) / VERSION_MANIFEST
         manifest = read_manifest(place, FORMAT, VERSION)
@@ -137,18 +137,18 @@ class IndexFolder:
 
     @property
     def id_type(self) -> pa.DataType:
-        """The type of the ids in Arrow."""
+        """The Arrow type of the ids."""
         return pa.int64() if self.ids == "int64" else pa.large_string()
 
     @property
     def copies(self) -> int:
-        """How many copies of subscriptions there are beside the first ones."""
+        """The number of copies of subscriptions, without the first ones."""
         return 0 if self.placed is None else self.placed.copies
 
     def held(self, known: Mapping[str, MappedPart] | None = None) -> list[MappedPart]:
-        """Map the parts of this version, but for the segments of those that are `known` by their paths.
+        """Memory-map the parts of this version, reusing the segments of parts that are `known` by their paths.
 
-        Raises `SegmentError` where they are not what the manifest says.
+        Raises `SegmentError` if they do not match the manifest.
         """
         parts = [self._mapped(place, (known or {}).get(place.path)) for place in self.parts]
         segments = [part.now() for part in parts]
@@ -161,7 +161,7 @@ class IndexFolder:
         return parts
 
     def part(self, number: int, known: MappedPart | None = None) -> MappedPart:
-        """Map one part alone, but for the segment of one that is `known` by its path; raises `SegmentError`."""
+        """Memory-map a single part, reusing its segment if it is `known`; raises `SegmentError`."""
         return self._mapped(self.parts[number], known)
 
     def _mapped(self, place: PartPlace, known: MappedPart | None) -> MappedPart:
@@ -169,7 +169,7 @@ class IndexFolder:
             written = open_segment(self.path / place.path)
             segment = refolded(written, self.path / place.path)
             versions = _versions(self.path / place.path / VERSIONS_FILE, len(segment))
-            signs = read_signs(self.path / place.path) if segment is written else None  # they are of folded texts, too
+            signs = read_signs(self.path / place.path) if segment is written else None  # keys depend on folding, too
         else:
             segment, versions, signs = known.segment, known.versions, known.signs
         none = PartChanges.none()
@@ -177,12 +177,12 @@ class IndexFolder:
         return MappedPart(place, segment, versions, changes, signs)
 
     def segments(self) -> list[Segment]:
-        """The segments of this version as they are in it, each subscription alive once; raises `SegmentError`."""
+        """The segments of this version, with each subscription live once; raises `SegmentError`."""
         segments = [part.now() for part in self._there()]
         return first_copies(segments).segments if self.copies else segments
 
     def _there(self) -> list[MappedPart]:
-        """The parts of this version; says so where it is gone."""
+        """The parts of this version; the error says so if the version was removed."""
         try:
             return self.held()
         except SegmentError:
@@ -193,11 +193,11 @@ class IndexFolder:
         raise SegmentError(f"{self.path} changed while it was opened: {what}. Open it again.")
 
     def open(self) -> Snapshots:
-        """Map the parts of this version, to be matched as one."""
+        """Memory-map the parts of this version, to be matched as one."""
         return self.snapshots(self._there())
 
     def snapshots(self, parts: Sequence[MappedPart], wanted: Wanted | None = None) -> Snapshots:
-        """The parts of this version as one; events visit those that they may match."""
+        """The parts of this version as one; events are routed to the parts that they may match."""
         segments = [part.now() for part in parts]
         whole = Snapshots.of(segments, wanted)
         if all(part.signs is None for part in parts) and not self.copies:
@@ -206,22 +206,22 @@ class IndexFolder:
         return whole.routed(router, first_copies(segments) if self.copies else None, alike)
 
     def known(self) -> Statistics | None:
-        """What is known of the events, as far as that was saved; raises `SegmentError` where it is damaged."""
+        """The saved statistics about events, if any; raises `SegmentError` if they are damaged."""
         return None if self.statistics is None else read_statistics((self.path / self.statistics).absolute())
 
     def placement(self) -> Placement | None:
-        """Where further subscriptions are to lie; None where they lie anywhere, or it was not saved."""
+        """The placement for further subscriptions; None if they may go anywhere, or it was not saved."""
         if self.placed is None or self.placed.file is None:
             return None
         return read_placement(self.path / self.placed.file, self.placed, self.known())
 
     def buried(self) -> Graves:
-        """The deletions that no part knows of."""
+        """The tombstones that are in no part."""
         return Graves.none(self.id_type) if self.graves is None else read_graves(self.path / self.graves)
 
 
 def _versions(path: Path, count: int) -> NDArray[np.int64] | None:
-    """The versions that a part was written with, if any."""
+    """The change versions that a part was written with, if any."""
     try:
         versions: NDArray[np.int64] = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
@@ -239,7 +239,7 @@ def open_index(path: str | Path) -> Snapshots:
 
 
 def current_segments(path: str | Path) -> list[Segment]:
-    """Map the segments of the current version: a newer one, where it is replaced meanwhile."""
+    """Memory-map the segments of the current version; retries if it is replaced meanwhile."""
     folder = IndexFolder.read(path)
     while True:
         try:
@@ -252,10 +252,10 @@ def current_segments(path: str | Path) -> list[Segment]:
 
 
 def saved_statistics(path: str | Path, newer: Statistics | None = None) -> Statistics | None:
-    """What is known of the events: by whoever knows it newer, or by the current version of an index.
+    """The statistics about events: `newer` if given, else those saved with the current version of an index.
 
-    None where nothing is, or none of it can be read: no answer depends on it, and who compiles a damaged index again
-    is not to be stopped by the damage.
+    None if there are none, or they cannot be read. No answer depends on them, and a damaged index must not prevent a
+    caller from compiling it again.
     """
     if newer is not None:
         return newer

@@ -1,7 +1,7 @@
-"""Which deletions are remembered of ids that no segment has? Those that a change from before must not undo.
+"""Tombstones of ids that are in no segment, so that an older change that comes late does not undo a deletion.
 
-Changes may come late: a subscription that was deleted by version 5 stays deleted when its version 4 arrives. While a
-segment has the id, its changes remember that; what no segment has, or has any more, is remembered here.
+If version 5 deletes a subscription, it stays deleted when its version 4 arrives. While a segment has the id, the
+segment's changes record the deletion. Otherwise this module does.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ _COLUMNS: Final = ("id", "version")
 
 
 class Graves(NamedTuple):
-    """Deleted ids, in order, with the versions of their deletions. D of them."""
+    """Deleted ids, sorted, with the versions of their deletions. D of them."""
 
     ids: Ids
     versions: NDArray[np.int64]  # (D,)
 
     @classmethod
     def none(cls, kind: pa.DataType) -> Graves:
-        """Nothing was deleted yet; ids are of a kind."""
+        """No tombstones, for ids of a kind."""
         return cls(as_ids(pa.array([], kind)), np.empty(0, np.int64))
 
     def __bool__(self) -> bool:
         return bool(len(self.versions))
 
     def of(self, ids: Ids) -> NDArray[np.int64]:
-        """The versions in which some ids were deleted, OLDEST for none."""
+        """The versions that deleted some ids; OLDEST for ids without a tombstone."""
         below, is_known = find_ids(self.ids, ids)
         versions = np.full(len(is_known), OLDEST)
         versions[is_known] = self.versions[below[is_known]]
         return versions
 
     def with_more(self, ids: pa.Array, versions: NDArray[np.int64]) -> Graves:
-        """And these; of one id the latest is kept."""
+        """Add tombstones; the latest of each id is kept."""
         if not len(ids):
             return self
         kind = ids.type
@@ -61,14 +61,14 @@ class Graves(NamedTuple):
 
 
 def write_graves(path: Path, graves: Graves) -> None:
-    """Write them as Parquet, whole or not at all."""
+    """Write tombstones as Parquet, atomically."""
     table = pa.table([as_arrow(graves.ids), pa.array(graves.versions)], list(_COLUMNS))
     with aside(path) as beside:
         pq.write_table(table, beside)
 
 
 def read_graves(path: Path) -> Graves:
-    """What was written; raises `SegmentError` for what is damaged."""
+    """Read tombstones; raises `SegmentError` if they are damaged."""
     try:
         table = pq.read_table(path, columns=list(_COLUMNS), page_checksum_verification=True).combine_chunks()
         ids, versions = table["id"].combine_chunks(), table["version"].to_numpy()

@@ -1,4 +1,4 @@
-"""How does a segment keep its ids, and where is one of them? In order, so that an id is found by bisection."""
+"""The ids of a segment: sorted, and found by bisection."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Ids: TypeAlias = Texts | NDArray[np.int64]
 
 
 def as_ids(ids: pa.Array) -> Ids:
-    """Ids as a segment keeps them."""
+    """Ids in the form that a segment keeps."""
     return frozen(ids.to_numpy(), np.int64) if pa.types.is_integer(ids.type) else Texts.of_arrow(ids)
 
 
 def as_arrow(ids: Ids) -> pa.Array:
-    """The same as an Arrow array over the same memory."""
+    """Ids as an Arrow array over the same memory."""
     return ids.arrow() if isinstance(ids, Texts) else pa.array(ids)
 
 
 def ids_at(ids: Ids, numbers: NDArray[Any]) -> pa.Array:
-    """The ids with some numbers, which are all of theirs. Integers one after another are not looked up in memory."""
+    """The ids with some numbers. Consecutive integers are computed instead of looked up."""
     if isinstance(ids, Texts) or not len(ids) or int(ids[-1]) - int(ids[0]) >= len(ids):
         return pc.take(as_arrow(ids), pa.array(numbers), boundscheck=False)
     found = np.empty(len(numbers), np.int64)
@@ -37,12 +37,12 @@ def ids_at(ids: Ids, numbers: NDArray[Any]) -> pa.Array:
 
 
 def id_of(ids: Ids, number: int) -> SubscriptionId:
-    """One of them."""
+    """The id with a number."""
     return ids.text(number) if isinstance(ids, Texts) else int(ids[number])
 
 
 def find_ids(ids: Ids, others: Ids) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """How many of `ids` are less than each of some others, which is its number where it is among them; and whether."""
+    """For each of `others`, the number of smaller `ids` (its own number if it is one of them), and whether it is."""
     if isinstance(ids, Texts) and isinstance(others, Texts):
         codes = ids.rank_codes(others).astype(np.int64)
         return codes >> 1, (codes & 1).astype(bool)
@@ -56,7 +56,7 @@ def find_ids(ids: Ids, others: Ids) -> tuple[NDArray[np.int64], NDArray[np.bool_
 
 
 def find_id(ids: Ids, name: SubscriptionId) -> int | None:
-    """The number of an id; None where it is not among them."""
+    """The number of an id; None if it is not found."""
     if isinstance(ids, Texts):
         if not isinstance(name, str):
             return None

@@ -1,4 +1,4 @@
-"""Which parts of an index has this process mapped? Those of the version that it opened last; the next shares most."""
+"""A per-process cache of memory-mapped index parts: those of the version opened last. Versions share most parts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tocsin.segment.snapshots import Snapshots
 
 _LOCK = threading.Lock()
 _PARTS: dict[str, dict[str, MappedPart]] = {}
-"""The parts of the version of each index that was opened last, by their paths."""
+"""For each index, the parts of the version opened last, by path."""
 
 _ALONE: dict[str, MappedPart] = {}
-"""The parts that were opened by themselves, the last one last."""
+"""Parts opened one at a time, the most recent last."""
 _MOST_ALONE: Final = 2
 
 _WANTED: dict[str, tuple[Wanted, set[str]]] = {}
-"""The attributes that versions of an index look at, and the paths of the parts that were asked for them."""
+"""For each index, its wanted attributes, and the paths of the parts that added some."""
 
 
 def mapped(folder: IndexFolder) -> list[MappedPart]:
-    """The parts of a version; what this process mapped for another version is not opened, nor checked, again.
+    """The parts of a version. Parts already mapped for another version are neither opened nor checked again.
 
-    Raises `SegmentError` where they are not what the manifest says.
+    Raises `SegmentError` if they do not match the manifest.
     """
     key = _key(folder)
     parts = folder.held(_PARTS.get(key))
@@ -34,7 +34,7 @@ def mapped(folder: IndexFolder) -> list[MappedPart]:
 
 
 def opened(folder: IndexFolder) -> Snapshots:
-    """A version, to be matched; what it has in common with others that this process opened is made once."""
+    """A version, ready to match. Whatever it shares with versions opened before is reused."""
     parts = mapped(folder)
     with _LOCK:
         wanted = _wanted(_key(folder), parts)
@@ -42,7 +42,7 @@ def opened(folder: IndexFolder) -> Snapshots:
 
 
 def opened_part(folder: IndexFolder, number: int) -> Snapshots:
-    """One part of a version, to be matched alone with all copies that it has; a process keeps the last two."""
+    """One part of a version, to match alone, with all its copies. A process caches the last two."""
     path = str((folder.path / folder.parts[number].path).absolute())
     with _LOCK:
         known = _ALONE.pop(path, None)
@@ -55,7 +55,7 @@ def opened_part(folder: IndexFolder, number: int) -> Snapshots:
 
 
 def _wanted(key: str, parts: list[MappedPart]) -> Wanted:
-    """The attributes that parts look at, and perhaps those that parts before them did."""
+    """The attributes in the parts' subscriptions, and perhaps some from earlier parts."""
     paths = {part.place.path for part in parts if part.place is not None}
     wanted, asked = _WANTED.get(key, (Wanted([]), set()))
     if not paths & asked:

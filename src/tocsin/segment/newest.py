@@ -1,4 +1,4 @@
-"""Which version of an index folder is the newest? Opened when it is asked for, so that a long run follows updates."""
+"""The newest version of an index folder, opened on demand, so that a long run follows updates."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Opened = TypeVar("Opened")
 
 
 class Newest(Generic[Opened]):
-    """What `opened` makes of an index folder: of the version that its manifest names when this is called.
+    """A call returns the newest version of an index folder, as `opened` makes it.
 
-    Where a newer version cannot be opened, the one before is given, and `failed` is called with the reason, once.
-    Cost of a call: a look at the manifest's file. Many threads may call.
+    If a newer version cannot be opened, the call returns the one before, and calls `failed` once with the reason. Cost
+    of a call: a `stat` of the manifest. Thread-safe.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class Newest(Generic[Opened]):
     ) -> None:
         self._folder, self._opened, self._failed = Path(folder), opened, failed
         self._lock = threading.Lock()
-        self._mark = self._look()  # before it is opened: what comes meanwhile is opened again
+        self._mark = self._look()  # before opening, so that a version published meanwhile is opened again
         self._now = opened(self._folder)
 
     def __call__(self) -> Opened:
@@ -40,7 +40,7 @@ class Newest(Generic[Opened]):
             return self._now
 
     def _look(self) -> tuple[int, int, int] | None:
-        """What tells one manifest from the next; None where there is none."""
+        """Identifies a manifest; None if there is none."""
         try:
             found = (self._folder / MANIFEST).stat()
         except OSError:

@@ -1,10 +1,11 @@
-"""In which order do the matches of several sources come? That of their ids, whichever source they are in.
+"""Merging the matches of several sources in the order of their ids.
 
-Segments know their ids' ranks among those of all segments, computed when the segments change. An id of what came since
-lies somewhere between two ranks; the few that lie in one gap are compared by themselves.
+Segments know the ranks of their ids among those of all segments; these are computed when the segments change. The id of
+a recent subscription lies between two ranks. The few ids within one gap are compared with each other.
 
-Of several sources a subscription is known by its *place*: which source, in the upper half, and its number there. Of
-the first source that is the number itself, and where all are of that one, places are int32 as its numbers are.
+With several sources a subscription is identified by its *place*: the source in the upper half, its number there in the
+lower half. For the first source a place equals the number. If all places are in the first source, they are int32, as
+its numbers are.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ _BITS: Final = 32
 _NUMBER: Final = (1 << _BITS) - 1
 
 _GAP: Final = 1 << 24
-"""Room between two ranks for the ids of what came since: more than there ever are."""
+"""Room between two ranks for the ids of recent subscriptions; more than there ever are."""
 
 ONE_ALONE: Final = np.empty(0, np.int32)
 
 
 def ranks_of(all_ids: Sequence[Ids]) -> list[Ranks]:
-    """The ranks of the ids of some segments; equal ones are neighbours.
+    """The ranks of the ids of some segments; equal ids are neighbours.
 
-    Cost: the ids of all but the largest are sorted and looked up in it; linear for the largest.
+    Cost: sorting the ids of all but the largest segment, and looking them up in it; linear for the largest.
     """
     filled = [place for place, ids in enumerate(all_ids) if len(ids)]
     ranks = [ONE_ALONE for _ in all_ids]
@@ -57,10 +58,10 @@ def ranks_of(all_ids: Sequence[Ids]) -> list[Ranks]:
 
 
 def in_order(sources: Sequence[Snapshot], found: Sequence[Found]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The places of all that several sources found, one at least, by event, then id; and where each event's begin.
+    """The places of all matches of at least one source, by event, then id; and where each event's matches begin.
 
-    What each found is by event, then number. Cost: linear in the matches of all sources but the one that has most, and
-    a bisection for each of these; a copy of that one's.
+    Each source's matches are ordered by event, then number. Cost: a copy of the matches of the source with most, and
+    for each match of the others a bisection.
     """
     given = [place for place, one in enumerate(found) if len(one.subscriptions)]
     ranked = [place for place in given if sources[place].ranks is not None]
@@ -79,7 +80,7 @@ def in_order(sources: Sequence[Snapshot], found: Sequence[Found]) -> tuple[NDArr
 
 
 def id_keys(sources: Sequence[Snapshot], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers that are in the order of the ids at some places."""
+    """Numbers that sort like the ids at some places."""
     keys = np.empty(len(places), np.int64)
     given = by_source(places)
     late = _late_keys(sources, {source: numbers for source, _, numbers in given if sources[source].ranks is None})
@@ -96,7 +97,7 @@ def _keys(ranks: Ranks, numbers: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _merged(parts: Sequence[Keyed], starts: int) -> Keyed:
-    """All parts as one; halves first, so that each match is moved as often as the parts can be halved."""
+    """Merge all parts pairwise, so that each match moves a logarithmic number of times."""
     if not parts:
         return Keyed(np.zeros(starts, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
     if len(parts) == 1:
@@ -110,7 +111,7 @@ def _merged(parts: Sequence[Keyed], starts: int) -> Keyed:
 
 
 def _sorted(sources: Sequence[Snapshot], found: Sequence[Found], given: Sequence[int]) -> list[Keyed]:
-    """What some sources found, in the order of the ids."""
+    """The matches of some sources, in the order of the ids."""
     late = _late_keys(sources, {place: found[place].subscriptions for place in given if sources[place].ranks is None})
     parts = []
     for place in given:
@@ -135,7 +136,7 @@ class _Keys(NamedTuple):
 
 
 def _late_keys(sources: Sequence[Snapshot], wanted: Mapping[int, NDArray[np.int64]]) -> dict[int, _Keys]:
-    """Keys of what sources without ranks found: twice how many ids of segments are less, then their own order."""
+    """The keys of matches in sources without ranks: twice the number of smaller segment ids, then their own order."""
     if not wanted:
         return {}
     numbers = {source: np.unique(some) for source, some in wanted.items()}
@@ -157,7 +158,7 @@ def places_of(source: int, numbers: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def by_source(places: NDArray[Any]) -> list[tuple[int, Any, NDArray[Any]]]:
-    """The sources that places are in: each with which of the places are its own, and their numbers."""
+    """The sources of some places: each with the places that are its own, and their numbers."""
     if places.dtype == np.int32:
         return [(0, slice(None), places)] if len(places) else []
     sources, numbers = places >> _BITS, places & _NUMBER

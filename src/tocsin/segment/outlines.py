@@ -1,6 +1,6 @@
-"""What must be known of an index to send events to its parts, by who maps none of them? Which events visit which part.
+"""Outlines of an index: enough to route events to its parts without mapping them.
 
-Beside each part lie the attributes that it looks at, in `attributes.json`, and the keys by which events come to it.
+Each part has, beside it, the attributes of its subscriptions in `attributes.json`, and its routing keys.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ class Outline:
     """A version of an index without its subscriptions. P parts."""
 
     folder: IndexFolder
-    wanted: Wanted  # the attributes that any part looks at; conditions on places only where they lead to one
+    wanted: Wanted  # attributes of all parts; conditions on places only if they route to a part
     router: Router
-    alike: tuple[float, ...]  # (P,) what `placement.most_alike` says of each
+    alike: tuple[float, ...]  # (P,) `placement.most_alike` of each part
 
 
 def write_attributes(folder: Path, segment: Segment) -> None:
-    """Write the attributes that a part looks at beside it."""
+    """Write the attributes of a part's subscriptions beside it."""
     about = {"format": _FORMAT, "version": _VERSION, "attributes": list(segment.matcher.attributes)}
     write_manifest(folder / ATTRIBUTES, about)
 
 
 @lru_cache(maxsize=4)
 def outline_of(folder: IndexFolder) -> Outline:
-    """The outline of a version; raises `SegmentError` where it is damaged. A process keeps that of a few versions."""
+    """The outline of a version, cached for a few versions; raises `SegmentError` if it is damaged."""
     paths = [folder.path / place.path for place in folder.parts]
     router, alike = routed_by(folder.placed, [_signs(path) for path in paths])
     names = list(dict.fromkeys(name for path in paths for name in _attributes(path)))
@@ -59,7 +59,7 @@ def outline_of(folder: IndexFolder) -> Outline:
 
 
 def _signs(path: Path) -> Signs | None:
-    """By what events visit a part; all do, where it was folded otherwise: its keys are of folded texts, too."""
+    """The routing keys of a part. None (all events) if its texts were folded differently, since its keys were, too."""
     signs = read_signs(path)
     if signs is None or read_manifest(path / MANIFEST, SEGMENT, SEGMENT_VERSION).get("folding") == FOLDING:
         return signs
@@ -67,7 +67,7 @@ def _signs(path: Path) -> Signs | None:
 
 
 def _to_be_sent_by(names: list[str], router: Router) -> list[str]:
-    """The same attributes, but for conditions on places that lead to no part: of these the place is enough."""
+    """The attributes to send: a condition on places that routes to no part is replaced by its place."""
     asked = [name for name in names if reading_of(name).is_of_place]
     led = router.leads(asked)
     left_out = {name for name, leads in zip(asked, led.tolist(), strict=True) if not leads}
@@ -75,7 +75,7 @@ def _to_be_sent_by(names: list[str], router: Router) -> list[str]:
 
 
 def _attributes(path: Path) -> list[str]:
-    """The attributes that a part looks at; of a part from before there was such a file, of its segment."""
+    """The attributes of a part's subscriptions. Older parts have no such file; they are opened instead."""
     if not (path / ATTRIBUTES).exists():
         return list(open_segment(path).matcher.attributes)
     names = read_manifest(path / ATTRIBUTES, _FORMAT, _VERSION).get("attributes")
@@ -85,15 +85,15 @@ def _attributes(path: Path) -> list[str]:
 
 
 def bytes_each(part: Part, plan: Plan) -> float:
-    """How many bytes of an index a subscription like some takes: as in a segment of a few thousand."""
+    """Index bytes per subscription, measured on a segment of a few thousand of these."""
     some = part.only(np.arange(min(len(part), _ASSEMBLED)))
     return stored_bytes(assemble(some, plan)) / max(len(some), 1)
 
 
 def bytes_of(folder: IndexFolder) -> int:
-    """How many bytes the arrays of a version's parts have on disk, which are those that workers map.
+    """The bytes on disk of a version's parts, which workers memory-map.
 
-    What is not there counts nothing: whoever opens it says so, and knows for whom.
+    A missing part counts as zero: whoever opens it reports the error.
     """
     files = [folder.path / place.path / ARRAYS for place in folder.parts]
     return sum(file.stat().st_size for file in files if file.exists())

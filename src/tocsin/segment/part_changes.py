@@ -1,7 +1,7 @@
-"""What changed of a segment's subscriptions since it was written? Some are gone, others have new scores.
+"""The changes of a segment since it was written: removed subscriptions, and new scores.
 
-A segment's files never change; what changed lies beside them, in a file of the version of the index that knows of it.
-Changes come with versions, which tell of two changes of one id which is the later one.
+A segment's files never change. Its changes are in a separate file of the index version that made them. Each change has
+a version, which tells the later of two changes of one id.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from tocsin.index.alive import Alive, are_alive, bitmap, everyone
 from tocsin.writing import aside
 
 OLDEST: Final = int(np.iinfo(np.int64).min)
-"""The version of what came with none: any change is later."""
+"""The version of subscriptions that came without one: every change is later."""
 
 
 class PartChanges(NamedTuple):
-    """What changed of a segment. G subscriptions are gone, R have new scores."""
+    """The changes of a segment. G removed subscriptions, R new scores."""
 
-    gone: NDArray[np.int32]  # (G,) their numbers, ascending
-    gone_versions: NDArray[np.int64]  # (G,) of their deletions; OLDEST where another one took the place
+    gone: NDArray[np.int32]  # (G,) numbers, ascending
+    gone_versions: NDArray[np.int64]  # (G,) versions of the deletions; OLDEST if replaced by another subscription
     rescored: NDArray[np.int32]  # (R,) numbers, ascending
     scores: NDArray[np.float64]  # (R,)
     score_versions: NDArray[np.int64]  # (R,)
 
     @classmethod
     def none(cls) -> PartChanges:
-        """Nothing has changed."""
+        """No changes."""
         numbers, versions = np.empty(0, np.int32), np.empty(0, np.int64)
         return cls(numbers, versions, numbers, np.empty(0), versions)
 
@@ -40,20 +40,20 @@ class PartChanges(NamedTuple):
         return bool(len(self.gone) or len(self.rescored))
 
     def without(self, numbers: NDArray[np.integer], versions: NDArray[np.int64]) -> PartChanges:
-        """And these are gone, too; of one that was gone already the version is the new one."""
+        """Also remove these; the version of one already removed is replaced."""
         gone, own = _put(self.gone, numbers, [(self.gone_versions, versions)])
         return self._replace(gone=gone, gone_versions=own[0])
 
     def scored(
         self, numbers: NDArray[np.integer], scores: NDArray[np.float64], versions: NDArray[np.int64]
     ) -> PartChanges:
-        """And these have new scores."""
+        """Also set these scores."""
         pairs = [(self.scores, scores), (self.score_versions, versions)]
         rescored, (values, own) = _put(self.rescored, numbers, pairs)
         return self._replace(rescored=rescored, scores=values, score_versions=own)
 
     def alive(self, before: Alive, count: int) -> Alive:
-        """Who is still there, of those who were."""
+        """The subscriptions that are still live."""
         if not len(self.gone):
             return before
         gone = np.zeros(count, bool)
@@ -61,7 +61,7 @@ class PartChanges(NamedTuple):
         return (everyone(count) if before is None else before) & ~bitmap(gone)
 
     def scores_over(self, before: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The scores as they are, over those that were written."""
+        """The current scores, given the written ones."""
         if not len(self.rescored):
             return before
         scores = before.copy()
@@ -70,7 +70,7 @@ class PartChanges(NamedTuple):
         return scores
 
     def versions_over(self, before: NDArray[np.int64], numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-        """The versions of the last changes of some subscriptions, over those that they were written with."""
+        """The versions of the last changes of some subscriptions, given those that they were written with."""
         versions = before.copy()
         for changed, theirs in ((self.rescored, self.score_versions), (self.gone, self.gone_versions)):
             if len(changed):
@@ -80,9 +80,9 @@ class PartChanges(NamedTuple):
         return versions
 
     def moved(self, origins: NDArray[np.int64], since: PartChanges) -> PartChanges:
-        """What changed beyond an earlier moment, told of a merged segment.
+        """The changes since an earlier moment, in the numbers of a merged segment.
 
-        `origins` has the number there of each subscription here, or -1.
+        `origins` has for each subscription its number in the merged segment, or -1.
         """
         is_new = ~np.isin(self.gone, since.gone)
         gone, gone_versions = origins[self.gone[is_new]], self.gone_versions[is_new]
@@ -102,7 +102,7 @@ class PartChanges(NamedTuple):
 def _put(
     keys: NDArray[np.int32], others: NDArray[np.integer], values: list[tuple[NDArray[Any], NDArray[Any]]]
 ) -> tuple[NDArray[np.int32], list[NDArray[Any]]]:
-    """Keys and further ones, ascending, with their values; of a key that was there already the value is the new one."""
+    """Insert keys with their values, keeping keys ascending; a new value replaces that of an equal key."""
     both = np.concatenate([keys, others.astype(np.int32)])
     order = np.argsort(both, kind="stable")
     is_last = np.ones(len(both), bool)
@@ -112,13 +112,13 @@ def _put(
 
 
 def write_changes(path: Path, changes: PartChanges) -> None:
-    """Write what changed, whole or not at all. Its members have checksums, as any zip file's have."""
+    """Write changes atomically. Its members have checksums, as in any zip file."""
     with aside(path) as beside, beside.open("wb") as file:
         np.savez(file, **changes._asdict())
 
 
 def read_changes(path: Path, count: int) -> PartChanges:
-    """What changed of a segment of so many; raises `SegmentError` for what is damaged."""
+    """Read the changes of a segment of `count` subscriptions; raises `SegmentError` if they are damaged."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             changes = PartChanges(*(stored[name] for name in PartChanges._fields))
@@ -137,12 +137,12 @@ def read_changes(path: Path, count: int) -> PartChanges:
 
 
 def _are_numbers(numbers: NDArray[np.int32], count: int) -> bool:
-    """Whether they are ascending, and of so many."""
+    """Whether numbers are ascending and below `count`."""
     return not len(numbers) or bool(numbers[0] >= 0 and numbers[-1] < count and (np.diff(numbers) > 0).all())
 
 
 def still_there(changes: PartChanges, before: Alive, count: int, numbers: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Whether each of some subscriptions is alive."""
+    """Whether each of some subscriptions is live."""
     mask = np.ones(len(numbers), bool) if before is None else are_alive(before, numbers)
     if len(changes.gone):
         places = np.minimum(np.searchsorted(changes.gone, numbers), len(changes.gone) - 1)

@@ -1,7 +1,7 @@
-"""Which version of an index does a micro-batch of a stream use? The one that was current when it was first asked for.
+"""Pins: the index version that each micro-batch of a stream uses, which is the one current when the batch first asks.
 
-A micro-batch may run again after a failure, and its tasks run in many processes. So the first that asks records the
-version, and all others find it. A stream has pins on two batches: the one that runs, and the one before.
+A micro-batch may run again after a failure, and its tasks run in many processes. So the first process that asks records
+the version, and all others read it. A stream has pins for two batches: the running one and the one before.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _STREAM: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def pinned(path: Path, stream: str, batch: int) -> IndexFolder:
-    """The version that a batch of a stream uses; raises `SegmentError` where it is not there any more.
+    """The version that a batch of a stream uses; raises `SegmentError` if it was removed.
 
-    `stream` is a name of letters, digits, `-` and `_` that the stream keeps when it is started again.
+    `stream` is a name of letters, digits, `-` and `_` that stays the same when the stream is restarted.
     """
     if not _STREAM.fullmatch(stream):
         raise InvalidInput(f"a stream's name has 1 to 64 letters, digits, - and _; this is {stream!r}")
@@ -53,7 +53,7 @@ def _recorded(pin: Path) -> str | None:
 
 
 def _record(path: Path, pin: Path) -> str:
-    """Record the current version, while it is sure to stay: no publication comes between."""
+    """Record the current version. The lock prevents a publication from removing it meanwhile."""
     with Lock(path, patience_s=60.0):
         version = IndexFolder.read(path).version
         with aside(pin) as beside:
@@ -62,14 +62,14 @@ def _record(path: Path, pin: Path) -> str:
 
 
 def _forget(own: Path, before: int) -> None:
-    """Drop the pins on batches before one."""
+    """Remove the pins of earlier batches."""
     for pin in own.iterdir():
         if pin.name.isdecimal() and int(pin.name) < before:
             pin.unlink(missing_ok=True)
 
 
 def streams(path: Path) -> dict[str, tuple[int, str, float]]:
-    """The streams that have pins: the batch that each is at, its version, and how many seconds ago it began."""
+    """The streams with pins: the current batch of each, its version, and how many seconds ago it began."""
     found = {}
     for own in sorted((path / PINS).glob("*")):
         batches = [pin for pin in own.iterdir() if pin.name.isdecimal()]

@@ -1,7 +1,7 @@
-"""How do an index's parts lie by a placement? What its manifest says, the keys beside each part, and copies as one.
+"""The placement of an index's parts: its entry in the manifest, the routing keys of each part, and copies.
 
-A part with keys is asked only about events that have one of them (`tocsin.placement`), a part without about all. A
-subscription may lie in several parts with keys: it counts once, and where every part is asked one copy answers.
+A part with keys is matched only against events with one of these keys (`tocsin.placement`); a part without keys against
+all. A subscription may be in several parts with keys. It counts once, and if every part is asked, one copy answers.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ Hashes = NDArray[np.uint64]
 
 
 class Placed(NamedTuple):
-    """By which placement the parts of a version were made."""
+    """The placement by which the parts of a version were made."""
 
     name: str
     partitions: int
-    copies: int = 0  # of subscriptions that lie in several parts: all but the first
-    splits: tuple[float, ...] = ()  # of the map, where places are keys
+    copies: int = 0  # copies of subscriptions in several parts, without the first ones
+    splits: tuple[float, ...] = ()  # of the map, if keys are places
     places: tuple[str, ...] = ()
-    file: str | None = None  # where the rest of it lies, by which further subscriptions are placed
+    file: str | None = None  # path of the file that places further subscriptions
 
     @classmethod
     def of(cls, placement: Placement, copies: int, file: str | None = None) -> Placed:
-        """What a manifest is to say of a placement."""
+        """The manifest entry of a placement."""
         splits = tuple(placement.splits.tolist())
         return cls(placement.name, placement.partitions, copies, splits, placement.places, file)
 
     @classmethod
     def read(cls, entry: Mapping[str, Any] | None) -> Placed | None:
-        """From a manifest; raises `ValueError`, `KeyError` or `TypeError` for what none is."""
+        """Parse a manifest entry; raises `ValueError`, `KeyError` or `TypeError` if it is invalid."""
         if entry is None:
             return None
         splits = tuple(float(split) for split in entry["splits"])
@@ -59,12 +59,12 @@ class Placed(NamedTuple):
         return cls(name, partitions, whole_number(entry["copies"]), splits, places, entry.get("file"))
 
     def entry(self) -> dict[str, Any]:
-        """For a manifest."""
+        """The entry for a manifest."""
         return {**self._asdict(), "splits": list(self.splits), "places": list(self.places)}
 
 
 def write_placement(path: Path, placement: Placement) -> None:
-    """Write what a manifest does not say of a placement, whole or not at all."""
+    """Write the parts of a placement that are not in the manifest, atomically."""
     counts = np.array([placement.everywhere, placement.most_copies], np.int64)
     homes = {} if placement.homes is None else placement.homes._asdict()
     with aside(path) as beside, beside.open("wb") as file:
@@ -72,7 +72,7 @@ def write_placement(path: Path, placement: Placement) -> None:
 
 
 def read_placement(path: Path, placed: Placed, statistics: Statistics | None) -> Placement:
-    """The placement that was written; raises `SegmentError` for what is damaged."""
+    """Read a placement; raises `SegmentError` if it is damaged."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             everywhere, most_copies = stored["counts"].tolist()
@@ -89,20 +89,20 @@ def read_placement(path: Path, placed: Placed, statistics: Statistics | None) ->
 
 
 class Signs(NamedTuple):
-    """By what events visit a part."""
+    """The routing keys of a part."""
 
     keys: Hashes  # ascending
-    alike: float = 1.0  # the greatest share of its keywords that an event without any may have: `placement.most_alike`
+    alike: float = 1.0  # most of a subscription's keywords in an event without its keys: `placement.most_alike`
 
 
 def write_signs(folder: Path, signs: Signs) -> None:
-    """Write by what events visit a part that is being written."""
+    """Write the routing keys of a part that is being written."""
     with (folder / KEYS_FILE).open("wb") as file:
         np.savez(file, keys=signs.keys, alike=np.array(signs.alike))
 
 
 def read_signs(folder: Path) -> Signs | None:
-    """By what events visit a part; None where all do. Raises `SegmentError` for what is damaged."""
+    """Read the routing keys of a part; None if it receives every event. Raises `SegmentError` if they are damaged."""
     path = folder / KEYS_FILE
     try:
         with np.load(path, allow_pickle=False) as stored:
@@ -118,21 +118,21 @@ def read_signs(folder: Path) -> Signs | None:
 
 
 def routed_by(placed: Placed | None, signs: Sequence[Signs | None]) -> tuple[Router, tuple[float, ...]]:
-    """Which parts events visit, by the signs of each; and how alike to its keywords one without any may be, of each."""
+    """A router to parts by their keys, and `placement.most_alike` of each part."""
     splits, places = ((), ()) if placed is None else (placed.splits, placed.places)
     router = Router([None if one is None else one.keys for one in signs], np.array(splits, np.float64), places)
     return router, tuple(1.0 if one is None else one.alike for one in signs)
 
 
 class Copies(NamedTuple):
-    """Which copy of a subscription answers for all of them."""
+    """The first copy of each subscription, which answers for all copies."""
 
-    segments: list[Segment]  # with that one alive only
-    firsts: list[NDArray[np.int64]]  # a segment, (S,) the place of that one: `segment.ordering`
+    segments: list[Segment]  # with only the first copies live
+    firsts: list[NDArray[np.int64]]  # per segment, (S,) the place of the first copy: `segment.ordering`
 
 
 def first_copies(segments: Sequence[Segment]) -> Copies:
-    """The first copy of each subscription. Cost: a sort of the ids."""
+    """The first copy of each subscription. Cost: sorting the ids."""
     alive = [living(one.alive, len(one)) for one in segments]
     ids = pa.concat_arrays([one.arrow_ids().take(pa.array(own)) for one, own in zip(segments, alive, strict=True)])
     places = np.concatenate([own | np.int64(at << 32) for at, own in enumerate(alive)])
@@ -156,7 +156,7 @@ def first_copies(segments: Sequence[Segment]) -> Copies:
 
 
 def _least_of_runs(numbers: NDArray[np.int64], is_first: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The least number of the run that each is in."""
+    """For each number, the least one in its run."""
     begins = np.flatnonzero(is_first)
     if not len(begins):
         return numbers

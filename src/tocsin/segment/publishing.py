@@ -1,8 +1,8 @@
-"""How does a new version come into an index folder? Written beside the current one, then made current at once.
+"""Publishing a new version of an index folder: it is written beside the current one, then made current atomically.
 
-Who writes a version holds its folder's lock from the first file to the last, and who publishes holds the index
-folder's: several may write and publish at once, and the last one stays. What fails, or is interrupted, leaves nothing;
-what was killed leaves a folder that nobody holds, and goes with the next publication.
+A writer holds the lock of its version's folder from the first file to the last. Publishing holds the lock of the index
+folder. Several processes may write and publish at once; the last one wins. A write that fails or is interrupted leaves
+nothing. A killed process leaves a folder without a lock holder, which the next publication removes.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ _PATIENCE_S: Final = 60.0
 
 
 class Publication:
-    """A version that is being written; `with` removes it where it was not published.
+    """A version that is being written; leaving the `with` block removes it unless it was published.
 
-    Raises `SegmentError`, with the path, for a folder that cannot be written.
+    Raises `SegmentError`, with the path, if the folder cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -63,7 +63,7 @@ class Publication:
 
     @property
     def folder(self) -> Path:
-        """Where its parts are written, by `write_part` in any process."""
+        """The folder of its parts; `write_part` writes there, in any process."""
         return self.path / version_folder(self.version)
 
     def __enter__(self) -> Publication:
@@ -71,7 +71,7 @@ class Publication:
             with refused(self.path):
                 self._missing = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
                 self.path.mkdir(parents=True, exist_ok=True)
-                with Lock(self.path, _PATIENCE_S):  # or a publication could come between the two
+                with Lock(self.path, _PATIENCE_S):  # keeps out other publications between these two steps
                     self.folder.mkdir()
                     self._lock = Lock(self.folder, _PATIENCE_S)
         except BaseException:
@@ -87,17 +87,17 @@ class Publication:
         self._lock.release()
 
     def _may_be_published(self) -> bool:
-        """Whether an interrupted `publish` came as far as the manifest, or nobody can tell."""
+        """Whether an interrupted `publish` got as far as the manifest, or this cannot be determined."""
         published = manifest_of(self.path / MANIFEST)
         if not published:
             return (self.path / MANIFEST).exists()
         return self.version in (published.get("current"), published.get("previous"))
 
     def _clear(self) -> None:
-        """Be as if it had never begun."""
+        """Remove everything written so far."""
         shutil.rmtree(self.folder, ignore_errors=True)
         for folder in self._missing[1:]:
-            with suppress(OSError):  # it was not made, or somebody else writes there by now
+            with suppress(OSError):  # it was not created, or another process uses it by now
                 folder.rmdir()
 
     def write(
@@ -108,28 +108,28 @@ class Publication:
         signs: Signs | None = None,
         home: int | None = None,
     ) -> PartPlace:
-        """Write a segment as a part, with the versions of the changes that brought its subscriptions, if any did.
+        """Write a segment as a part, with the versions of the changes that added its subscriptions, if any.
 
-        `signs` are by what events visit it; without, all do.
+        `signs` are its routing keys; without them it receives every event.
         """
         write_part(self.path, self.version, number, segment, versions, signs)
         return self.place(number, home)
 
     def write_changes(self, number: int, place: PartPlace, changes: PartChanges) -> PartPlace:
-        """Write what changed of a part that is there already."""
+        """Write the changes of an existing part."""
         name = f"changes-{number:05d}.npz"
         with refused(self.path):
             write_changes(self.folder / name, changes)
         return place._replace(changes=f"{self.folder.name}/{name}")
 
     def write_graves(self, graves: Graves) -> str:
-        """Write the deletions that no part knows of."""
+        """Write the tombstones that are in no part."""
         with refused(self.path):
             write_graves(self.folder / GRAVES, graves)
         return f"{self.folder.name}/{GRAVES}"
 
     def write_statistics(self, statistics: Statistics | None) -> str | None:
-        """Write what is known of the events, if anything is; where it lies then."""
+        """Write the statistics about events, if any; returns their path."""
         if statistics is None:
             return None
         with refused(self.path):
@@ -137,13 +137,13 @@ class Publication:
         return f"{self.folder.name}/{STATISTICS}"
 
     def write_placement(self, placement: Placement) -> str:
-        """Write by what further subscriptions are to be placed."""
+        """Write the placement for further subscriptions."""
         with refused(self.path):
             write_placement(self.folder / PLACEMENT, placement)
         return f"{self.folder.name}/{PLACEMENT}"
 
     def place(self, number: int, home: int | None = None) -> PartPlace:
-        """Where a part of this version lies."""
+        """The place of a part of this version."""
         return PartPlace(f"{self.folder.name}/{part_name(number)}", home=home)
 
     def publish(
@@ -159,11 +159,11 @@ class Publication:
         over: str | None = None,
         keep_s: float = 0.0,
     ) -> IndexFolder:
-        """Make this version the current one, and remove those that nobody needs; all its parts must be there.
+        """Make this version the current one, and remove versions that are not needed. All its parts must exist.
 
-        `texts` are the attributes of events that are texts, to whoever opens it to take more subscriptions. With `over`
-        it must be made of the current version: raises `Overtaken` where that is another one by now. Versions younger
-        than `keep_s` stay for readers, beside the one before.
+        `texts` are the attributes of events that are texts, for later additions to the index. `over` is the version
+        that this one is based on; raises `Overtaken` if that is not the current one. Versions younger than `keep_s`
+        seconds stay for readers, and so does the previous one.
         """
         for part in parts:
             if not (self.path / part.path / MANIFEST).exists():
@@ -184,11 +184,11 @@ class Publication:
 
 
 class Overtaken(SegmentError):
-    """A version was to be published over one that is no longer the current one."""
+    """The version that a publication is based on is not the current one any more."""
 
 
 def _manifest_for(folder: IndexFolder, before: str | None) -> dict[str, Any]:
-    """What a manifest says of a version."""
+    """The manifest of a version."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -212,7 +212,7 @@ def write_part(
     versions: NDArray[np.int64] | None = None,
     signs: Signs | None = None,
 ) -> None:
-    """Write one segment aside and rename it. A second attempt at the same part finds it there, and is done."""
+    """Write one segment to a temporary folder and rename it. A repeated attempt finds the part and does nothing."""
     folder = path / version_folder(version)
     aside = folder / f".{part_name(number)}.{uuid.uuid4().hex[:8]}"
     with refused(path):
@@ -242,7 +242,7 @@ def write_index(path: str | Path, segment: Segment) -> IndexFolder:
 
 @contextmanager
 def refused(path: Path) -> Iterator[None]:
-    """Say of an error of the file system which folder could not be written."""
+    """Turn errors of the file system into `SegmentError`, with the folder that could not be written."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Are folded texts of a saved segment folded as this version folds? Where not, they are compiled again as it is opened.
+"""Refolding of saved segments: texts that were folded by other rules are compiled again when the segment is opened.
 
-CASEI, ACCENTI and TEXT fold the constants of subscriptions when these are compiled, and events when they come. A
-segment that was compiled by other rules, or by other Unicode tables, would miss what it should find.
+CASEI, ACCENTI and TEXT fold the constants of subscriptions at compilation, and events on arrival. A segment that was
+compiled with other rules or other Unicode tables would miss matches.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]|\\u")
 
 
 def folded_otherwise(segment: Segment) -> list[int]:
-    """The subscriptions of a segment whose texts this version may fold otherwise. Cost: a look at all texts, if any."""
+    """The subscriptions that this version may fold differently. Cost: a scan of all texts, if the rules differ."""
     if segment.folding == FOLDING:
         return []
     texts = segment.sources.arrow().to_pylist()
@@ -34,10 +34,10 @@ def folded_otherwise(segment: Segment) -> list[int]:
 
 
 def refolded(segment: Segment, folder: Path) -> Segment:
-    """The segment that was opened from a folder, folded as events are now; itself where nothing differs.
+    """The segment from a folder, folded like events; unchanged if nothing differs.
 
-    Letters of ASCII are folded alike by all. Raises `SegmentError` for a text that is no expression any more. Cost: a
-    look at all texts and, where there is such a text, building the index again.
+    ASCII letters are always folded in the same way. Raises `SegmentError` for a text that is not an expression any
+    more. Cost: a scan of all texts and, if one of them is affected, building the index again.
     """
     others = folded_otherwise(segment)
     if not others:

@@ -1,6 +1,6 @@
-"""Which versions of an index are still needed? The current one, the one before, young ones, and those that are pinned.
+"""Removal of old versions of an index. The current, the previous, young and pinned versions are kept.
 
-Versions share parts, so what is removed is what no version that is needed refers to.
+Versions share parts, so a file is removed once no kept version refers to it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tocsin.segment.storage import MANIFEST, read_manifest
 
 PINS: Final = "pins"
 KEEP_PINS_S: Final = 7 * 86_400.0
-"""A stream that has not moved for so long has no claim any more."""
+"""Pins expire when a stream has not advanced for this long."""
 
 SHARED: Final = "shared"
-"""A file that says of a version's folder: it is kept for parts that later versions have."""
+"""Marks a version's folder that is kept only for parts that later versions share."""
 
 _ABANDONED_S: Final = 86_400.0
 _AT_ONCE: Final = 16
 
 
 def manifest_of(place: Path) -> dict[str, Any]:
-    """What the manifest of an index folder or of a version says; empty for nothing."""
+    """The manifest of an index folder or of a version; empty if it cannot be read."""
     try:
         return read_manifest(place, FORMAT, VERSION)
     except SegmentError:
@@ -38,10 +38,10 @@ def manifest_of(place: Path) -> dict[str, Any]:
 
 
 def remove_unneeded(path: Path, keep: Collection[str | None], keep_s: float) -> None:
-    """Remove what is of no version to be kept, none younger than `keep_s`, none pinned, and none being written.
+    """Remove all versions except those in `keep`, younger than `keep_s`, pinned or being written.
 
-    Where versions come often, as `keep_s` says, some are removed at once. Without locks on the file system, what was
-    never published is removed when it is a day old.
+    If versions come often (`keep_s` is set), several are removed together. On a file system without locks, an
+    unpublished version is removed after a day.
     """
     now = time.time()
     names = {version_folder(version) for version in {*keep, *_pinned(path, now)} if version}
@@ -55,19 +55,19 @@ def remove_unneeded(path: Path, keep: Collection[str | None], keep_s: float) -> 
                 _thin_out(folder, needed)
             else:
                 _remove_abandoned(folder, now)
-    for beside in path.glob(f"{MANIFEST}.*.part"):  # of one that was killed; nobody else writes one now
+    for beside in path.glob(f"{MANIFEST}.*.part"):  # left by a killed process; nobody else can be writing one now
         beside.unlink(missing_ok=True)
 
 
 def _places(manifest: dict[str, Any]) -> list[str]:
-    """What a version refers to."""
+    """The paths that a version refers to."""
     parts = [place for part in manifest.get("parts", ()) for place in part[:2]]
     placement = (manifest.get("placement") or {}).get("file")
     return [place for place in (*parts, manifest.get("graves"), manifest.get("statistics"), placement) if place]
 
 
 def _pinned(path: Path, now: float) -> set[str]:
-    """The versions that streams are at."""
+    """The versions that streams use."""
     found = set()
     for pin in (path / PINS).glob("*/*"):
         with suppress(OSError):
@@ -77,20 +77,20 @@ def _pinned(path: Path, now: float) -> set[str]:
 
 
 def _thin_out(folder: Path, needed: Collection[str]) -> None:
-    """Remove from the folder of a version that nobody needs what nobody refers to; with its last part the folder."""
+    """Remove the unreferenced files of an unneeded version, and its folder once no part is left."""
     still = [entry for entry in folder.iterdir() if f"{folder.name}/{entry.name}" in needed]
     if not still:
         shutil.rmtree(folder, ignore_errors=True)
         return
     (folder / SHARED).touch()
-    (folder / VERSION_MANIFEST).unlink(missing_ok=True)  # before the rest, so that nobody opens half of it
+    (folder / VERSION_MANIFEST).unlink(missing_ok=True)  # before the rest, so that nobody opens half a version
     for entry in folder.iterdir():
         if entry not in still and entry.name != SHARED:
             shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
 
 
 def _remove_abandoned(folder: Path, now: float) -> None:
-    """Remove what was never published, unless somebody is writing it."""
+    """Remove an unpublished version, unless a process is writing it."""
     with Lock(folder, patience_s=0) as lock, suppress(OSError):
         is_old = _age(folder, now) > _ABANDONED_S
         if lock.is_held or (is_old and not lock.waited):
@@ -98,7 +98,7 @@ def _remove_abandoned(folder: Path, now: float) -> None:
 
 
 def _age(path: Path, now: float) -> float:
-    """How many seconds ago something was written; of what is not there, for ever."""
+    """How many seconds ago a file was written; infinite if it does not exist."""
     try:
         return now - path.stat().st_mtime
     except OSError:

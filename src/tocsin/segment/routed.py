@@ -1,7 +1,7 @@
-"""How are parts asked only about events that they can match? By the keys beside them; what is found is merged as ever.
+"""Routing of events to parts by their keys, and merging of the parts' matches.
 
-Rankings that look at subscriptions of which not all holds ask every part, about every event, but for those parts of
-which the question knows that an answer has a key (`index.question`).
+Some rankings consider subscriptions that are only partly satisfied. They ask every part about every event, except parts
+for which the question knows that any answer has a key (`index.question`).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from tocsin.segment.segment import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """Which events each source is to be asked about, and which copies are one subscription."""
+    """Which events go to each source, and which copies are one subscription."""
 
     router: Router
-    sources: Sequence[Snapshot]  # with all copies alive
-    firsts: Sequence[NDArray[np.int64]] | None  # (S,) a source, the place of the first copy; None: there are no copies
-    alike: Sequence[float]  # a source, what `placement.most_alike` says of it
+    sources: Sequence[Snapshot]  # with all copies live
+    firsts: Sequence[NDArray[np.int64]] | None  # per source, (S,) the place of the first copy; None: no copies
+    alike: Sequence[float]  # per source, `placement.most_alike`
 
     def matches(self, named: Sequence[Snapshot], batch: EventBatch, k: int | None) -> Found:
-        """All matches by event, then id, under the places of first copies, which `named` have alive."""
+        """All matches by event, then id, under the places of first copies, which are live in `named`."""
         visits = self.router.visits(batch)
         found = [
             _asked(lambda some, source=one: source.match(some, k), batch, visits[:, number])  # type: ignore[misc]
@@ -43,9 +43,9 @@ class Routing:
         return self._once(named, batch, list(enumerate(found)))
 
     def answers(self, named: Sequence[Snapshot], question: Question, batch: EventBatch, ranking: Any) -> Found | None:
-        """What the structures of a question find, in the same form; None where every source is asked about all events.
+        """The answers of a question's structures, as from `matches`; None if every source receives all events.
 
-        Where one source is asked about those that visit it alone, all are asked with all their copies.
+        If one source receives only the events routed to it, all sources are asked with all their copies.
         """
         by_keys = np.array([question.needs_a_key(ranking, one) for one in self.alike])
         if not by_keys.any():
@@ -63,7 +63,7 @@ class Routing:
         return whole._replace(scores=scores, unanswered=unanswered)
 
     def _once(self, named: Sequence[Snapshot], batch: EventBatch, found: Sequence[tuple[int, Found]]) -> Found:
-        """What sources found by event, then id, each subscription once."""
+        """The answers of all sources by event, then id, each subscription once."""
         events = np.concatenate([np.empty(0, np.int64), *(one.events for _, one in found)])
         places = np.concatenate([np.empty(0, np.int64), *(self._places(at, one.subscriptions) for at, one in found)])
         order = np.lexsort((id_keys(named, places), events))
@@ -76,7 +76,7 @@ class Routing:
         return whole._replace(scores=np.concatenate(scores)[kept]) if scores else whole
 
     def _places(self, source: int, numbers: NDArray[Any]) -> NDArray[np.int64]:
-        """Where the first copies of some of a source's subscriptions are."""
+        """The places of the first copies of some of a source's subscriptions."""
         return places_of(source, numbers) if self.firsts is None else self.firsts[source][numbers]
 
 
@@ -89,7 +89,7 @@ def _asking(structure: Any, ranking: Any, source: Snapshot) -> Callable[[EventBa
 
 
 def _asked(ask: Callable[[EventBatch], Found], batch: EventBatch, visited: NDArray[np.bool_]) -> Found:
-    """What a source finds of the events that visit it, by event of the whole batch."""
+    """The answer of a source for the events routed to it, in terms of the whole batch."""
     if visited.all():
         return ask(batch)
     events = np.flatnonzero(visited)
@@ -102,5 +102,5 @@ def _asked(ask: Callable[[EventBatch], Found], batch: EventBatch, visited: NDArr
 
 
 def _work(found: Sequence[Found]) -> tuple[int, int]:
-    """How many candidates were examined, and verified."""
+    """The numbers of examined and verified candidates."""
     return sum(one.candidates_examined for one in found), sum(one.verified for one in found)

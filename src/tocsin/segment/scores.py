@@ -1,8 +1,8 @@
-"""How do scores change while searches for the best read them? In versions: a reader's never changes.
+"""Versioned scores: they change while top-k searches read them, and a reader's version never changes.
 
-Each version is an array with the maxima of its blocks. A change is noted, and put into a version when the next reader
-wants one: into the latest where nobody has it, else into an older one that nobody has any more, else into a copy. So
-two versions take turns, however often scores change.
+Each version is an array with the maxima of its blocks. A change is recorded, and applied when the next reader asks for
+a version. It is applied to the latest version if no reader has it, else to an older unused one, else to a copy. So two
+versions take turns, however often scores change.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from tocsin.kernels.answers.scores import BITS, block_maxima, put_scores
 
 @dataclass(slots=True, eq=False)
 class Version:
-    """Scores and their blocks' maxima, as of a number of changes. `users` readers have it."""
+    """Scores and the maxima of their blocks, after a number of changes. `users` readers hold it."""
 
     scores: NDArray[np.float64]
     known_maxima: NDArray[np.float64] | None = None
     changes: int = 0
     users: int = 0
-    base: NDArray[np.float64] | None = None  # scores of some time before, which stay as they are
-    changed: NDArray[np.int32] | None = None  # whose scores may differ from these, perhaps more than once
-    raised: NDArray[np.float64] | None = None  # and the scores that they were given: each highest one is among them
+    base: NDArray[np.float64] | None = None  # earlier scores, which do not change
+    changed: NDArray[np.int32] | None = None  # numbers with scores that may differ from `base`; may repeat
+    raised: NDArray[np.float64] | None = None  # scores they were given, including the highest of each
 
     @classmethod
     def fixed(cls, scores: NDArray[np.float64]) -> Version:
-        """Scores that nobody changes."""
+        """Scores that never change."""
         return cls(scores, base=scores)
 
     @property
@@ -44,7 +44,7 @@ class Version:
         return self.known_maxima
 
     def best(self, k: int) -> Best:
-        """What an index is told where only the best k are wanted."""
+        """What an index needs to find only the best k."""
         return Best.of(k, self.scores, self.maxima, self.base, self.changed, self.raised)
 
 
@@ -52,9 +52,9 @@ MOST_CHANGED: Final = 1 << 15
 
 
 class Scores:
-    """The scores of a segment. Its owner serialises calls.
+    """The scores of a segment. The owner serialises calls.
 
-    Up to `most_changed` changes are told beside a base; beyond, the scores of the moment become the next base.
+    Up to `most_changed` changes are listed beside a base. After that, the current scores become the next base.
     """
 
     def __init__(self, given: NDArray[np.float64], most_changed: int = MOST_CHANGED) -> None:
@@ -65,16 +65,16 @@ class Scores:
         self._latest = Version(given)
         self._date()
         self._older: Version | None = None
-        self._changes: list[tuple[int, float]] = []  # those that the older version may lack, and the pending ones
-        self._first = 0  # the number of changes before these
+        self._changes: list[tuple[int, float]] = []  # changes that the older version may lack, and pending ones
+        self._first = 0  # number of changes before these
         self._pending: dict[int, float] = {}  # not in the latest version
 
     def get(self, number: int) -> float:
-        """The score of a subscription now."""
+        """The current score of a subscription."""
         return self._pending[number] if number in self._pending else float(self._latest.scores[number])
 
     def put(self, number: int, score: float) -> None:
-        """Change a score; a version has it when the next reader comes."""
+        """Change a score; it is applied to a version when the next reader asks."""
         self._changes.append((number, score))
         self._pending[number] = score
         if score > self._best_since.get(number, -inf):
@@ -82,11 +82,11 @@ class Scores:
                 self._changed[self._raises], self._raised[self._raises] = number, score
             self._raises += 1
             self._best_since[number] = score
-        if len(self._changes) > len(self._given):  # nobody has asked for so long
+        if len(self._changes) > len(self._given):  # no reader has asked for long
             self.version()
 
     def version(self) -> Version:
-        """The scores now. Whoever keeps it raises `users`."""
+        """The current scores. A caller that keeps them increments `users`."""
         if self._pending:
             self._renew()
         return self._latest
@@ -108,23 +108,23 @@ class Scores:
         self._forget()
 
     def _date(self) -> None:
-        """Tell the latest version how it differs from the base; where that is by too much, it is the next base."""
+        """Set how the latest version differs from the base; after too many changes it becomes the next base."""
         if self._raises > self._most_changed:
             self._base = frozen(self._latest.scores.copy(), np.float64)
             self._begin()
         self._latest.base = self._base
-        self._latest.changed = _view(self._changed[: self._raises])  # what is written behind them is not seen
+        self._latest.changed = _view(self._changed[: self._raises])  # entries written later are not visible
         self._latest.raised = _view(self._raised[: self._raises])
 
     def _begin(self) -> None:
-        """Nothing differs from the base."""
-        self._changed = np.empty(self._most_changed, np.int32)  # whose scores have been raised since, in order
-        self._raised = np.empty(self._most_changed, np.float64)  # to what
-        self._raises = 0  # how many of both there are, or would be
-        self._best_since: dict[int, float] = {}  # the best that each has had since
+        """Start a new base, without differences."""
+        self._changed = np.empty(self._most_changed, np.int32)  # numbers with raised scores since then, in order
+        self._raised = np.empty(self._most_changed, np.float64)  # their new scores
+        self._raises = 0  # number of raises, including those that did not fit
+        self._best_since: dict[int, float] = {}  # best score of each since then
 
     def _forget(self) -> None:
-        """Drop the changes that no version lacks, and a version that lacks as many as there are scores."""
+        """Drop changes that no version lacks, and an older version that lacks more changes than there are scores."""
         if self._older is not None and len(self._changes) > len(self._given):
             self._older = None
         if self._older is None:
@@ -136,7 +136,7 @@ class Scores:
 
 
 def _view(array: NDArray[Any]) -> NDArray[Any]:
-    """An array that cannot be written through, over one that can."""
+    """A read-only view of a writable array."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,6 +1,6 @@
-"""What is a segment? An immutable set of subscriptions: ids in order, scores, source texts, compiled form, index.
+"""Segments in memory: immutable sets of subscriptions with sorted ids, scores, source texts, compiled form and index.
 
-Readers hold a `Snapshot` of it: who of it is alive at a moment, and with which scores.
+Readers hold a `Snapshot`: which subscriptions are live at a moment, and with which scores.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from tocsin.segment.ids import Ids, as_arrow, find_id, find_ids, id_of, ids_at
 from tocsin.segment.scores import Version
 
 Ranks: TypeAlias = NDArray[np.int32]
-"""(S,) the rank of each of a segment's ids among all segments'; empty where it is the number, of one alone."""
+"""(S,) the rank of each id of a segment among all segments' ids; empty if the segment is the only one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Subscriptions numbered in the order of their ids, so that an order of numbers is an order of ids.
+    """Subscriptions numbered in the order of their ids, so that sorting numbers sorts ids.
 
-    The matcher holds their expressions.
+    The matcher holds the compiled expressions.
     """
 
     ids: Ids
@@ -43,30 +43,28 @@ class Segment:
     sources: Texts
     plan: Plan
     matcher: Matcher
-    payloads: Texts | None = None  # JSON texts, empty for none
-    weights: Texts | None = None  # JSON texts of objects, empty for none
-    alive: NDArray[np.uint64] | None = None  # a bit each, low bits first, 0 for one that is gone; None: all are alive
-    folding: str | None = field(
-        default=FOLDING, compare=False
-    )  # by what its texts were folded; None: before it was said
+    payloads: Texts | None = None  # JSON texts, empty if absent
+    weights: Texts | None = None  # JSON texts of objects, empty if absent
+    alive: NDArray[np.uint64] | None = None  # a bitmap, low bits first; None: all are live
+    folding: str | None = field(default=FOLDING, compare=False)  # the rules that folded its texts; None: not recorded
     saved: Mapping[str, Arrays] = field(default_factory=dict, compare=False, repr=False)
-    """What was saved of the structures for other questions, by the question's name."""
+    """Saved arrays of the structures for other questions, by the question's name."""
     _structures: OnceEach[Structure] = field(default_factory=OnceEach, compare=False, repr=False)
     kept: OnceEach[Any] = field(default_factory=OnceEach, compare=False, repr=False)
-    """What is worked out of its subscriptions when it is first asked for, by a key of who asks."""
+    """Data derived from the subscriptions on first use, by a key of the caller."""
     _extents: ExtentMatching = field(default_factory=ExtentMatching, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.scores)
 
     def match(self, batch: EventBatch, alive: NDArray[np.uint64] | None, best: Best | None = None) -> Found:
-        """All matches of a batch among those that are alive, as `Matcher.match`; events may have ranges or shapes."""
+        """All matches of a batch among live subscriptions, as `Matcher.match`. Events may have ranges or shapes."""
         if batch.may_have_extents:
             return self._extents.match(self.matcher, batch, alive, best)
         return self.matcher.match(batch, alive, best)
 
     def structure(self, question: Question) -> Structure:
-        """What answers a question other than all matches; made when it is first asked for, and kept."""
+        """The structure for a question other than all matches, built on first use."""
         saved = self.saved.get(question.name)
         structure: Structure = self._structures.get(
             question, lambda: build_structure(question, self.part(), self.plan, saved)
@@ -74,9 +72,10 @@ class Segment:
         return structure
 
     def to_save(self, question: Question) -> Arrays:
-        """What is saved for a question other than all matches: where its structure is there, or asked for by name.
+        """The arrays to save for a question other than all matches.
 
-        Else what was saved of it before.
+        They come from the structure if it was built, or if the plan names it. Otherwise the earlier saved ones are
+        kept.
         """
         structure = self._structures.made(question)
         if structure is None and question.name in self.plan.others and not self.saved.get(question.name):
@@ -84,7 +83,7 @@ class Segment:
         return self.saved.get(question.name, {}) if structure is None else question.arrays(structure)
 
     def part(self) -> Part:
-        """The subscriptions in columns, those that are gone included."""
+        """The subscriptions in columns, including removed ones."""
         payloads = None if self.payloads is None else self.payloads.arrow()
         weights = None if self.weights is None else self.weights.arrow()
         expressions = self.matcher.expressions()
@@ -95,7 +94,7 @@ class Segment:
         return as_arrow(self.ids)
 
     def living(self) -> int:
-        """How many subscriptions are alive."""
+        """The number of live subscriptions."""
         return len(living(self.alive, len(self)))
 
     def id_of(self, number: int) -> SubscriptionId:
@@ -103,84 +102,84 @@ class Segment:
         return id_of(self.ids, number)
 
     def place(self, number: int) -> str:
-        """Where a subscription lies, and by which index, in words for the user."""
+        """Where a subscription is stored, and in which index, in words for the user."""
         return f"{self.matcher.place(number)} ({self.plan.index}: {self.plan.reason})"
 
     def number_of(self, name: SubscriptionId) -> int | None:
-        """The number of the subscription with an id, None where there is none. Cost: logarithmic."""
+        """The number of the subscription with an id, or None. Cost: logarithmic."""
         return find_id(self.ids, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(ABC):
-    """A source at one moment: a segment, or what came since. Those that are gone have numbers, too."""
+    """A source at one moment: a segment or a delta. Removed subscriptions have numbers, too."""
 
     alive: Alive
     version: Version  # the scores
-    count: int  # how many are alive
-    ranks: Ranks | None  # None where numbers are not in the order of the ids
+    count: int  # number of live subscriptions
+    ranks: Ranks | None  # None if numbers are not in the order of the ids
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many have numbers."""
+        """The number of subscriptions, including removed ones."""
 
     @abstractmethod
     def match(self, batch: EventBatch, k: int | None = None) -> Found:
-        """All matches by number; with `k` any that is not one of its event's k best may be left out."""
+        """All matches by number. With `k`, matches outside an event's k best may be left out."""
 
     @abstractmethod
     def structures(self, question: Question) -> Sequence[Structure]:
-        """What answers a question of its subscriptions, each of some of them; made when first asked for."""
+        """The structures for a question, each over some of the subscriptions; built on first use."""
 
     @abstractmethod
     def part(self) -> Part:
-        """Its subscriptions in columns, those that are gone included."""
+        """The subscriptions in columns, including removed ones."""
 
     def spans(self) -> list[tuple[int, int]]:
-        """Its numbers in runs, from the first up to the second, of which nothing changes but who is alive."""
+        """Ranges of numbers (first, stop). Within a range nothing changes, except which subscriptions are live."""
         return [(0, len(self))]
 
     @abstractmethod
     def part_of(self, span: tuple[int, int]) -> Part:
-        """The subscriptions of one of the `spans` in columns."""
+        """The subscriptions of one of the `spans`, in columns."""
 
     @abstractmethod
     def kept(self, key: Any, span: tuple[int, int], make: Callable[[], Any]) -> Any:
-        """What is worked out of the subscriptions of a span, made once a key and kept as long as they are."""
+        """Data derived from the subscriptions of a span, made once per key and kept as long as they are."""
 
     @abstractmethod
     def records(self) -> pa.Table:
-        """What was given, as `records_table` has it, those that are gone included."""
+        """The subscriptions as given, in the form of `records_table`, including removed ones."""
 
     @abstractmethod
     def all_ids(self) -> pa.Array:
-        """The ids by number, those that are gone included."""
+        """The ids by number, including removed ones."""
 
     @abstractmethod
     def ids_of(self, numbers: NDArray[Any]) -> pa.Array:
-        """The ids of some."""
+        """The ids of some subscriptions."""
 
     @abstractmethod
     def payloads(self) -> pa.Array | None:
-        """The payloads by number, JSON texts, null or empty for none; None where nobody has any."""
+        """The payloads by number as JSON texts, null or empty if absent; None if all are absent."""
 
     @abstractmethod
     def as_segment(self, plan: Plan) -> Segment:
-        """A segment that answers the same, by the plan where it is built for that."""
+        """A segment with the same answers; the plan is used if it must be built."""
 
     def names_of(self, numbers: NDArray[np.int64]) -> list[SubscriptionId]:
-        """The same as Python objects."""
+        """The ids of some subscriptions as Python objects."""
         names: list[SubscriptionId] = self.ids_of(numbers).to_pylist()
         return names
 
     def ids_below(self, ids: Ids) -> NDArray[np.int64] | int:
-        """How many of its ids are less than each of some; 0 where it has no ranks."""
+        """For each of some ids, how many of its own are less; 0 if it has no ranks."""
         return 0
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentSnapshot(Snapshot):
-    """A segment, who of it is alive, and their scores."""
+    """A segment, its live subscriptions, and their scores."""
 
     segment: Segment
     arrow_ids: pa.Array
@@ -218,7 +217,7 @@ class SegmentSnapshot(Snapshot):
         return ids_at(self.segment.ids, numbers)
 
     def as_segment(self, plan: Plan) -> Segment:
-        """The same one with these scores, under its own plan."""
+        """The same segment with these scores, under its own plan."""
         return replace(self.segment, scores=frozen(self.version.scores.copy(), np.float64), alive=self.alive)
 
     def ids_below(self, ids: Ids) -> NDArray[np.int64]:
@@ -232,7 +231,7 @@ def records_table(
     payloads: pa.Array | None = None,
     weights: pa.Array | None = None,
 ) -> pa.Table:
-    """Subscriptions as they were given: `id`, `where`, `score`, `payload`, `weights` (JSON texts, null for none)."""
+    """Subscriptions as given: `id`, `where`, `score`, `payload`, `weights` (JSON texts, null if absent)."""
     texts = [pa.nulls(len(ids), pa.large_string()) if one is None else one for one in (payloads, weights)]
     given = [pc.if_else(pc.equal(one, ""), None, one) for one in texts]
     return pa.table(

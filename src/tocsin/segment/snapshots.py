@@ -1,4 +1,4 @@
-"""How do several sources of subscriptions answer as one? By snapshots of them, merged by id."""
+"""Snapshots of several sources of subscriptions, matched as one and merged by id."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tocsin.segment.segment import Ranks, Segment, SegmentSnapshot, Snapshot
 
 
 def _with_places(source: Snapshot) -> set[str]:
-    """The attributes of which a source asks whether they meet a box."""
+    """The attributes that a source tests against a box."""
     compiled = source.part().compiled
     leaves = compiled.arrays
     numbers = np.unique(leaves.leaf_attributes[leaves.leaf_kinds == codes.INTERSECTS])
@@ -37,19 +37,19 @@ def _with_places(source: Snapshot) -> set[str]:
 
 
 class Snapshots:
-    """Subscriptions at one moment, to match any number of batches against. Immutable; many threads may match."""
+    """Subscriptions at one moment, to match any number of batches. Immutable and thread-safe."""
 
     def __init__(
         self, snapshots: Sequence[Snapshot], id_type: pa.DataType, wanted: Wanted, routing: Routing | None = None
     ) -> None:
-        self.id_type = id_type  # int64, or large_string
+        self.id_type = id_type  # int64 or large_string
         self.wanted = wanted
         self._snapshots = tuple(snapshots)
         self._routing = routing
 
     @classmethod
     def of(cls, segments: Sequence[Segment], wanted: Wanted | None = None) -> Snapshots:
-        """Of segments with distinct ids that nobody changes; `wanted` are their attributes, and perhaps others."""
+        """Snapshots of segments with distinct ids that never change; `wanted` has at least their attributes."""
         kinds = {segment.arrow_ids().type for segment in segments if len(segment)}
         if len(kinds) > 1:
             raise SegmentError("segments of one index mix string and integer ids; compile the index again")
@@ -60,9 +60,9 @@ class Snapshots:
         return cls(snapshots, kinds.pop() if kinds else pa.large_string(), wanted)
 
     def routed(self, router: Router, copies: Copies | None, alike: Sequence[float]) -> Snapshots:
-        """The same, whose sources are asked only about events that visit them; `copies` are of these sources.
+        """The same sources, asked only about events routed to them; `copies` are of these sources.
 
-        What is asked of all sources is asked of the first copies. `alike` is what `placement.most_alike` says of each.
+        Questions for all sources go to the first copies. `alike` has `placement.most_alike` of each source.
         """
         if copies is None:
             return Snapshots(self._snapshots, self.id_type, self.wanted, Routing(router, self._snapshots, None, alike))
@@ -71,16 +71,16 @@ class Snapshots:
         return Snapshots(named, self.id_type, self.wanted, Routing(router, self._snapshots, copies.firsts, alike))
 
     def __len__(self) -> int:
-        """How many are alive."""
+        """The number of live subscriptions."""
         return sum(one.count for one in self._snapshots)
 
     def __iter__(self) -> Iterator[Snapshot]:
         return iter(self._snapshots)
 
     def find(self, batch: EventBatch, ranking: Ranking | None = None) -> Found:
-        """All matches of a batch, by event, then id, or what the ranking wants of them, best first; exact.
+        """All matches of a batch by event, then id; with a ranking the best ones, best first. Exact.
 
-        Found subscriptions are places, for `ids_of` and `scores_of`.
+        Subscriptions are given as places, for `ids_of` and `scores_of`.
         """
         if batch.has_crossing_boxes:
             batch = with_crossing_shapes(batch, self._with_places())
@@ -88,7 +88,7 @@ class Snapshots:
         return question_of(ranking).answer(self, whole, ranking)
 
     def _with_places(self) -> set[str]:
-        """The attributes that anything asks the places of."""
+        """The attributes with conditions on places."""
         found = set(self.wanted.places)
         for one in self._snapshots:
             span = 0, len(one)
@@ -96,7 +96,7 @@ class Snapshots:
         return found
 
     def matches(self, batch: EventBatch, k: int | None = None) -> Found:
-        """All matches by event, then id; with `k` any that is not one of its event's k best may be left out."""
+        """All matches by event, then id. With `k`, matches outside an event's k best may be left out."""
         if self._routing is not None:
             return self._routing.matches(self._snapshots, batch, k)
         found = [one.match(batch, k) for one in self._snapshots]
@@ -107,7 +107,7 @@ class Snapshots:
         return Found(starts, places, sum(one.candidates_examined for one in found), sum(one.verified for one in found))
 
     def answers(self, question: Question, batch: EventBatch, ranking: Any) -> Found:
-        """What all structures of a question find, by event, then id."""
+        """The answers of all structures of a question, by event, then id."""
         routed = None if self._routing is None else self._routing.answers(self._snapshots, question, batch, ranking)
         if routed is not None:
             return routed
@@ -126,7 +126,7 @@ class Snapshots:
         return Found(starts, places[order], examined, verified, scores[order], unanswered)
 
     def scores_of(self, places: NDArray[Any]) -> NDArray[np.float64]:
-        """The subscriptions' scores, as they were at this moment."""
+        """The subscriptions' scores at this moment."""
         scores = np.empty(len(places))
         for source, own, numbers in self._by_source(places):
             scores[own] = self._snapshots[source].version.scores[numbers]
@@ -138,9 +138,10 @@ class Snapshots:
         return self.id_type if pa.types.is_integer(self.id_type) else pa.dictionary(pa.int32(), self.id_type)
 
     def ids_column(self, places: NDArray[Any]) -> pa.Array:
-        """The subscriptions' ids as a column; strings are numbers, beside the ids of a source where one has all.
+        """The subscriptions' ids as a column. Strings from a single source become a dictionary over its ids.
 
-        Else of few subscriptions each string is looked up once, and of many the sources' ids are laid end to end.
+        With several sources, few distinct strings are looked up one by one. For many, the sources' ids are
+        concatenated.
         """
         if pa.types.is_integer(self.id_type):
             return self.ids_of(places)
@@ -170,7 +171,7 @@ class Snapshots:
         return pa.concat_arrays(ids).take(pa.array(inverse(np.concatenate([own for _, own, _ in chosen]))))
 
     def payloads_of(self, places: NDArray[Any]) -> pa.Array:
-        """The subscriptions' payloads, JSON texts; null for none."""
+        """The subscriptions' payloads as JSON texts; null if absent."""
         texts = pa.nulls(len(places), pa.large_string())
         for source, own, numbers in self._by_source(places):
             held = self._snapshots[source].payloads()
@@ -182,25 +183,25 @@ class Snapshots:
         return texts
 
     def _by_source(self, places: NDArray[Any]) -> list[tuple[int, Any, NDArray[Any]]]:
-        """The sources that places are in: each with which of the places are its own, and their numbers."""
+        """The sources of some places: each with the places that are its own, and their numbers."""
         if len(self._snapshots) == 1:
             return [(0, slice(None), places)] if len(places) else []
         return by_source(places)
 
     def hold(self, users: int) -> None:
-        """So many more users of these versions of the scores; -1 for one less."""
+        """Add to the number of users of these score versions; -1 releases one."""
         for one in self._snapshots:
             one.version.users += users
 
 
 def snapshot_of(segment: Segment, ranks: Ranks = ONE_ALONE) -> SegmentSnapshot:
-    """A segment as it is, that nobody changes."""
+    """A snapshot of a segment that nobody changes."""
     scores, count = Version.fixed(segment.scores), segment.living()
     return SegmentSnapshot(segment.alive, scores, count, ranks, segment, segment.arrow_ids())
 
 
 _FEW: Final = 8
-"""Sorting so small a share of as many as there are ids takes less time than a copy of the ids."""
+"""Sorting fewer places than this fraction of the ids is faster than copying the ids."""
 
 
 def _dictionary(numbers: NDArray[Any], ids: pa.Array) -> pa.Array:

@@ -1,6 +1,6 @@
-"""How does a segment lie in a folder? `arrays.bin` holds every array, `manifest.json` says where and what they are.
+"""A segment in a folder: `arrays.bin` holds every array, `manifest.json` describes them.
 
-docs/format.md has the bytes. The manifest is written last; a folder without one is no segment.
+docs/format.md has the byte layout. The manifest is written last; a folder without one is not a segment.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_DIMENSIONS: Final = 4
 
 
 def write_segment(segment: Segment, folder: Path) -> None:
-    """Write a segment into an empty or missing folder. Nothing is synced: a compiled index can be made again."""
+    """Write a segment into an empty or missing folder, without syncing: an index can be compiled again."""
     folder.mkdir(parents=True, exist_ok=True)
     entries: dict[str, dict[str, Any]] = {}
     with (folder / ARRAYS).open("wb") as file:
@@ -69,14 +69,14 @@ def write_segment(segment: Segment, folder: Path) -> None:
 
 
 def stored_bytes(segment: Segment) -> int:
-    """How many bytes the arrays of a segment take on disk, but for what aligns them."""
+    """The bytes of a segment's arrays on disk, without padding."""
     return sum(array.nbytes for array in _arrays_of(segment).values())
 
 
 def open_segment(folder: Path) -> Segment:
-    """Map a segment's files; raises `SegmentError` when they are missing, damaged or of another version.
+    """Memory-map a segment's files; raises `SegmentError` if they are missing, damaged or of another version.
 
-    Every checksum and offset is checked first, for kernels check none. Cost: one read of the files.
+    All checksums and offsets are checked first, because kernels check nothing. Cost: one read of the files.
     """
     manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION)
     try:
@@ -92,7 +92,7 @@ def open_segment(folder: Path) -> Segment:
 
 
 def _check_segment(segment: Segment) -> None:
-    """Raise `ValueError` unless ids, scores, texts and index tell of the same subscriptions."""
+    """Raise `ValueError` unless ids, scores, texts and index have the same subscriptions."""
     count = len(segment.scores)
     require(len(segment.matcher) == count == len(segment.sources) == len(segment.ids), "its parts differ in length")
     require(segment.payloads is None or len(segment.payloads) == count, "its payloads are too many or too few")
@@ -108,7 +108,7 @@ def _require_count(folder: Path, segment: Segment, count: int) -> None:
 
 
 def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write a manifest with its own checksum, whole or not at all."""
+    """Write a manifest with its checksum, atomically."""
     body = dict(manifest)
     body["crc32"] = _checksum(body)
     with aside(path) as beside:
@@ -116,7 +116,7 @@ def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
-    """Read a manifest and check what it says it is."""
+    """Read a manifest; checks its format, version and checksum."""
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         claimed = manifest.pop("crc32")
@@ -171,7 +171,7 @@ def _array(folder: Path, name: str, entry: Mapping[str, Any], data: NDArray[np.u
 
 
 def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
-    """Every array of a segment under its name in the file."""
+    """Every array of a segment, under its name in the file."""
     arrays: dict[str, NDArray[Any]] = {"scores": segment.scores}
     arrays |= stored_texts("sources", segment.sources)
     arrays |= stored_texts("ids", segment.ids) if isinstance(segment.ids, Texts) else {"ids": segment.ids}
@@ -186,12 +186,12 @@ def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
 
 
 def _others() -> list[Question]:
-    """The questions other than all matches, whose structure is the matcher."""
+    """The questions other than all matches, which the matcher itself answers."""
     return [question for question in questions() if question.name != ALL_MATCHES]
 
 
 def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Segment:
-    """Put a segment together from its arrays, once they are seen to be sound."""
+    """Build a segment from its checked arrays."""
     require_type("scores", arrays["scores"], np.dtype(np.float64), 1)
     if manifest["ids"] == "string":
         ids: Ids = restored_texts("ids", arrays)
@@ -217,14 +217,14 @@ def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray
 
 
 def _chosen_entries(plan: Plan) -> dict[str, Any]:
-    """What a manifest says of the indexes for questions other than all matches."""
+    """The manifest entries of the indexes for questions other than all matches."""
     chosen = {question.key: plan.others.get(question.name, question.default) for question in questions()}
     entries = {key: {key: one.name, f"{key}_options": dict(one.options)} for key, one in chosen.items() if one}
     return {name: value for own in entries.values() for name, value in own.items()}
 
 
 def _chosen(manifest: Mapping[str, Any]) -> dict[str, Chosen]:
-    """The same read back, of those that are not the default; raises for an index that there is not."""
+    """The same entries read back, without defaults; raises an error for an unknown index."""
     others = {}
     for question in questions():
         if question.default is not None and question.key in manifest:
@@ -240,7 +240,7 @@ def _options(given: Mapping[str, Any]) -> dict[str, int]:
 
 
 def whole_number(value: Any) -> int:
-    """A count or a place as a manifest has it; raises `ValueError` for anything else."""
+    """A count or an offset from a manifest; raises `ValueError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError(f"{value!r:.40} is no count")
     return value

@@ -1,7 +1,7 @@
-"""What is known of the events of an index, and stays known when it is opened again? Shares of attributes, and values.
+"""Statistics about events, saved with an index: shares of attributes, and values.
 
-A file beside a version's parts, which later versions share. No answer depends on it: whoever compiles more
-subscriptions, merges parts or places what changes bring goes by it, where nothing newer is at hand.
+They are in a file beside a version's parts, which later versions share. No answer depends on them. They guide compiling
+further subscriptions, merging parts and placing changes, unless newer ones are given.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _SCHEMA: Final = pa.schema(
     [
         ("attribute", pa.string()),
         ("share", pa.float64()),
-        ("seen", pa.int64()),  # sampled events that had the attribute; null where values were not sampled
-        ("kind", pa.int32()),  # of the values of this row; null where a row says the share alone
+        ("seen", pa.int64()),  # sampled events with the attribute; null if values were not sampled
+        ("kind", pa.int32()),  # kind of this row's values; null in a row with only the share
         ("payloads", pa.list_(pa.int64())),
         ("texts", pa.list_(pa.string())),
     ]
 )
 _MOST_VALUES: Final = 10_000
-"""So many values of an attribute are saved; of more, every second, third ... one."""
+"""The most values of an attribute that are saved. Larger lists are thinned to every second, third ... value."""
 
 
 def write_statistics(path: Path, statistics: Statistics) -> None:
-    """Write statistics as Parquet, whole or not at all."""
+    """Write statistics as Parquet, atomically."""
     rows = [row for name, share in sorted(statistics.shares.items()) for row in _rows(statistics, name, share)]
     about = {"source": statistics.source, "events": str(statistics.events)}
     table = pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata(about))
@@ -61,13 +61,13 @@ def _rows(statistics: Statistics, name: str, share: float) -> list[dict[str, Any
 
 
 def _of_histogram(places: Histogram) -> list[int]:
-    """The grid, how many places there were, then column, row and count of each cell."""
+    """The grid and the number of places, then column, row and count of each cell."""
     cells = np.column_stack([places.cells, places.counts])
     return [places.level, places.events, *cells.reshape(-1).tolist()]
 
 
 def _histogram(given: list[int]) -> Histogram:
-    """What was written; raises `ValueError` for what is none."""
+    """Parse a saved histogram; raises `ValueError` if it is invalid."""
     if len(given) < 2 or (len(given) - 2) % 3 or not FINEST <= given[0] <= COARSEST:
         raise ValueError(f"{len(given)} numbers of a histogram on grid {given[:1]}")
     cells = np.array(given[2:], np.int64).reshape(-1, 3)
@@ -79,7 +79,7 @@ def _histogram(given: list[int]) -> Histogram:
 
 @lru_cache(maxsize=8)
 def read_statistics(path: Path) -> Statistics:
-    """What was written; raises `SegmentError` for what is damaged. A file never changes, so it is read once."""
+    """Read statistics; raises `SegmentError` if they are damaged. Cached, because a file never changes."""
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}

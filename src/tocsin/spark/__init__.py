@@ -1,10 +1,10 @@
-"""How does it scale out? DataFrames of subscriptions and events on Spark: compile an index once, match in the workers.
+"""Matching on Spark: compile DataFrames of subscriptions into an index, and match DataFrames of events in the workers.
 
-from tocsin import spark
-spark.compile(subscriptions_df, "index/", partitions=8)
-matched_df = spark.match(events_df, "index/")
+    from tocsin import spark
+    spark.compile(subscriptions_df, "index/", partitions=8)
+    matched_df = spark.match(events_df, "index/")
 
-The public names are imported when one of them is first asked for: what a task does needs no PySpark.
+The public names are imported on first use, so that tasks can import modules from here without PySpark.
 """
 
 import importlib
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, or a module: imported when it is first asked for."""
+    """A public name or a module, imported on first use."""
     if not name.startswith("__") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
         return importlib.import_module(f"{__name__}.{name}")
     public = importlib.import_module("tocsin.spark.public")

@@ -1,4 +1,4 @@
-"""What does a task make of a batch of rows? Events in columns, or as JSON in one, matched; nothing here knows Spark."""
+"""Answering a batch of rows in a task: events in columns, or as JSON in one column. Does not depend on Spark."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from tocsin.segment import Snapshots
 from tocsin.spark.names import ERROR, MATCHES, WORK, Counts, work_column
 
 AT_ONCE: Final = 200_000
-"""Matches of a batch that goes to Spark: enough that the cost of a batch vanishes, few enough for a heap of 1 GB."""
+"""Matches in one batch to Spark: enough to make the cost of a batch negligible, few enough for a heap of 1 GB."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
-    """What is asked of each batch: the columns that it has, which of them are attributes, the form of the answer."""
+    """The options for each batch: its columns, which of them are attributes, and the form of the answer."""
 
     columns: tuple[str, ...]
     attributes: tuple[str, ...]
     ranking: Ranking | None = None
-    event_id: str | None = None  # a row a match, with this column
-    json: str | None = None  # the column that holds events as JSON objects, in the place of attributes
-    corrupt: str | None = None  # the column in which a reader puts what it could not read
-    tells_work: bool = False  # a column more, of what was done
-    schema: Mapping[str, Any] = field(default_factory=dict)  # the types of some attributes
-    points: Points = field(default_factory=dict)  # attributes that are made of two others
-    untyped: Mapping[str, str] = field(default_factory=dict)  # columns whose values have no type, and why
-    by_file: bool = False  # events are matched as their file has them, of which columns may be missing
+    event_id: str | None = None  # one row per match, with this column
+    json: str | None = None  # a column of events as JSON objects, instead of attributes
+    corrupt: str | None = None  # a column with the records that a reader could not parse
+    tells_work: bool = False  # adds a column with the counts of the work
+    schema: Mapping[str, Any] = field(default_factory=dict)  # types of some attributes
+    points: Points = field(default_factory=dict)  # attributes that combine two others
+    untyped: Mapping[str, str] = field(default_factory=dict)  # columns with values that have no type here, and why
+    by_file: bool = False  # match each file by its own columns; some may be missing
     all_columns: bool = False  # all columns of a file are attributes
 
 
 class RowMatches(NamedTuple):
-    """What was found for a batch of rows. M matches, by row."""
+    """The matches of a batch of rows. M matches, by row."""
 
     owners: NDArray[np.int64]  # (M,) the row of each
     places: NDArray[Any]  # (M,)
@@ -57,19 +57,19 @@ class RowMatches(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A batch of events that a task read of a file."""
+    """A batch of events that a task read from a file."""
 
-    rows: pa.RecordBatch  # as the answer has them
-    own: pa.RecordBatch  # as they are matched
-    misfits: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})  # values that are present, and of no type
-    rejects: Sequence[Reject] = ()  # what is wrong with values, by the place of their row
-    refused: Sequence[str] = ()  # why further records are not events
+    rows: pa.RecordBatch  # the columns of the answer
+    own: pa.RecordBatch  # the columns to match
+    misfits: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})  # values that are present but do not fit their type
+    rejects: Sequence[Reject] = ()  # errors of values, by row
+    refused: Sequence[str] = ()  # errors of further records that are not events
 
 
 def given_slices(
     given: Given, asked: MatchOptions, snapshots: Snapshots, version: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """What `slices` says of a batch that a task read itself."""
+    """The answer, in slices, to a batch that a task read itself."""
     found = find_given(given, asked, snapshots)
     yield from in_slices(_answered(given.rows, found, asked, snapshots, version), asked)
     if given.refused:
@@ -79,26 +79,26 @@ def given_slices(
 def slices(
     batch: pa.RecordBatch, asked: MatchOptions, snapshots: Snapshots, version: str = "", most: int = AT_ONCE
 ) -> Iterator[pa.RecordBatch]:
-    """What `answer` says, in batches of so many matches as Spark's Java process can hold beside others."""
+    """The answer to a batch, in slices with few enough matches for Spark's Java process."""
     yield from in_slices(answer(batch, asked, snapshots, version), asked, most)
 
 
 def in_slices(whole: pa.RecordBatch, asked: MatchOptions, most: int = AT_ONCE) -> Iterator[pa.RecordBatch]:
-    """An answer in batches of so many matches at most, but for a row that has more."""
+    """An answer in batches of at most `most` matches, unless a single row has more."""
     matches = whole.num_rows if asked.event_id is not None else len(whole.column(MATCHES).values)
     rows = max(whole.num_rows * most // max(matches, most), 1)
     yield from (whole.slice(at, rows) for at in range(0, max(whole.num_rows, 1), rows))
 
 
 def answer(batch: pa.RecordBatch, asked: MatchOptions, snapshots: Snapshots, version: str = "") -> pa.RecordBatch:
-    """A batch of events with its matches and errors, or a row for each match."""
+    """A batch of events with its matches and errors, or one row per match."""
     return _answered(batch, find(batch, asked, snapshots), asked, snapshots, version)
 
 
 def refusal(
     reasons: Sequence[str], columns: pa.Schema, asked: MatchOptions, snapshots: Snapshots, version: str
 ) -> Iterator[pa.RecordBatch]:
-    """What `slices` says of events of which nothing is known but why they could not be read, a reason each."""
+    """The answer, in slices, for events that could not be read; one reason for each."""
     count = len(reasons)
     rows = pa.RecordBatch.from_arrays([pa.nulls(count, one.type) for one in columns], schema=columns)
     nothing = np.zeros(0, np.int64)
@@ -110,7 +110,7 @@ def refusal(
 def _answered(
     batch: pa.RecordBatch, found: RowMatches, asked: MatchOptions, snapshots: Snapshots, version: str
 ) -> pa.RecordBatch:
-    """With a column of counts where they are asked for."""
+    """The answer, with a column of counts if the options ask for it."""
     answered, counts = _told(batch, found, asked, snapshots)
     if not asked.tells_work:
         return answered
@@ -121,7 +121,7 @@ def _answered(
 
 
 def counted_answer(given: Given, asked: MatchOptions, snapshots: Snapshots) -> tuple[pa.RecordBatch, Counts]:
-    """The same without a column of counts, and these."""
+    """The answer to a batch that a task read itself, without a column of counts, and the counts."""
     return _told(given.rows, find_given(given, asked, snapshots), asked, snapshots)
 
 
@@ -136,10 +136,10 @@ def _told(
 
 
 class Events(NamedTuple):
-    """The events of a batch of rows, in one batch or several. Rows are those of the whole batch."""
+    """The events of a batch of rows, in one or more encoded batches. Rows are those of the whole batch."""
 
     encoded: list[EventBatch]
-    rows: list[NDArray[np.int64]]  # of each, those of its events
+    rows: list[NDArray[np.int64]]  # per encoded batch, the rows of its events
     is_served: NDArray[np.bool_]  # (rows,) whether a row could be read as an event
     rejects: list[Reject]
 
@@ -156,7 +156,7 @@ def find(
     snapshots: Snapshots,
     misfits: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> RowMatches:
-    """Match the events of a batch, but for those that a reader could not read."""
+    """Match the events of a batch, except those that the reader could not parse."""
     events = events_of(batch, asked, snapshots.wanted, misfits)
     found = [snapshots.find(one, asked.ranking) for one in events.encoded]
     owners = np.concatenate([rows[own.events] for rows, own in zip(events.rows, found, strict=True)])
@@ -176,7 +176,7 @@ def find(
 def events_of(
     batch: pa.RecordBatch, asked: MatchOptions, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None = None
 ) -> Events:
-    """What of a batch of rows can be read as events."""
+    """The rows of a batch that can be read as events."""
     rows = np.arange(batch.num_rows)
     rejects = []
     if asked.corrupt is not None:
@@ -200,7 +200,7 @@ def events_of(
 def encoded_events(
     batch: pa.RecordBatch, asked: MatchOptions, wanted: Wanted, misfits: Mapping[str, NDArray[np.bool_]] | None = None
 ) -> tuple[list[EventBatch], list[Reject]]:
-    """The events of a batch, each in one of the batches that come out, and those that are none."""
+    """The events of a batch, each in one of the encoded batches, and rejects for rows that are not events."""
     wanted = with_coordinates(wanted, asked.points) if asked.points else wanted
     if asked.json is None:
         return encode_chunk(_table_of(batch, asked, misfits or {}), wanted, asked.schema, asked.points)
@@ -209,7 +209,7 @@ def encoded_events(
 
 
 def _table_of(batch: pa.RecordBatch, asked: MatchOptions, misfits: Mapping[str, NDArray[np.bool_]]) -> TableChunk:
-    """The attributes of a batch; values of columns that are of no type are misfits, and told."""
+    """The attributes of a batch. Values in columns that have no type here become misfits, and are reported."""
     told: list[Reject] = []
     attributes = batch.select(_attributes_of(batch, asked))
     for name in set(asked.untyped) & set(attributes.schema.names):
@@ -230,7 +230,7 @@ def _attributes_of(batch: pa.RecordBatch, asked: MatchOptions) -> list[str]:
 
 
 def _lines(column: pa.Array) -> LinesChunk:
-    """JSON objects as lines: over the same memory, whatever line breaks they have within. None and null are empty."""
+    """A column of JSON objects as lines over the same memory. Objects may contain line breaks; null is empty."""
     texts = pc.fill_null(column.cast(pa.large_binary()), b"")
     offsets, data = (
         np.frombuffer(buffer, kind) for buffer, kind in zip(texts.buffers()[1:], ("i8", "u1"), strict=True)
@@ -250,7 +250,7 @@ def _matched(batch: pa.RecordBatch, snapshots: Snapshots, found: RowMatches) -> 
 
 
 def lists_of(owners: NDArray[np.int64], columns: list[pa.Array], is_served: NDArray[np.bool_]) -> pa.Array:
-    """The matches of each row as a list, null for a row that was refused; `owners` are ascending."""
+    """The matches of each row as a list, null for a rejected row; `owners` must ascend."""
     offsets = np.searchsorted(owners, np.arange(len(is_served) + 1))
     values = pa.StructArray.from_arrays(columns, names=["subscription", "score"])
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(~is_served))
@@ -259,24 +259,24 @@ def lists_of(owners: NDArray[np.int64], columns: list[pa.Array], is_served: NDAr
 def _exploded(
     batch: pa.RecordBatch, asked: MatchOptions, snapshots: Snapshots, found: RowMatches
 ) -> dict[str, pa.Array]:
-    """A row for each match of the batch."""
+    """One row for each match of the batch."""
     ids, scores = ids_and_scores(snapshots, found)
     return {"event_id": batch.column(asked.event_id).take(pa.array(found.owners)), "subscription": ids, "score": scores}
 
 
 def with_row(columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    """The columns with a row of nulls before all others, which is there where there is no other, too."""
+    """Prepends a row of nulls, so that the result is never empty."""
     return {name: pa.concat_arrays([pa.nulls(1, one.type), one]) for name, one in columns.items()}
 
 
 def ids_and_scores(snapshots: Snapshots, found: RowMatches) -> list[pa.Array]:
-    """What was found, in the types that Spark wants."""
+    """The ids and scores of the matches, in Spark's types."""
     kind = pa.int64() if pa.types.is_integer(snapshots.id_type) else pa.string()
     return [snapshots.ids_of(found.places).cast(kind), pa.array(found.scores)]
 
 
 def errors_of(rejects: list[Reject], count: int) -> pa.Array:
-    """What was wrong with each event, null where nothing was."""
+    """The errors of each event, null if it has none."""
     reasons: dict[int, list[str]] = {}
     for reject in rejects:
         reasons.setdefault(reject.row, []).append(in_field(reject.field, reject.reason))

@@ -1,6 +1,6 @@
-"""Do the options of a match fit the columns of the events? Then they are what is asked of each batch.
+"""Checking the options of a match against the columns of the events.
 
-What is asked says which columns the answer has.
+The checked options apply to every batch, and determine the columns of the answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def asked_of(
     schema: Mapping[str, ColumnType] | None = None,
     points: Points | None = None,
 ) -> MatchOptions:
-    """The options as what is asked of each batch; raises `InvalidInput` when they do not fit the columns."""
+    """The options for each batch; raises `InvalidInput` if they do not fit the columns."""
     names = _checked_columns(events.columns, attributes, event_id, explode=explode)
     extra = _checked_extra(events, json, corrupt, attributes)
     names = [] if json is not None else [name for name in names if name not in extra]
@@ -47,13 +47,13 @@ def asked_of(
 
 
 def answer_schema(events: StructType, asked: MatchOptions, ids: str) -> StructType:
-    """The columns of the answer to events of these columns, by an index whose ids are "string" or "int64"."""
+    """The columns of the answer to events with these columns, by an index with "string" or "int64" ids."""
     schema = matched_schema(events, ids) if asked.event_id is None else exploded_schema(events[asked.event_id], ids)
     return with_work(schema) if asked.tells_work else schema
 
 
 def plain(events: DataFrame, columns: list[str]) -> DataFrame:
-    """Some columns under numbered names: `mapInArrow` takes a dot in a name for a struct. Tasks give the names back."""
+    """Some columns under numbered names, since `mapInArrow` reads a dot as a struct. Tasks restore the names."""
     numbers = {name: f"c{number}" for number, name in enumerate(events.columns)}
     return events.toDF(*numbers.values()).select(*(numbers[name] for name in columns))
 
@@ -61,7 +61,7 @@ def plain(events: DataFrame, columns: list[str]) -> DataFrame:
 def _checked_columns(
     columns: list[str], attributes: list[str] | None, event_id: str | None, *, explode: bool
 ) -> list[str]:
-    """The columns that are attributes; raises `InvalidInput` when the options do not fit the columns."""
+    """The columns that are attributes; raises `InvalidInput` if the options do not fit the columns."""
     doubled = [name for name in columns if columns.count(name) > 1]
     if doubled:
         raise InvalidInput(f"the events have the column {doubled[0]!r} twice; rename one")
@@ -79,7 +79,7 @@ def _checked_columns(
 
 
 def _checked_points(points: Points | None, names: list[str] | None) -> Points:
-    """Attributes that are made of two others; raises `InvalidInput` where one of these is no column."""
+    """The attributes that combine two others; raises `InvalidInput` if one of these is not a column."""
     made = checked_points(points)
     for name, pair in made.items():
         missing = [one for one in pair if names is not None and one.partition(".")[0] not in names and one not in names]
@@ -89,7 +89,7 @@ def _checked_points(points: Points | None, names: list[str] | None) -> Points:
 
 
 def _checked_types(schema: Mapping[str, ColumnType] | None, names: list[str] | None) -> dict[str, ColumnType]:
-    """The types of some attributes; raises `InvalidInput` for what is no type, and no column where there are some."""
+    """The types of some attributes; raises `InvalidInput` for an unknown type or column."""
     types = checked_types(schema)
     for name, how in texts_in(types).items():
         if how != PLAIN:
@@ -104,7 +104,7 @@ def _checked_types(schema: Mapping[str, ColumnType] | None, names: list[str] | N
 
 
 def _checked_extra(events: DataFrame, json: str | None, corrupt: str | None, attributes: list[str] | None) -> list[str]:
-    """The columns that are no attributes themselves; raises `InvalidInput` where they cannot be what they are for."""
+    """The columns `json` and `corrupt`; raises `InvalidInput` if they cannot be used for that."""
     from pyspark.sql.types import StringType
 
     if json is not None and attributes is not None:

@@ -1,6 +1,6 @@
-"""Columns that Spark does not hand to Python workers: intervals, and the rows of a DataFrame without columns.
+"""Columns that Spark cannot pass to Python workers: intervals, and rows of a DataFrame without columns.
 
-Intervals go as texts and come back as they were. A row without columns goes with a column of its own.
+Intervals are passed as texts and converted back. A DataFrame without columns gets one.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 ROW: Final = "tocsin_row"
-"""The column of events that have none."""
+"""The column of events that have no columns."""
 
 
 def carried(events: DataFrame) -> DataFrame:
-    """The events in columns that workers take; itself where it has no others."""
+    """The events in columns that workers can receive; unchanged if all can be."""
     from pyspark.sql import functions
 
     if not events.columns:
@@ -28,7 +28,7 @@ def carried(events: DataFrame) -> DataFrame:
 
 
 def given_back(answered: DataFrame, events: StructType, event_id: str | None) -> DataFrame:
-    """An answer with the columns of the events as they were given."""
+    """An answer with the original columns of the events."""
     if not events.names:
         return answered.drop(ROW)
     before = {"event_id": events[event_id].dataType} if event_id is not None else {f.name: f.dataType for f in events}
@@ -39,7 +39,7 @@ def given_back(answered: DataFrame, events: StructType, event_id: str | None) ->
 
 
 def intervals(events: StructType) -> dict[str, str]:
-    """The columns of intervals that workers see as texts, and what is said of their values."""
+    """The columns of intervals that workers receive as texts, and the error for their values."""
     from pyspark.sql.types import StringType
 
     return {
@@ -50,7 +50,7 @@ def intervals(events: StructType) -> dict[str, str]:
 
 
 def carried_type(kind: DataType) -> DataType:
-    """The type in which workers take values of another one."""
+    """The type in which workers receive values of a type."""
     from pyspark.sql.types import (
         ArrayType,
         CalendarIntervalType,

@@ -1,8 +1,8 @@
-"""How do subscriptions change while events are matched? By changes, a table or a stream of them, into the same index.
+"""Changing the subscriptions of an index while events are matched, by a table or a stream of changes.
 
-Each batch of changes is a version of the index: a small part for what is new, notes for what is gone. One task does it,
-where the parts are mapped already. Which change of an id counts is told by its version, so a batch that is taken twice
-after a failure changes nothing more.
+Each batch of changes becomes a version of the index: a small part with the new subscriptions, and tombstones for the
+deleted ones. One task does this, with the parts memory-mapped. The versions of changes decide which change of an id
+counts. So a batch that is applied twice after a failure changes nothing more.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """What became of some changes. `version` has them all.
+    """The outcome of a batch of changes. `version` is the index version that has them all.
 
-    `superseded` are those that a later change of their id had made idle. `rejects` is a folder of Parquet (id, field,
-    reason), None when all could be taken; `merge_due` says that the index has many small parts.
+    `superseded` changes had no effect, because of a later change of their id. `rejects` is a folder of Parquet (id,
+    field, reason), None if there are none. `merge_due` says that the index has many small parts.
     """
 
     version: str
@@ -66,15 +66,16 @@ def update(
     rejects: str | Path | None = None,
     keep_s: float = KEEP_S,
 ) -> UpdateReport:
-    """Take changes of subscriptions into an index folder; a folder that holds no index becomes one.
+    """Apply changes of subscriptions to an index folder. A folder without an index becomes one.
 
-    Columns: `id`, `change` (`insert`, `update`, `delete` or `rescore`), `version` (integer: of one id the higher is
-    the later, in whatever order they come), and `where` or `predicates`, `score`, `weights` as `compile` has them. An
-    insert of an id that is there, and an update of one that is not, put the subscription there all the same. All
-    changes are in the next version, or none is. What cannot be taken is written to `rejects`, a folder (`rejects/` of
-    the index, unless it is named), and the rest is taken. Versions younger than `keep_s` seconds stay for readers.
+    Columns: `id`, `change` (`insert`, `update`, `delete` or `rescore`), `version` (integer), and `where` or
+    `predicates`, `score`, `weights` as in `compile`. Of two changes of an id the one with the higher version is later,
+    in whatever order they arrive. An insert of an existing id, and an update of a missing one, store the subscription
+    all the same. All changes are in the next version, or none is. Changes that cannot be applied are written to the
+    folder `rejects` (default: `rejects/` in the index), and the others are applied. Versions younger than `keep_s`
+    seconds stay for readers.
 
-    Runs one job of one task. Raises `InvalidInput` on missing columns, or on ids of another kind than the index has.
+    Runs one job of one task. Raises `InvalidInput` for missing columns, or for ids of another kind than the index has.
     """
     amender = _amender(path, index, statistics, rejects, keep_s)
     return amender.run(changes, f"update-{uuid.uuid4().hex[:12]}")
@@ -93,11 +94,11 @@ def follow(
     name: str | None = None,
     look: Callable[[UpdateReport], None] | None = None,
 ) -> StreamingQuery:
-    """Take a stream of changes into an index folder, each micro-batch as `update` does, while others match against it.
+    """Apply a stream of changes to an index folder, each micro-batch as by `update`, while others match against it.
 
-    Started again with its checkpoint, it goes on where it was; what it takes twice changes nothing. Small parts are
-    merged in the background, by jobs of one task. `trigger` is as `DataStreamWriter.trigger` has it, `name` is the
-    query's; `look` gets the report of each micro-batch. The index is there when this returns.
+    Restarted with its checkpoint, the query resumes; changes that are applied twice have no further effect. Small parts
+    are merged in the background, by jobs of one task. `trigger` is passed to `DataStreamWriter.trigger`, and `name`
+    names the query. `look` is called with the report of each micro-batch. The index exists when this returns.
     """
     amender = _amender(path, index, statistics, rejects, keep_s)
     _checked(changes)
@@ -117,9 +118,9 @@ def follow(
 
 
 def merge(session: SparkSession, path: str | Path, *, index: str = "auto", keep_s: float = KEEP_S) -> int:
-    """Merge the small parts of an index until there are few, in a job of one task; how many merges it took.
+    """Merge the small parts of an index until few are left, in a job of one task; returns the number of merges.
 
-    Others may match against the index, and change it, meanwhile.
+    Other processes may match against the index, and change it, meanwhile.
     """
     return _merge(session, Path(path).absolute(), choose(index, saved_statistics(path)), keep_s)
 
@@ -133,7 +134,7 @@ def _merge(session: SparkSession, folder: Path, plan: Plan, keep_s: float) -> in
 
 
 def _checked(changes: DataFrame) -> list[str]:
-    """The columns of changes; raises `InvalidInput` where one is missing."""
+    """The columns of changes; raises `InvalidInput` if one is missing."""
     chosen = [name for name in CHANGE_FIELDS if name in changes.columns]
     missing = [name for name in REQUIRED if name not in chosen]
     if missing:
@@ -146,7 +147,7 @@ def _checked(changes: DataFrame) -> list[str]:
 def _amender(
     path: str | Path, index: str, statistics: Statistics | None, rejects: str | Path | None, keep_s: float
 ) -> Amender:
-    """Where nothing is said of the events, by what the index knows of them."""
+    """Uses the statistics saved with the index, unless others are given."""
     folder = Path(path).absolute()
     plan = choose(index, saved_statistics(folder, statistics))
     return Amender(folder, plan, folder / REJECTS if rejects is None else Path(rejects).absolute(), keep_s)
@@ -154,7 +155,7 @@ def _amender(
 
 @dataclass(frozen=True, slots=True)
 class Amender:
-    """Takes tables of changes into an index; goes to the tasks that do."""
+    """Applies tables of changes to an index; sent to the tasks."""
 
     folder: Path
     plan: Plan
@@ -162,7 +163,7 @@ class Amender:
     keep_s: float
 
     def begin(self, changes: DataFrame) -> None:
-        """Make an index of nothing, where there is none."""
+        """Create an empty index if there is none."""
         from pyspark.sql.types import IntegralType
 
         if not (self.folder / MANIFEST).exists():
@@ -172,7 +173,7 @@ class Amender:
             amend(self.folder, read_changes(nothing), self.plan, keep_s=self.keep_s)
 
     def run(self, changes: DataFrame, name: str) -> UpdateReport:
-        """Take a table of changes, in one task; `name` is that of the file of its rejects."""
+        """Apply a table of changes in one task; `name` names the file of its rejects."""
 
         def task(batches: Batches) -> Iterator[pa.RecordBatch]:
             given = list(batches)
@@ -183,7 +184,7 @@ class Amender:
         return UpdateReport(**rows[0].asDict())
 
     def amended(self, table: pa.Table | None, name: str) -> pa.RecordBatch:
-        """Take a table of changes; returns a row of AMENDED."""
+        """Apply a table of changes; returns a row of AMENDED."""
         if table is None:
             done = Amendment(IndexFolder.read(self.folder).version)
         else:
@@ -204,7 +205,7 @@ class _Merging:
         self._thread: threading.Thread | None = None
 
     def wake(self, session: SparkSession) -> None:
-        """Merge what there is to merge, unless that is being done."""
+        """Start merging, unless a merge is running."""
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, args=(session,), name="tocsin-merge", daemon=True)
             self._thread.start()
@@ -212,6 +213,6 @@ class _Merging:
     def _run(self, session: SparkSession) -> None:
         try:
             _merge(session, self._amender.folder, self._amender.plan, self._amender.keep_s)
-        except Exception as error:  # the index goes on with its small parts; the next micro-batch tries again  # noqa: BLE001
+        except Exception as error:  # the small parts stay; the next micro-batch tries again  # noqa: BLE001
             if session.sparkContext._jsc is not None and "SparkContext was shut down" not in str(error):
                 _LOG.exception("parts of %s could not be merged", self._amender.folder)

@@ -1,7 +1,7 @@
-"""How do subscriptions on Spark become an index? Read, place, compile each partition, publish.
+"""Compiling an index on Spark: read subscriptions, place them, compile each partition, publish.
 
-Each task writes its segment aside and renames it, so that a retried or doubled task does no harm; the manifest that
-makes the new version current is written last, by the driver. The folder must be one that driver and workers share.
+Each task writes its segment to a temporary folder and renames it, so retried or duplicate tasks do no harm. The driver
+writes the manifest last, which makes the new version current. Driver and workers must share the folder.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ _REJECT_SCHEMA = pa.schema([("id", pa.string()), ("field", pa.string()), ("reaso
 
 @dataclass(frozen=True, slots=True)
 class CompileReport:
-    """What became of the subscriptions. `rejects` is a folder of Parquet (id, field, reason), None when all are in.
+    """The outcome of a compilation. `rejects` is a folder of Parquet (id, field, reason), None if there are none.
 
-    `largest` is the share of all, copies included, that the largest partition has.
+    `largest` is the largest partition's share of all subscriptions, including copies.
     """
 
     accepted: int
@@ -60,7 +60,7 @@ class CompileReport:
     version: str
     rejects: str | None
     largest: float = 0.0
-    warnings: tuple[Notice, ...] = ()  # columns of the subscriptions that were ignored
+    warnings: tuple[Notice, ...] = ()  # ignored columns of the subscriptions
 
 
 def compile(
@@ -73,18 +73,20 @@ def compile(
     placement: str = HASH,
     sample: int = SUBSCRIPTIONS,
 ) -> CompileReport:
-    """Compile subscriptions into an index folder, one segment a partition.
+    """Compile subscriptions into an index folder, one segment per partition.
 
     Columns: `id` (string or integer), `where` (CQL2 text) or `predicates` (see `Conjunctions`), optionally `score`
-    (double) and `weights` (map of string to double); others are ignored, and told of in the report's `warnings`. Of
-    several subscriptions with one id the one whose text sorts first is kept. A bad subscription is written to the
-    report's `rejects`, and the rest compiled.
-    Readers of the version before go on undisturbed. `statistics` of the events to come (`tocsin.sample`) make better
-    access keys; they are saved with the index, for those who change it and for the next compilation without any.
-    `placement` says which subscriptions lie together, so that an event is asked only about partitions that it can
-    match: `hash`, `location`, `keyword`, `prefix`, `access` or `auto`, as `plan` reports them beforehand; other than
-    `hash` it takes a job more, which looks at `sample` subscriptions, and partitions beside these for what cannot be
-    placed. Raises `InvalidInput` on missing columns.
+    (double) and `weights` (map of string to double). Other columns are ignored and listed in the report's `warnings`.
+    Of several subscriptions with one id, the one with the text that sorts first is kept. A bad subscription is skipped
+    and written to the report's `rejects`. Readers of the previous version are not disturbed.
+
+    `statistics` of the events (`tocsin.sample`) improve the access keys. They are saved with the index, for later
+    changes and for the next compilation without any.
+
+    `placement` decides which subscriptions share a partition, so that events are matched only against partitions with
+    possible matches: `hash`, `location`, `keyword`, `prefix`, `access` or `auto`. `plan` reports on them beforehand.
+    All but `hash` take another job, which reads `sample` subscriptions, and further partitions for subscriptions that
+    cannot be placed. Raises `InvalidInput` for missing columns.
     """
     check_placement(placement, partitions)
     folder = Path(path).absolute()
@@ -107,27 +109,27 @@ def compile(
 
 
 def ignored(columns: Sequence[str]) -> tuple[Notice, ...]:
-    """The columns that are not a subscription's: Spark keeps no payload."""
+    """Warnings about columns that are not a subscription's: Spark keeps no payload."""
     extras = Extras(SUBSCRIPTION_FIELDS, what="Spark subscription")
     extras.see(columns)
     return tuple(extras.warnings())
 
 
 def _placement(rows: DataFrame, partitions: int, name: str, plan: Plan, sample: int) -> Placement | None:
-    """The placement of this name for subscriptions like some of these; None where that is by their ids."""
+    """The named placement for subscriptions like a sample of these; None for placement by hash."""
     chosen = planned(part_of(some_of(rows, checked_sample(sample))), name, partitions, plan.statistics).placement
     return None if chosen.name == HASH else chosen
 
 
 def compiled(placed: DataFrame, folder: Path, version: str, plan: Plan, placement: str = HASH) -> DataFrame:
-    """Write a segment for each partition; a row of counts comes back from each."""
+    """Write a segment for each partition; returns a row of counts from each."""
     return placed.mapInArrow(_writer(folder, version, plan, placement), COMPILED)
 
 
 def _writer(
     folder: Path, version: str, plan: Plan, placement: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task runs: `compile_partition` on its batches."""
+    """The task: `compile_partition` on its batches."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         filled = [batch for batch in batches if batch.num_rows]
@@ -138,7 +140,7 @@ def _writer(
 
 
 def compile_partition(table: pa.Table, folder: Path, version: str, plan: Plan, placement: str = HASH) -> pa.RecordBatch:
-    """Compile one partition's subscriptions into its segment; returns a row of COMPILED."""
+    """Compile the subscriptions of one partition into its segment; returns a row of COMPILED."""
     number = table[PARTITION][0].as_py()
     rows, rejects, keys, copies = undealt(table)
     builder = built(in_order(rows))
@@ -157,7 +159,7 @@ def compile_partition(table: pa.Table, folder: Path, version: str, plan: Plan, p
 
 
 def undealt(table: pa.Table) -> tuple[pa.Table, list[Reject], Hashes | None, int]:
-    """The subscriptions of a partition, what a placement refused, the keys that lead here, and how many are copies."""
+    """A partition's subscriptions, the placement's rejects, the routing keys, and the number of copies."""
     if KEYS not in table.column_names:
         return table.drop_columns([PARTITION]), [], None, 0
     is_refused = table[REASON].is_valid()
@@ -169,7 +171,7 @@ def undealt(table: pa.Table) -> tuple[pa.Table, list[Reject], Hashes | None, int
 
 
 def write_rejects(rejects: list[Reject], folder: Path, name: str) -> None:
-    """Write rejects as a Parquet file of a name: again, where a task is tried again."""
+    """Write rejects as a named Parquet file; a retried task replaces it."""
     folder.mkdir(parents=True, exist_ok=True)
     columns = [
         pa.array([None if r.id is None else str(r.id) for r in rejects], pa.string()),

@@ -1,4 +1,4 @@
-"""How often do events on Spark have each attribute, and with which values? Each task counts, the driver adds up."""
+"""Statistics of events on Spark, counted in the tasks and added up in the driver."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Batches = Iterable[pa.RecordBatch]
 def statistics(
     events: DataFrame, *, attributes: list[str] | None = None, json: str | None = None, sample: int = 10_000
 ) -> Statistics:
-    """Statistics of events, which are as `match` has them, for `compile` and `plan`; they stay true of such events.
+    """Statistics of events (as for `match`), for `compile` and `plan`. They hold for later events of the same kind.
 
-    All events are counted; values are those of the first `sample` of each task. Runs a job. Raises `InvalidInput` where
-    there is no event.
+    All events are counted; values come from the first `sample` events of each task. Runs a job. Raises `InvalidInput`
+    if there are no events.
     """
     checked_sample(sample)
     asked = asked_of(events, attributes, json=json)
@@ -43,14 +43,14 @@ def statistics(
         yield pa.RecordBatch.from_arrays([pa.array([found], pa.binary())], ["counted"])
 
     rows = plain(events, list(asked.columns)).mapInArrow(run, "counted binary").collect()
-    several = [one for row in rows if (one := pickle.loads(row.counted)).events]  # by our own tasks
+    several = [one for row in rows if (one := pickle.loads(row.counted)).events]  # pickled by our own tasks
     if not several:
         raise InvalidInput("there is no event to count; without statistics they are estimated from the subscriptions")
     return together(several)
 
 
 def counted(batches: Batches, asked: MatchOptions, sample: int) -> Statistics:
-    """Statistics of some batches of events, values of the first `sample` of them."""
+    """Statistics of batches of events, with values from the first `sample` events."""
     wanted, shares, first = Wanted(None), list[Statistics](), list[EventBatch]()
     for batch in batches:
         for one in encoded_events(batch, asked, wanted)[0]:

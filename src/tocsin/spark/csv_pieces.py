@@ -1,4 +1,4 @@
-"""Files of texts, as CSV, that workers read as `tocsin match` does, in the columns and types of a Spark schema."""
+"""Reading files of texts such as CSV in the workers, as `tocsin match` does, in the types of a Spark schema."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _BROKEN: Final = "not valid UTF-8"
 
 @dataclass(frozen=True, slots=True)
 class TextsReader:
-    """Reads the events of files whose columns are texts. Those that are wanted are found by the header's names.
+    """Reads the events of files with columns of texts. The header's names select the wanted columns.
 
-    Where there is no header, the columns are those of the schema, in its order.
+    Without a header, the columns are those of the schema, in its order.
     """
 
     read: Callable[[str | Path, ReadOptions], Iterator[Chunk]]  # of a format
@@ -40,12 +40,12 @@ class TextsReader:
     has_header: bool = True
 
     def __call__(self, piece: Piece, wanted: pa.Schema, asked: MatchOptions | None = None) -> Iterator[Given]:
-        """The events of a file; raises `DamagedFileError` where it is not of the format, or not of these columns."""
+        """The events of a file; raises `DamagedFileError` if its format or columns are wrong."""
         path = path_of(piece)
         names = None if self.has_header else list(wanted.names)
         try:
             for chunk in self.read(path, ReadOptions(delimiter=self.delimiter, as_text=True, names=names)):
-                assert isinstance(chunk, TableChunk)  # of columns
+                assert isinstance(chunk, TableChunk)  # these formats have columns
                 self._check(path, chunk.table.column_names, wanted)
                 yield _given(chunk, wanted, path)
         except InvalidInput as error:
@@ -61,7 +61,7 @@ class TextsReader:
 
 
 def _given(chunk: TableChunk, wanted: pa.Schema, path: str) -> Given:
-    """A chunk of texts in the types that are wanted. What is of another type is a misfit, and null in the answer."""
+    """A chunk of texts in the wanted types. Values of another type become misfits, and null in the answer."""
     own: list[pa.Array] = []
     rows: list[pa.Array] = []
     misfits: dict[str, np.ndarray[Any, np.dtype[np.bool_]]] = {}
@@ -87,7 +87,7 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 
 
 def converted(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array, list[tuple[int, str]]]:
-    """Fields (bytes, null for an empty one) as they are matched, as the answer has them, and those of another type."""
+    """Fields (bytes, null if empty) as matched, as in the answer, and the errors of those with another type."""
     name = _named(kind)
     if name is None:
         return _each(texts, kind, json.loads, f"JSON of {kind}")
@@ -107,7 +107,7 @@ def converted(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array, l
 
 
 def _named(kind: pa.DataType) -> str | None:
-    """The type of a CSV's column for one of Spark; None for a type that a text holds as JSON."""
+    """The CSV type for a Spark type; None for a type written as JSON."""
     if pa.types.is_string(kind):
         return "string"
     if pa.types.is_boolean(kind):
@@ -118,7 +118,7 @@ def _named(kind: pa.DataType) -> str | None:
 
 
 def _number_as(kind: pa.DataType) -> Callable[[str], Any]:
-    """Reads one number for a column that cannot hold all; raises `ArrowInvalid` for one that it cannot."""
+    """Parses one number for a column with a narrow type; raises `ArrowInvalid` if it does not fit."""
 
     def read(text: str) -> Any:
         value = pa.scalar(text)
@@ -133,7 +133,7 @@ def _number_as(kind: pa.DataType) -> Callable[[str], Any]:
 def _each(
     texts: pa.Array, kind: pa.DataType, read: Callable[[str], Any], what: str
 ) -> tuple[pa.Array, pa.Array, list[tuple[int, str]]]:
-    """Fields one by one."""
+    """Convert fields one by one."""
     values: list[Any] = []
     problems: list[tuple[int, str]] = []
     for place, field in enumerate(texts.to_pylist()):
@@ -148,7 +148,7 @@ def _each(
 
 
 def rows_of_texts(files: DataFrame, schema: StructType, reader: TextsReader, corrupt: str) -> DataFrame:
-    """The rows of such files. A column `corrupt` more says what is wrong with a row, null for nothing."""
+    """The rows of such files. An additional column `corrupt` has the errors of a row, or null."""
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StringType, StructField, StructType
 

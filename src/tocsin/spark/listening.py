@@ -1,8 +1,8 @@
-"""What do streams do while they run? Counts and rates, as log lines, and as a file of Prometheus text.
+"""Metrics of running streams: counts and rates, as log lines and as a file of Prometheus text.
 
     session.streams.addListener(spark.Metrics("metrics.prom"))
 
-It takes up what `match(..., observe="tocsin")` observes, and what Spark tells of each micro-batch beside.
+They come from the observation of `match(..., observe="tocsin")`, and from Spark's progress of each micro-batch.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _GAUGES: Final = {
 
 @dataclass(slots=True)
 class Progress:
-    """What one stream has done since it was started."""
+    """The work of one stream since it was started."""
 
     name: str
-    counts: dict[str, int] = field(default_factory=dict)  # of work only where it was observed
+    counts: dict[str, int] = field(default_factory=dict)  # counts of work only if it was observed
     gauges: dict[str, float] = field(default_factory=dict)
     index_version: str = ""
 
 
 class Metrics(StreamingQueryListener):  # type: ignore[misc]
-    """Counts what streams do. `path` is a file that is written anew after each micro-batch, whole or not at all.
+    """Counts the work of streams. `path` is a file that is replaced atomically after each micro-batch.
 
-    `observation` is the name under which `match` observes. A line a micro-batch is logged at level INFO.
+    `observation` is the name that was given to `match` as `observe`. Each micro-batch logs a line at level INFO.
     """
 
     def __init__(self, path: str | Path | None = None, *, observation: str = OBSERVATION) -> None:
@@ -66,7 +66,7 @@ class Metrics(StreamingQueryListener):  # type: ignore[misc]
         self._streams: dict[str, Progress] = {}
 
     def count(self, name: str, work: Mapping[str, Any]) -> None:
-        """Add what a micro-batch did, as `match` observes it, or a part of that."""
+        """Add the work of a micro-batch, or of a part of it, as `match` observes it."""
         with self._lock:
             stream = self._streams.setdefault(name, Progress(name))
             for one in (one for one in WORK_FIELDS if one in work):
@@ -74,7 +74,7 @@ class Metrics(StreamingQueryListener):  # type: ignore[misc]
             stream.index_version = work["index_version"] or stream.index_version
 
     def progress(self, name: str) -> Progress | None:
-        """What a stream has done, None before its first micro-batch."""
+        """The work of a stream; None before its first micro-batch."""
         with self._lock:
             return self._streams.get(name)
 
@@ -82,7 +82,7 @@ class Metrics(StreamingQueryListener):  # type: ignore[misc]
         _LOG.info("%s started", event.name or event.id)
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-        """Nothing came."""
+        """No events arrived."""
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
         _LOG.info("%s ended%s", event.id, f": {event.exception}" if event.exception else "")
@@ -106,7 +106,7 @@ class Metrics(StreamingQueryListener):  # type: ignore[misc]
         self.write()
 
     def write(self) -> None:
-        """Write the file, if there is one; what fails is logged, and the stream goes on."""
+        """Write the file, if there is one. A failure is logged, and the stream goes on."""
         if self._path is None:
             return
         with self._lock:
@@ -139,7 +139,7 @@ def prometheus_text(streams: list[Progress]) -> str:
 
 
 class _Families(Collector):  # type: ignore[misc]
-    """What a registry of Prometheus asks for its metrics."""
+    """A collector for a Prometheus registry."""
 
     def __init__(self, families: list[Metric]) -> None:
         self._families = families
@@ -149,7 +149,7 @@ class _Families(Collector):  # type: ignore[misc]
 
 
 def _line(stream: Progress, rows: int) -> str:
-    """One micro-batch as a line of a log."""
+    """One micro-batch as a log line."""
     gauges, counts = stream.gauges, {**dict.fromkeys(WORK_FIELDS, 0), **stream.counts}
     behind = f", {gauges['behind']:,.0f} behind" if "behind" in gauges else ""
     version = f", index {stream.index_version}" if stream.index_version else ""
@@ -161,7 +161,7 @@ def _line(stream: Progress, rows: int) -> str:
 
 
 def _behind(source: Any) -> int | None:
-    """How many records a source has that are not read yet, where its offsets are numbers."""
+    """The number of records in a source that are not read yet, if its offsets are numbers."""
     try:
         end, latest = json.loads(source.endOffset or "null"), json.loads(source.latestOffset or "null")
         if isinstance(end, dict) and isinstance(latest, dict):

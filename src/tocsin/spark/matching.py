@@ -1,7 +1,7 @@
-"""How are events on Spark matched? Each worker maps the index and answers its own events: no shuffle, no broadcast.
+"""Matching events on Spark: each worker memory-maps the index and matches its own partition, without a shuffle.
 
-Workers keep what they mapped; the pages are shared by all of a machine's processes. Of a stream, the first task of a
-micro-batch records which version the micro-batch uses (`segment/pins.py`).
+Workers keep their mappings, and all processes of a machine share the pages. In a stream, the first task of a
+micro-batch records the version that the micro-batch uses (`segment/pins.py`).
 """
 
 from __future__ import annotations
@@ -51,33 +51,35 @@ def match(
     routing: str = "auto",
     memory: int | None = None,
 ) -> DataFrame:
-    """Match a DataFrame of events against a compiled index; batch, or Structured Streaming.
+    """Match a DataFrame of events against a compiled index, in batch or Structured Streaming.
 
-    Every input column is kept, and `matches: array<struct<subscription, score>>` (by id or, ranked, best first) and
-    `error: string` are added: `error` says what could not be taken; `matches` is null where that was the whole event.
-    All columns are attributes unless `attributes` names some; structs flatten to dotted names, and so do maps with
-    string keys. With `explode=True` the result is one row a match, `event_id`, `subscription`, `score`, where
-    `event_id` names the column that tells events apart; rejected events and fields do not show in that form. `json`
-    names a column of strings that are JSON objects: they are the events then, read as JSON lines are. `corrupt` names
-    the column in which a reader puts the text of a record that it could not read (`columnNameOfCorruptRecord`): such a
-    row is an event that was refused. `schema` says of which type attributes are whose columns have another, as that of
-    `Engine.match_batch` does (`number`, `string`, `boolean`, `instant`, `geometry`, `text`): a text is read as it, as
-    well-known text where it is a place. `points` says which attributes are made of two others, as there:
-    `{"location": ("lon", "lat")}`.
+    The result has every input column and two more. `matches: array<struct<subscription, score>>` is ordered by id, or
+    with a ranking best first. `error: string` says what could not be read; if that was the whole event, `matches` is
+    null.
 
-    Of a batch, all tasks use the version that is current when this is called. Of a stream, each micro-batch uses the
-    one that is current when it begins, which the index folder records: a replay uses the same again. `observe` names
-    an observation (a `StreamingQueryListener` gets it, or `pyspark.sql.Observation`) of `events`, `matches`,
+    All columns are attributes unless `attributes` names some. Structs, and maps with string keys, flatten to dotted
+    names. With `explode=True` the result has one row per match: `event_id`, `subscription`, `score`. There `event_id`
+    names the column that identifies events, and errors are not shown. `json` names a column of strings with events as
+    JSON objects, which are read like JSON lines. `corrupt` names the column in which a reader puts the text of a record
+    that it could not parse (`columnNameOfCorruptRecord`); such a row is a rejected event.
+
+    `schema` gives types to attributes with columns of another type, as in `Engine.match_batch` (`number`, `string`,
+    `boolean`, `instant`, `geometry`, `text`). Texts are parsed as that type, geometries as well-known text. `points`
+    has attributes that combine two others, as there: `{"location": ("lon", "lat")}`.
+
+    In batch, all tasks use the version of the index that is current at the call. In a stream, each micro-batch uses the
+    version that is current when it begins. The index folder records that version, and a replay uses it again. `observe`
+    names an observation (for a `StreamingQueryListener`, or a `pyspark.sql.Observation`) of `events`, `matches`,
     `rejected` (whole events), `reported` (with any error), `candidates`, `verified` and `index_version`.
 
-    `routing` is `local`, where each worker maps the whole index; `shuffle`, where events are sent to the parts that
-    they visit and their matches merged, by two shuffles, so that a worker maps the parts alone that it is given; or
-    `auto`, which shuffles where the index has more bytes than half of the `memory` of a machine (bytes; else that of
-    the machine that this is called on) and more than one part. The rows are the same. A shuffle wants events that are
+    `routing` is `local`, `shuffle` or `auto`. With `local` each worker maps the whole index. With `shuffle` events are
+    sent to the parts that may match them, and the matches are merged. This takes two shuffles, and a worker maps only
+    the parts that it is given. `auto` shuffles if the index has several parts and more bytes than half of a machine's
+    `memory` (bytes; default: the memory of the calling machine). The rows are the same. A shuffle needs events that are
     the same when they are read again.
 
-    Lazy, like any transformation. Raises `InvalidInput` for options that do not fit the columns, `SegmentError` for
-    what is no index.
+    Lazy, like any transformation. Raises `InvalidInput` for options that do not fit the columns, and `SegmentError` if
+    there is no valid index.
     """
     asked = asked_of(
         events,
@@ -97,9 +99,9 @@ def match(
 def answers(
     events: DataFrame, index: str | Path, asked: MatchOptions, routing: str = "auto", memory: int | None = None
 ) -> DataFrame:
-    """What tasks answer to what is asked of each batch, the column of their work included where that is asked for."""
+    """The tasks' answers for the given options, with the column of their work if the options ask for it."""
     folder = IndexFolder.read(Path(index).absolute())
-    question_of(asked.ranking)  # which refuses what is none
+    question_of(asked.ranking)  # raises an error for an unknown ranking
     given, events = events.schema, carried(events)
     asked = replace(asked, columns=asked.columns or (ROW,), untyped=intervals(given))
     schema = answer_schema(events.schema, asked, folder.ids)
@@ -113,7 +115,7 @@ def answers(
 
 
 def _matcher(folder: IndexFolder, asked: MatchOptions) -> Task:
-    """What a task runs: `answer` on each of its batches."""
+    """The task: `answer` on each of its batches."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         version = of_this_batch(folder)

@@ -1,4 +1,4 @@
-"""The columns of Spark jobs by their names, and what tasks write into them: for workers, without PySpark."""
+"""Column names of Spark jobs, and the columns that tasks write, for workers without PySpark."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ ROWS: Final = "tocsin_rows"
 SERVED: Final = "tocsin_served"
 CANDIDATES: Final = "tocsin_candidates"
 VERIFIED: Final = "tocsin_verified"
-"""Of events on their way to the parts of an index, and back: `spark.visits`."""
+"""Columns of events on their way to the parts of an index and back: `spark.visits`."""
 
 WORK_FIELDS: Final = ("events", "matches", "rejected", "reported", "candidates", "verified")
-"""`rejected` are events that were refused whole, `reported` those with an error, whole or of a field."""
+"""`rejected` counts events rejected whole, `reported` those with an error, whole or in a field."""
 
 CHANGE_FIELDS: Final = ("id", "change", "version", *SUBSCRIPTION_FIELDS[1:], CORRUPT)
 
 CHANGE_SCHEMA: Final = (
     "id string, change string, version bigint, where string, score double, weights map<string, double>"
 )
-"""What changes are read as where nothing else is said."""
+"""The schema of changes if none is given."""
 
 Counts = tuple[int, int, int, int, int, int]
 """The counts of `WORK_FIELDS`."""
 
 Work = tuple[int, int, int, int, int, int, str]
-"""These, and the version of the index."""
+"""The counts, and the version of the index."""
 
 _TYPE = pa.struct([*((name, pa.int64()) for name in WORK_FIELDS), ("index_version", pa.string())])
 
 
 def work_column(work: Work, rows: int) -> pa.Array:
-    """The column of a batch: the counts in its first row, if it has one, and null in all others."""
+    """A column with the work of a batch: the counts in the first row, if there is one, null in all others."""
     first = [dict(zip((*WORK_FIELDS, "index_version"), work, strict=True))] if rows else []
     return pa.concat_arrays([pa.array(first, _TYPE), pa.nulls(max(rows - 1, 0), _TYPE)])
 

@@ -1,6 +1,6 @@
-"""What did a job do, beside its rows? Events, matches, rejects, candidates, the index's version, as Spark observes.
+"""Counts of a job's work (events, matches, rejects, candidates, index version) as a Spark observation.
 
-Each batch of a task carries one struct of counts; Spark's observation adds them up on their way, and the column goes.
+Each batch of a task carries one struct of counts. Spark's observation adds them up, and the column is dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def with_work(schema: StructType) -> StructType:
-    """A schema with the column of counts."""
+    """A schema with the column of counts added."""
     from pyspark.sql.types import LongType, StringType, StructField, StructType
 
     counts = [StructField(name, LongType()) for name in WORK_FIELDS]
@@ -24,7 +24,7 @@ def with_work(schema: StructType) -> StructType:
 
 
 def observed(matched: DataFrame, name: str | Observation, *, explode: bool) -> DataFrame:
-    """The answer without its counts, which an observation of this name adds up."""
+    """The answer without its counts, which are added up by an observation of this name."""
     from pyspark.sql import functions
 
     sums = [functions.coalesce(functions.sum(f"{WORK}.{one}"), functions.lit(0)).alias(one) for one in WORK_FIELDS]

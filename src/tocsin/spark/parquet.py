@@ -1,7 +1,7 @@
-"""How do workers read events themselves? They are sent the places of Parquet row groups, not rows.
+"""Matching Parquet files that workers read themselves: they receive the places of row groups, not rows.
 
-Rows that Spark reads go from its Java process to a worker and back, which takes longer than to match them. Here only
-the answer goes that way. It is for files that every worker sees under the same path.
+Rows that Spark reads pass from its Java process to a worker and back, which takes longer than matching them. Here only
+the answer takes that way. Every worker must see the files under the same path.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 Piece = Mapping[str, Any]
-"""A file by its `path`, and the row groups from `first` up to `stop`, or all where they are None."""
+"""A file by its `path`, and the row groups from `first` to before `stop`, or all if these are None."""
 
 PieceReader = Callable[[Piece, pa.Schema, MatchOptions], Iterator[Given]]
-"""Reads the events of a piece: the columns that are wanted, of what is asked."""
+"""Reads the wanted columns of a piece's events, with the options of the match."""
 
 _ROWS: Final = 20_000
-"""Rows of a batch: enough that the cost of a call vanishes, few enough for the cache."""
+"""Rows in a batch: enough to make the cost of a call negligible, few enough for the cache."""
 
 _PIECES_A_CORE: Final = 4
 
 _BINARY_FILE: Final = "path string, modificationTime timestamp, length bigint, content binary"
-"""What Spark tells of files; `content` is not read where it is not asked for."""
+"""The columns that Spark has for files; `content` is not read unless it is selected."""
 
 
 class DamagedFileError(InvalidInput):
-    """A file is not of its format, or not to its end: it will not be another time."""
+    """A file is not of its format, or is truncated; retrying does not help."""
 
 
 def match_parquet(
@@ -69,14 +69,14 @@ def match_parquet(
     observe: str | Observation | None = None,
     stream: bool = False,
 ) -> DataFrame:
-    """Match the events of a Parquet file, or of the folder of some, which workers read themselves.
+    """Match the events of a Parquet file, or of a folder of such files, which workers read themselves.
 
-    The answer is that of `match(session.read.option("mergeSchema", True).parquet(path), index, ...)`, and what is read
-    does not go through Java. Each file is matched by its own columns and types. The answer has the columns of all
-    files; one that has several types gets a type that holds them all. `columns` are those that are read and kept
-    (default: all). With `stream=True` it is a streaming DataFrame, and each file that comes into the folder is read
-    once. Names of folders are not columns (`year=2024/`). Raises `InvalidInput` for a path without Parquet files, for
-    a table of Delta, Iceberg or Hudi, and as `match` does.
+    The answer is that of `match(session.read.option("mergeSchema", True).parquet(path), index, ...)`, but the events do
+    not pass through Java. Each file is matched by its own columns and types. The answer has the columns of all files; a
+    column with several types gets a type that holds them all. `columns` are those to read and keep (default: all). With
+    `stream=True` the result is a streaming DataFrame, and each file that arrives in the folder is read once. Names of
+    folders are not columns (`year=2024/`). Raises `InvalidInput` for a path without Parquet files, for a table of
+    Delta, Iceberg or Hudi, and as `match` does.
     """
     events = read_events(session, path, columns)
     asked = asked_of(
@@ -100,16 +100,16 @@ def answers_of_pieces(
     sets_aside: bool = False,
     read: PieceReader | None = None,
 ) -> DataFrame:
-    """What tasks answer of the files, or row groups, that `pieces` names: `path`, and `first` and `stop` or nulls.
+    """The tasks' answers for files or row groups: `pieces` has `path`, and `first` and `stop` or nulls.
 
-    `read` gives the events of a piece; by default files are Parquet. Where some are `listed`, `pieces` has their
-    numbers there (`id`). A file that is damaged is refused; or set aside, as one event that could not be read, and what
-    was read of it before is answered.
+    `read` reads the events of a piece; the default reads Parquet. If `listed` is given, `pieces` has numbers into it
+    (`id`). A damaged file raises an error. With `sets_aside` it counts as one unreadable event instead, and events read
+    before the damage are answered.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
     folder = IndexFolder.read(Path(index).absolute())
-    question_of(asked.ranking)  # which refuses what is none
+    question_of(asked.ranking)  # raises an error for an unknown ranking
     types = to_arrow_schema(schema, timezone="UTC")
     task = settling(_reader(folder, asked, types, listed, read or read_piece, sets_aside=sets_aside))
     return pieces.mapInArrow(task, answer_schema(schema, asked, folder.ids))
@@ -124,7 +124,7 @@ def _reader(
     *,
     sets_aside: bool,
 ) -> Task:
-    """What a task runs: reads its pieces, and answers each batch of them."""
+    """The task: reads its pieces, and answers each batch of them."""
     wanted = columns_of(types, asked)
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -145,25 +145,25 @@ def _reader(
 
 
 def columns_of(types: pa.Schema, asked: MatchOptions) -> pa.Schema:
-    """Those that are read, in the types that Spark has for them."""
+    """The columns to read, in Spark's types."""
     return pa.schema([types.field(name) for name in asked.columns])
 
 
 def path_of(piece: Piece) -> str:
-    """The path of a piece's file, which Spark may give as a URL."""
+    """The path of a piece's file; Spark may give it as a URL."""
     path: str = piece["path"]
     return unquote(urlparse(path).path) if path.startswith("file:") else path
 
 
 def by_file(asked: MatchOptions, *, all_columns: bool) -> MatchOptions:
-    """What is asked, of each file by its own columns and types; of all its columns, where no names were given."""
+    """The options for matching each file by its own columns and types; with `all_columns` by all of them."""
     return asked if asked.json is not None else replace(asked, by_file=True, all_columns=all_columns)
 
 
 def read_piece(piece: Piece, wanted: pa.Schema, asked: MatchOptions) -> Iterator[Given]:
     """The batches of a file, or of some of its row groups.
 
-    As they are answered they have the columns that are wanted, null where the file does not have them.
+    The rows for the answer have the wanted columns, null if the file does not have them.
     """
     path = path_of(piece)
     read = 0
@@ -186,7 +186,7 @@ def read_piece(piece: Piece, wanted: pa.Schema, asked: MatchOptions) -> Iterator
 
 
 def _cast(column: pa.Array | None, wanted: pa.Field, rows: int, path: str) -> pa.Array:
-    """A column as Spark has it; null where a file has it not. Raises `InvalidInput` for one of another type."""
+    """A column in Spark's type; null if the file does not have it. Raises `InvalidInput` if it cannot be converted."""
     if column is None or column.type == wanted.type:
         return pa.nulls(rows, wanted.type) if column is None else column
     try:
@@ -197,7 +197,7 @@ def _cast(column: pa.Array | None, wanted: pa.Field, rows: int, path: str) -> pa
 
 
 def read_events(session: SparkSession, path: str | Path, columns: list[str] | None) -> DataFrame:
-    """No rows, in the columns of a Parquet file or of a folder of some; raises `InvalidInput`."""
+    """No rows, with the columns of a Parquet file or of a folder of such files; raises `InvalidInput`."""
     schema = spark_schema(files_in(Path(path)))
     if schema is None:
         raise InvalidInput(f"{path} cannot be read as Parquet: it is a folder without files")
@@ -216,16 +216,16 @@ def files_in(path: Path) -> list[Path]:
 
 
 def pieces_of(session: SparkSession, path: str | Path) -> tuple[DataFrame, list[Piece]]:
-    """The pieces of a file or a folder, and a row with the number of each, in a task of its own.
+    """The pieces of a file or a folder, and a DataFrame with the number of each in a task of its own.
 
-    So there is no shuffle, which would put some together and cost a stage.
+    This avoids a shuffle, which would put several into one task and cost a stage.
     """
     listed = _pieces(Path(path), session.sparkContext.defaultParallelism)
     return session.range(0, len(listed), 1, max(len(listed), 1)), listed
 
 
 def _pieces(path: Path, cores: int) -> list[Piece]:
-    """The row groups of a file or a folder, some together, so that each core has a few pieces. At least one."""
+    """The row groups of a file or a folder, grouped so that each core gets a few pieces. At least one piece."""
     files = files_in(path)
     groups = [(str(one.absolute()), number) for one in files for number in range(pq.read_metadata(one).num_row_groups)]
     size = max(len(groups) // (cores * _PIECES_A_CORE), 1)
@@ -239,12 +239,12 @@ def _pieces(path: Path, cores: int) -> list[Piece]:
 
 
 def is_data(file: Path, folder: Path) -> bool:
-    """Whether a file below a folder is one that Spark would read."""
+    """Whether Spark would read a file below a folder."""
     parts = file.relative_to(folder).parts
     return file.is_file() and not any(part.startswith(("_", ".")) for part in parts)
 
 
 def files_of(reader: DataStreamReader, path: str | Path) -> DataFrame:
-    """The files that come into a folder, each once, as pieces; their bytes are not looked at."""
+    """The files that arrive in a folder, each once, as pieces. Their contents are not read."""
     reader = reader.format("binaryFile").schema(_BINARY_FILE).option("recursiveFileLookup", True)
     return reader.load(str(path)).selectExpr("path", "cast(null as int) first", "cast(null as int) stop")

@@ -1,7 +1,7 @@
-"""How do subscriptions come to lie where events look for them? Planned on some of them, then dealt to partitions.
+"""Placing subscriptions in partitions: the placement is planned on a sample, then subscriptions are dealt out.
 
-Rows of one id meet first, so that of several subscriptions with one id the same is kept as ever, and its copies are of
-that one. What is refused then goes along, with the reason, to be written with what the compilation refuses.
+Rows with one id meet first. So the usual one of several subscriptions with an id is kept, and all copies are of that
+one. Rejected rows travel with their reason, and are written with the rejects of the compilation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Batches = Iterable[pa.RecordBatch]
 SUBSCRIPTIONS: Final = 50_000
-"""By so many a placement is planned, unless somebody says otherwise."""
+"""The default number of subscriptions for planning a placement."""
 EVENTS: Final = 10_000
 _PIECE_ROWS: Final = 8192
 
@@ -51,14 +51,13 @@ def plan(
     sample: int = SUBSCRIPTIONS,
     memory: int | None = None,
 ) -> PlacementReport:
-    """What a placement would cost, before anything is built: copies, visits of events, how even the partitions are.
+    """Predict the cost of a placement before building it: copies, visits of events, and the balance of partitions.
 
-    Worked out on `sample` subscriptions by the hashes of their ids, and on the first 10,000 `events`, which are as
-    `match` has them. `placement` is `hash`, `location`, `keyword`, `prefix`, `access`, or `auto`: the one by which an
-    event is asked about the fewest subscriptions, where events are sent to parts by the part that is asked about most.
-    It also says whether the whole index, as large as it is to be expected, fits the half of a machine's `memory`
-    (bytes; else that of this machine), or events are sent to its parts.
-    Raises `InvalidInput` as `compile` and `match` do.
+    The prediction uses `sample` subscriptions, chosen by the hashes of their ids, and the first 10,000 `events`, as for
+    `match`. `placement` is `hash`, `location`, `keyword`, `prefix`, `access` or `auto`. `auto` chooses the placement
+    with the fewest subscriptions examined per event; if events are sent to parts, the busiest part counts. The report
+    also says whether the expected size of the index fits half of a machine's `memory` (bytes; default: that of this
+    machine), or events are sent to its parts. Raises `InvalidInput` as `compile` and `match` do.
     """
     check_placement(placement, partitions)
     part = part_of(some_of(read(subscriptions), checked_sample(sample)))
@@ -68,14 +67,14 @@ def plan(
 
 
 def checked_sample(sample: int) -> int:
-    """How many are to be looked at; raises `InvalidInput` for what is no such number."""
+    """The sample size; raises `InvalidInput` if it is not a positive integer."""
     if isinstance(sample, bool) or not isinstance(sample, int) or sample < 1:
         raise InvalidInput(f"sample is {sample!r:.40}; it must be an integer of at least 1")
     return sample
 
 
 def read(subscriptions: DataFrame) -> DataFrame:
-    """The columns of subscriptions; integer ids become 64 bits wide."""
+    """The columns of subscriptions, with integer ids widened to 64 bits."""
     from pyspark.sql import functions
     from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
 
@@ -91,7 +90,7 @@ def read(subscriptions: DataFrame) -> DataFrame:
 
 
 def some_of(subscriptions: DataFrame, count: int) -> pa.Table:
-    """Those whose ids have the least hashes: the same, however rows lie."""
+    """The subscriptions with the smallest hashes of ids, independent of how rows are partitioned."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         kept = least_hashed(batches, count)
@@ -103,7 +102,7 @@ def some_of(subscriptions: DataFrame, count: int) -> pa.Table:
 
 
 def least_hashed(batches: Batches, count: int) -> pa.Table | None:
-    """The rows of the least hashes of ids, so many at most."""
+    """At most `count` rows, those with the smallest hashes of ids."""
     kept: pa.Table | None = None
     for batch in batches:
         table = pa.Table.from_batches([batch])
@@ -119,12 +118,12 @@ def _has_texts(table: pa.Table) -> bool:
 
 
 def part_of(table: pa.Table) -> Part:
-    """What can be taken of some rows, compiled."""
+    """The valid subscriptions of some rows, compiled."""
     return built(in_order(table)).part()
 
 
 def built(ordered: pa.Table) -> SegmentBuilder:
-    """The subscriptions of rows, compiled piece by piece."""
+    """The subscriptions of some rows, compiled piece by piece."""
     builder, templates = SegmentBuilder(), Templates()
     for first in range(0, ordered.num_rows, _PIECE_ROWS):
         records = ordered.slice(first, _PIECE_ROWS).to_pylist()
@@ -133,13 +132,13 @@ def built(ordered: pa.Table) -> SegmentBuilder:
 
 
 def in_order(table: pa.Table) -> pa.Table:
-    """The rows in an order that does not depend on how Spark laid them: of equal ids the first text is kept."""
+    """The rows in an order independent of Spark's. Of equal ids the first text is kept."""
     keys = [(name, "ascending") for name in ("id", "where", "score") if name in table.column_names]
     return table.sort_by(keys)
 
 
 def _batches(events: DataFrame, asked: MatchOptions, part: Part) -> list[EventBatch]:
-    """The first of some events, as the router wants them."""
+    """The first events, encoded for the router."""
     wanted = Wanted(part.compiled.attributes)
     table = plain(events, list(asked.columns)).limit(EVENTS).toArrow()
     found: list[EventBatch] = []
@@ -157,7 +156,7 @@ def by_hash(subscriptions: DataFrame, partitions: int) -> DataFrame:
 
 
 def by_placement(subscriptions: DataFrame, placement: Placement) -> DataFrame:
-    """Give each subscription the partitions that a placement says, with the keys that lead there."""
+    """Give each subscription the partitions of a placement, with the routing keys that lead there."""
     from pyspark.sql import functions
     from pyspark.sql.types import StructType
 
@@ -168,7 +167,7 @@ def by_placement(subscriptions: DataFrame, placement: Placement) -> DataFrame:
 
 
 def _dealer(placement: Placement) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What a task runs: `deal` on its batches."""
+    """The task: `deal` on its batches."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         filled = [batch for batch in batches if batch.num_rows]
@@ -179,7 +178,7 @@ def _dealer(placement: Placement) -> Callable[[Batches], Iterator[pa.RecordBatch
 
 
 def deal(table: pa.Table, placement: Placement) -> pa.Table:
-    """A row for each copy of each subscription, with its partition and its keys, and one for each that is refused."""
+    """A row per copy of each subscription, with its partition and keys, and a row per reject."""
     ordered = in_order(table)
     builder = built(ordered)
     part, rejects = builder.part(), builder.rejects

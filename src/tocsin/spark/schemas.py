@@ -1,4 +1,4 @@
-"""Which columns go in and out of Spark jobs?"""
+"""Schemas of the columns that go in and out of Spark jobs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COMPILED: Final = StructType(
         StructField("ids", StringType()),
     ]
 )
-"""`accepted` has the copies in it."""
+"""`accepted` includes copies."""
 
 PLACED_FIELDS: Final = (
     StructField(PARTITION, IntegerType()),
@@ -51,7 +51,7 @@ PLACED_FIELDS: Final = (
     StructField(FIELD, StringType()),
     StructField(REASON, StringType()),
 )
-"""Where a copy of a subscription lies, by which keys events come there, whether it is not the first one; or why not."""
+"""The partition of a copy, the keys that route events there, and whether it is not the first copy; or a reject."""
 
 
 AMENDED: Final = StructType(
@@ -73,13 +73,13 @@ def id_type(ids: str) -> DataType:
 
 
 def matched_schema(events: StructType, ids: str) -> StructType:
-    """Every input column, the matches, and what was wrong with the event."""
+    """Every input column, the matches, and the errors of the event."""
     match = StructType([StructField("subscription", id_type(ids)), StructField("score", DoubleType())])
     return StructType([*events.fields, StructField(MATCHES, ArrayType(match)), StructField(ERROR, StringType())])
 
 
 def shuffled_schemas(columns: list[StructField], ids: str) -> tuple[StructType, StructType]:
-    """Events on their way to the parts of an index, and with what these answered: `spark.visits`."""
+    """Events on their way to the parts of an index, and on their way back with the answers: `spark.visits`."""
     events = [StructField(f"c{number}", column.dataType) for number, column in enumerate(columns)]
     match = StructType([StructField("subscription", id_type(ids)), StructField("score", DoubleType())])
     kinds: dict[str, DataType] = {
@@ -99,7 +99,7 @@ def shuffled_schemas(columns: list[StructField], ids: str) -> tuple[StructType, 
 
 
 def exploded_schema(event_id: StructField, ids: str) -> StructType:
-    """One row a match."""
+    """One row per match."""
     return StructType(
         [
             StructField("event_id", event_id.dataType),

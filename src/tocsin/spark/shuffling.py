@@ -1,7 +1,7 @@
-"""How does Spark send events to the parts of an index, and merge what comes back? The steps of `visits`, two shuffles.
+"""Matching by two shuffles: Spark sends events to the parts of an index, and merges the answers (`visits`).
 
-A task of the second step maps the parts that it has rows of and no other, so no machine need hold the index. Nothing is
-kept between micro-batches, so a stream is matched in the same way.
+A task of the second step maps only the parts that it has rows for, so no machine must hold the whole index. No state is
+kept between micro-batches, so streams are matched in the same way.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def shuffled(events: DataFrame, folder: IndexFolder, asked: MatchOptions, schema: StructType) -> DataFrame:
-    """The answer to events, in the form of a schema, by tasks that each have some parts of the index."""
+    """The answer to events, in the given schema, by tasks that each have some parts of the index."""
     tasks = max(len(folder.parts), 1)
     chosen = plain(events, list(asked.columns))
     of_sent, of_answered = shuffled_schemas([events.schema[name] for name in asked.columns], folder.ids)
     rows = chosen.mapInArrow(settling(_sender(folder, asked, tasks)), of_sent).repartitionById(tasks, TO)
     found = rows.mapInArrow(settling(_answerer(folder, asked)), of_answered).repartition(EVENT)
-    is_sorted = not events.isStreaming  # which Spark does not sort: there a task takes a micro-batch's share at once
+    is_sorted = not events.isStreaming  # Spark does not sort streams; there a task merges its whole share at once
     found = found.sortWithinPartitions(EVENT) if is_sorted else found
     return found.mapInArrow(settling(_merger(folder, asked, is_sorted=is_sorted)), schema)
 

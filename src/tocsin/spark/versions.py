@@ -1,4 +1,4 @@
-"""Which version of an index does a task use, and what of it has its worker mapped?"""
+"""The version of an index that a task uses, and the worker's cache of mapped versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tocsin.segment.pins import pinned
 
 
 def of_this_batch(folder: IndexFolder) -> IndexFolder:
-    """The version that the micro-batch of this task uses; the one given, where the task is of no stream."""
+    """The version that this task's micro-batch uses; the given one outside of streams."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
@@ -28,5 +28,5 @@ def of_this_batch(folder: IndexFolder) -> IndexFolder:
 
 @lru_cache(maxsize=4)
 def opened(folder: IndexFolder) -> Snapshots:
-    """A version's segments, mapped once a worker."""
+    """A version's segments, memory-mapped once per worker."""
     return mapping.opened(folder)

@@ -1,12 +1,12 @@
-"""How is an index matched that no machine holds? Each event is sent to the parts that it visits, and answers come back.
+"""Matching against an index too large for one machine: events are sent to the parts that may match them.
 
-Three steps, each a function of a batch of rows, with a shuffle between: `sent` (a row for each part that an event
-visits), `answered` (each by its part alone) and `merged` (the rows of an event as one). One row of an event is its
-*home*: it has all columns, and says how many rows there are; the others have what is matched alone. Nothing here knows
-Spark.
+There are three steps with a shuffle between, each a function of a batch of rows. `sent` makes one row for each part
+that an event visits. `answered` matches each row against its part. `merged` combines the rows of an event. One row of
+an event is its *home*. It has all columns and the number of the event's rows; the others have only the columns to
+match. Nothing here depends on Spark.
 
-Exact: an event's matches are in the parts that it visits (`tocsin.placement`). Each part gives all of its own, or its
-k best, among which the k best of all are; copies of a subscription have one id, and count once.
+The answers are exact: all of an event's matches are in the parts that it visits (`tocsin.placement`). Each part returns
+all of its matches or its k best, which include the k best of all. Copies of a subscription have one id and count once.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from tocsin.spark.names import CANDIDATES, ERROR, EVENT, MATCHES, PART, ROWS, SE
 
 _NO_PART: Final = -1
 _TASK_BITS: Final = 40
-"""An event is known by its task, in the upper bits, and its number there."""
+"""An event's number has its task in the upper bits, and its number within the task in the lower."""
 
 
 class Visits(NamedTuple):
-    """Who visits what. V rows by event, the first of each of which is its home."""
+    """The parts that events visit. V rows by event; the first row of each event is its home."""
 
-    owners: NDArray[np.int64]  # (V,) the row of the batch
+    owners: NDArray[np.int64]  # (V,) the row in the batch
     parts: NDArray[np.int64]  # (V,) _NO_PART for an event that visits none
-    rows: NDArray[np.int64]  # (V,) at home how many rows the event has, elsewhere 0
+    rows: NDArray[np.int64]  # (V,) in the home row the event's number of rows, elsewhere 0
 
 
 def sent(
     batch: pa.RecordBatch, asked: MatchOptions, outline: Outline, task: int, first: int, tasks: int
 ) -> pa.RecordBatch:
-    """A row for each part that an event visits; the event's number begins at `first`, of this task.
+    """A row for each part that an event visits; event numbers of this task begin at `first`.
 
-    `asked.columns` come out under their places, as `c0`, `c1` ...
+    `asked.columns` are renamed by their places, to `c0`, `c1` ...
     """
     events = events_of(batch, asked, outline.wanted)
     visits = np.zeros((batch.num_rows, len(outline.alike)), bool)
@@ -82,7 +82,7 @@ def _visits(visits: NDArray[np.bool_]) -> Visits:
 
 
 def _sent_columns(batch: pa.RecordBatch, asked: MatchOptions, who: Visits) -> dict[str, pa.Array]:
-    """The columns of the events; those that nothing is matched by at home alone."""
+    """The columns of the events; columns that are not matched are filled in the home row only."""
     matched = {asked.json} if asked.json is not None else set(asked.attributes)
     whole, at_home = pa.array(who.owners), _where(who.owners, who.rows > 0)
     given = zip(asked.columns, batch.columns, strict=True)
@@ -92,14 +92,14 @@ def _sent_columns(batch: pa.RecordBatch, asked: MatchOptions, who: Visits) -> di
 
 
 def _where(places: NDArray[np.int64], is_there: NDArray[np.bool_]) -> pa.Array:
-    """Places to be taken, null where there is nothing to be."""
+    """Indices for `take`, null where no value is wanted."""
     return pa.array(places, mask=~is_there)
 
 
 def answered(
     batch: pa.RecordBatch, asked: MatchOptions, part: Callable[[int], Snapshots], lists: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
-    """Rows that were sent, part by part, with what that part has for them: `lists` is the type of that."""
+    """The sent rows, part by part, with the matches in that part; `lists` is the type of the matches."""
     numbers = batch.column(PART).to_numpy()
     own = replace(asked, event_id=None, corrupt=None, tells_work=False)
     for number in np.unique(numbers).tolist():
@@ -126,7 +126,7 @@ class Merged(NamedTuple):
 
 
 def merged(rows: pa.Table, asked: MatchOptions, version: str = "") -> pa.RecordBatch:
-    """The answer to some events, all of whose rows these are; raises `InvalidInput` where a row is missing."""
+    """The answer to some events from all of their rows; raises `InvalidInput` if a row is missing."""
     rows = rows.combine_chunks()
     numbers, counts = rows[EVENT].to_numpy(), rows[ROWS].to_numpy()
     at_home = np.flatnonzero(counts > 0)
@@ -157,7 +157,7 @@ def merged(rows: pa.Table, asked: MatchOptions, version: str = "") -> pa.RecordB
 
 
 def _best(lists: pa.ListArray, places: NDArray[np.int64], asked: MatchOptions) -> Merged:
-    """What all parts found by event, then as the ranking has it: each subscription once, and so many as it wants."""
+    """The matches of all parts by event, in the ranking's order, each subscription once; at most k if it has k."""
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
     flat = lists.flatten()
     ids, scores = flat.field(0), flat.field(1).to_numpy()
@@ -176,7 +176,7 @@ def _best(lists: pa.ListArray, places: NDArray[np.int64], asked: MatchOptions) -
 
 
 def whole_events(batches: Iterable[pa.RecordBatch], *, is_sorted: bool) -> Iterator[pa.Table]:
-    """Rows in tables that have all those of each of their events: as they come where they are sorted, else at once."""
+    """Tables with whole events: in pieces if the rows are sorted, otherwise in one table."""
     kept: list[pa.RecordBatch] = []
     for batch in batches:
         if not batch.num_rows:

@@ -1,4 +1,4 @@
-"""How are executors ready before the first event? Each core maps the index and answers nothing once, kernels loaded."""
+"""Warming up executors before the first event: each core maps the index, and matches an empty event."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def warm(session: SparkSession, index: str | Path, ranking: Ranking | None = None) -> int:
-    """Map an index in the workers and answer an event without attributes; how many tasks did.
+    """Map an index in the workers and match an event without attributes; returns the number of tasks.
 
-    Kernels that no store has are compiled now (`tocsin warm` brings them), and workers keep what they mapped. A stream
-    that is started without it does the same in its first micro-batch.
+    Kernels that are not in the cache are compiled now (`tocsin warm` prepares the cache). Workers keep their mappings.
+    A stream that starts without this does the same in its first micro-batch.
     """
     folder = IndexFolder.read(Path(index).absolute())
     cores = session.sparkContext.defaultParallelism

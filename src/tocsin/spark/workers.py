@@ -1,7 +1,7 @@
-"""What does a Python worker keep from task to task? All that it has loaded, out of the way of its garbage collector.
+"""Objects that a Python worker keeps between tasks, set aside from its garbage collector.
 
-Spark has a worker collect garbage after every task, and each time all objects that kernels and libraries brought along
-are looked at: 60 to 100 ms, which is more than many a task takes. They stay anyway, so they are set aside.
+Spark makes a worker collect garbage after every task. Each time the collector examines all objects that kernels and
+libraries brought along, which takes 60 to 100 ms, longer than many tasks. They stay alive anyway, so they are frozen.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ Batches = Iterable[pa.RecordBatch]
 Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 _TASKS = 3
-"""In the first few tasks of a process something is loaded: kernels when they are called, an index when it is read."""
+"""The first few tasks of a process load kernels and an index."""
 
 _done = 0
 
 
 def settle() -> None:
-    """Set aside what there is at the end of one of the first tasks; later ones have nothing of the kind."""
+    """Freeze the current objects at the end of one of the first tasks; later tasks load nothing more."""
     global _done
     if _done < _TASKS:
         _done += 1
@@ -30,7 +30,7 @@ def settle() -> None:
 
 
 def settling(task: Task) -> Task:
-    """The same task, after which its worker settles."""
+    """The same task, followed by `settle`."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         yield from task(batches)

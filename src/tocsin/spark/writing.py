@@ -1,7 +1,7 @@
-"""How do workers write matches themselves? Each task a Parquet file of its own; the folder appears when all are whole.
+"""Writing matches in the workers: each task writes a Parquet file, and the folder appears when all are complete.
 
-What goes through Java on the way from Parquet to Parquet costs more than the matching; here only counts do. It is for
-folders that every worker sees under the same path.
+From Parquet to Parquet, passing rows through Java costs more than matching; here only counts pass through it. Every
+worker must see the folders under the same path.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SUCCESS: Final = "_SUCCESS"
 
 
 class WriteReport(NamedTuple):
-    """What was written, and of how much; `rejected` events were refused whole, `reported` have some error."""
+    """The counts of what was written. `rejected` events were rejected whole; `reported` ones have some error."""
 
     files: int
     events: int
@@ -69,18 +69,18 @@ def match_to_parquet(
     points: Points | None = None,
     overwrite: bool = False,
 ) -> WriteReport:
-    """Match the events of Parquet files into Parquet files; workers read and write them, at once.
+    """Match the events of Parquet files into Parquet files, which workers read and write themselves.
 
-    The rows are those of `match_parquet(session, path, index, ...).write.parquet(out)`, with the same options, and no
-    row goes through Java. `out` is a new folder, or with `overwrite` takes the place of one. It appears when all is
-    written, `_SUCCESS` in it: a run that fails or is killed leaves what was there, and beside it a folder
-    `out.<hex>.part`. A task that is tried again writes the same file. Raises `InvalidInput` for paths that cannot be
+    The rows are those of `match_parquet(session, path, index, ...).write.parquet(out)`, with the same options, but no
+    row passes through Java. `out` is a new folder, or with `overwrite` replaces an existing one. It appears when
+    everything is written, with `_SUCCESS` in it. A run that fails or is killed leaves the existing folder, and beside
+    it a folder `out.<hex>.part`. A retried task writes the same file. Raises `InvalidInput` for paths that cannot be
     read or written, and as `match` does.
     """
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
     folder = IndexFolder.read(Path(index).absolute())
-    question_of(ranking)  # which refuses what is none
+    question_of(ranking)  # raises an error for an unknown ranking
     place = _checked_place(Path(out).absolute(), overwrite=overwrite)
     events = read_events(session, path, columns)
     asked = asked_of(
@@ -94,13 +94,13 @@ def match_to_parquet(
     with raising_invalid_input(place):
         beside.mkdir(parents=True)
     try:
-        warnings_of = numbers.mapInArrow(write, from_arrow_schema(_WRITTEN)).toArrow()
+        written = numbers.mapInArrow(write, from_arrow_schema(_WRITTEN)).toArrow()
         with raising_invalid_input(place):
-            _publish(beside, place, set(warnings_of[_FILE].to_pylist()))
+            _publish(beside, place, set(written[_FILE].to_pylist()))
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    sums = [int(pc.sum(warnings_of[name], min_count=0).as_py()) for name in WORK_FIELDS]
-    return WriteReport._make([len(warnings_of), *sums, folder.version])
+    sums = [int(pc.sum(written[name], min_count=0).as_py()) for name in WORK_FIELDS]
+    return WriteReport._make([len(written), *sums, folder.version])
 
 
 def _checked_place(out: Path, *, overwrite: bool) -> Path:
@@ -112,7 +112,7 @@ def _checked_place(out: Path, *, overwrite: bool) -> Path:
 
 
 def _writer(folder: IndexFolder, asked: MatchOptions, types: pa.Schema, pieces: Sequence[Piece], out: Path) -> Task:
-    """What a task runs: reads its pieces, writes what it answers, a file each, and tells the counts."""
+    """The task: reads its pieces, writes a file for each, and returns the counts."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         snapshots = opened(folder)
@@ -132,7 +132,7 @@ def _writer(folder: IndexFolder, asked: MatchOptions, types: pa.Schema, pieces: 
 
 
 def _write(place: Path, schema: pa.Schema, answers: Iterable[tuple[pa.RecordBatch, Counts]]) -> NDArray[np.int64]:
-    """Write a file, whole or not at all; returns what its counts add up to."""
+    """Write a file atomically; returns the sums of its counts."""
     total = np.zeros(len(WORK_FIELDS), np.int64)
     with aside(place) as beside, pq.ParquetWriter(beside, schema, compression="zstd") as file:
         for rows, counts in answers:
@@ -142,7 +142,7 @@ def _write(place: Path, schema: pa.Schema, answers: Iterable[tuple[pa.RecordBatc
 
 
 def _publish(written: Path, out: Path, names: set[str]) -> None:
-    """Let a folder be in the place of another one, if there is one, without what killed tasks left in it."""
+    """Put a folder in the place of an existing one, without files left by killed tasks."""
     for left in written.iterdir():
         if left.name not in names:
             left.unlink()

@@ -1,4 +1,4 @@
-"""Which recent messages are best for each subscription?"""
+"""Sliding windows: the best recent messages for each subscription."""
 
 from tocsin.window.answer import WindowAnswer, WindowStats
 from tocsin.window.explaining import WindowExplanation

@@ -1,4 +1,4 @@
-"""What comes back from many messages? A table of changes, what was rejected, what it cost."""
+"""The result of a batch of messages: a table of changes, the rejected messages, and the cost."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _AT_ONCE: Final = 8192
 
 @dataclass(frozen=True, slots=True)
 class WindowStats:
-    """What a window did, since it was made or for one batch. Seconds are wall time."""
+    """The work of a window since it was made, or for one batch. `seconds` is wall time."""
 
     messages: int = 0
-    candidates_examined: int = 0  # subscriptions that were compared with a message
-    reached: int = 0  # of these, whose buffer took it
+    candidates_examined: int = 0  # subscriptions compared with a message
+    reached: int = 0  # those that put it into their buffers
     changes: int = 0
-    reevaluations: int = 0  # subscriptions whose best were searched for in the window
+    reevaluations: int = 0  # searches of the window for a subscription's best messages
     seconds: float = 0.0
 
     def less(self, before: WindowStats) -> WindowStats:
-        """What was done since."""
+        """The difference to earlier statistics."""
         return WindowStats(
             self.messages - before.messages,
             self.candidates_examined - before.candidates_examined,
@@ -41,10 +41,10 @@ class WindowStats:
 class WindowAnswer:
     """The changes of a batch of messages.
 
-    `table` has a row a change: `event` (the message's row, int64), `subscription`, `message` (its key or number),
-    `kind` (`enter` or `exit`) and `score`. Order: by event, exits first, then by subscription, then the older message.
-    Ids and keys that are strings are dictionary columns, which read as plain ones. It exports itself to whatever
-    reads Arrow: `pa.table(answer)`, `polars.DataFrame(answer)`.
+    `table` has one row per change: `event` (the message's row, int64), `subscription`, `message` (its key or number),
+    `kind` (`enter` or `exit`) and `score`. Rows are ordered by event, exits first, then by subscription, then by age of
+    the message, oldest first. String ids and keys are dictionary columns, which read as plain ones. An answer exports
+    itself to anything that reads Arrow: `pa.table(answer)`, `polars.DataFrame(answer)`.
     """
 
     table: pa.Table
@@ -55,7 +55,7 @@ class WindowAnswer:
         return int(self.table.num_rows)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The rows of the table, each as an object."""
+        """The rows of the table, each as a dict."""
         for batch in self.table.to_batches(_AT_ONCE):
             yield from batch.to_pylist()
 

@@ -1,4 +1,4 @@
-"""Why is a message among a subscription's best, or why not? By words and places, not by what structures hold."""
+"""Explanations of a message's rank for a subscription, computed from words and places, not from the index."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tocsin.model.window import Bounds, MessageKey
 
 @dataclass(frozen=True, slots=True)
 class WindowExplanation:
-    """What a message is worth to a subscription; `score` is None where they have no word in common, or it expired.
+    """The score of a message for a subscription; None if they share no word, or the message expired.
 
-    `rank` counts from 1, and is None where the message is not among the best; `str` says all of it in words.
+    `rank` counts from 1; it is None if the message is not among the best. `str` gives the explanation in words.
     """
 
     subscription: SubscriptionId
@@ -45,7 +45,7 @@ class WindowExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A message, or a subscription: where it is, and what each of its words weighs, squared."""
+    """A message or a subscription: its place, and the squared weight of each word."""
 
     place: tuple[float, float]
     squares: dict[str, float]
@@ -61,7 +61,7 @@ def explain(
     best: Sequence[tuple[int, float]],
     bounds: Bounds,
 ) -> WindowExplanation:
-    """Explain a message of the window; `best` are the numbers and scores of the subscription's best, best first."""
+    """Explain a message in the window; `best` has the subscription's best messages (number, score), best first."""
     name, wanted, alpha, k = subscription
     key, number, given = message
     common = sorted(wanted.squares.keys() & given.squares.keys())

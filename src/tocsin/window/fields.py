@@ -1,6 +1,6 @@
-"""How do the fields of records become arrays? Columns of Arrow at once, where they are of the type that is expected.
+"""Parsing fields of records into arrays. Arrow columns of the expected type are converted at once.
 
-What is not surely right there, and every field of an object, is looked at by itself: it is taken, or says why not.
+Other columns, doubtful values and all fields of objects are checked one by one, and accepted or rejected with a reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Column: TypeAlias = pa.Array | list[Any]
 
 
 class WordLists(NamedTuple):
-    """The words of records, end to end. R records of N words, D distinct."""
+    """The words of records, concatenated. R records of N words, D distinct."""
 
     starts: NDArray[np.int64]  # (R + 1,)
     numbers: NDArray[np.int64]  # (N,) into `distinct`
@@ -32,7 +32,7 @@ class WordLists(NamedTuple):
 
 
 class Fields:
-    """The records of a chunk, and what is wrong with them: of each the first that was found."""
+    """The records of a chunk, and the first problem found in each."""
 
     def __init__(self, chunk: Chunk) -> None:
         if isinstance(chunk, LinesChunk):
@@ -58,11 +58,11 @@ class Fields:
 
     @property
     def names(self) -> list[str]:
-        """The columns, of a table."""
+        """The columns, if the records are a table."""
         return [] if self._table is None else list(self._table.schema.names)
 
     def column(self, name: str) -> Column | None:
-        """A field of all records; None where none has it."""
+        """A field of all records; None if no record has it."""
         if self._table is None:
             values = [record.get(name) for record in self.objects]
             return values if any(value is not None for value in values) else None
@@ -72,11 +72,11 @@ class Fields:
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
     def refuse(self, at: int, error: RecordError) -> None:
-        """Note what is wrong with a record."""
+        """Record a problem of a record."""
         self.problems.setdefault(at, error)
 
     def each(self, column: Column | None, places: Sequence[int], check: Callable[[Any], Any]) -> list[tuple[int, Any]]:
-        """Look at some records' values one by one: those that pass with what they became."""
+        """Check some records' values one by one; returns those accepted, with the parsed values."""
         taken = []
         for at in places:
             try:
@@ -86,13 +86,13 @@ class Fields:
         return taken
 
     def good(self) -> NDArray[np.int64]:
-        """The places of the records with which nothing is wrong."""
+        """The places of records without problems."""
         is_good = np.ones(len(self), bool)
         is_good[list(self.problems)] = False
         return np.flatnonzero(is_good)
 
     def rejects(self, names: Callable[[int], SubscriptionId | None] = lambda _: None) -> list[Reject]:
-        """Everything that was wrong, by row."""
+        """All problems as rejects, by row."""
         own = [
             Reject(int(self.rows[at]), names(at), error.field, error.reason)
             for at, error in self.problems.items()
@@ -107,7 +107,7 @@ def value_of(column: Column, at: int) -> Any:
 
 
 def places_in(fields: Fields, bounds: Bounds) -> NDArray[np.float64]:
-    """The locations of records."""
+    """The locations of the records."""
     column = fields.column("location")
     places, is_good = _pairs(column, len(fields))
     x, y = places[:, 0], places[:, 1]
@@ -118,7 +118,7 @@ def places_in(fields: Fields, bounds: Bounds) -> NDArray[np.float64]:
 
 
 def _pairs(column: Column | None, count: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Lists of two numbers, and which are surely such."""
+    """Lists of two numbers, and which of them are certainly valid."""
     places, is_good = np.zeros((count, 2)), np.zeros(count, bool)
     if isinstance(column, pa.Array) and _is_list(column.type) and _is_number(column.type.value_type):
         lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
@@ -131,7 +131,7 @@ def _pairs(column: Column | None, count: int) -> tuple[NDArray[np.float64], NDAr
 
 
 def seconds_in(fields: Fields) -> NDArray[np.float64]:
-    """The times of records."""
+    """The times of the records."""
     column = fields.column("time")
     times, is_good = np.zeros(len(fields)), np.zeros(len(fields), bool)
     if isinstance(column, pa.Array) and (_is_number(column.type) or pa.types.is_timestamp(column.type)):
@@ -147,7 +147,7 @@ def seconds_in(fields: Fields) -> NDArray[np.float64]:
 
 
 def words_in(fields: Fields, how: Text) -> WordLists:
-    """The words of records, given as such or in a text; not each once."""
+    """The words of the records, given as lists or texts; may repeat within a record."""
     words, texts = fields.column("words"), fields.column("text")
     if isinstance(words, pa.Array) and texts is None and _is_list(words.type) and _is_text(words.type.value_type):
         flat = words.flatten()
@@ -183,7 +183,7 @@ def _one_by_one(fields: Fields, words: Column | None, texts: Column | None, how:
 
 
 def chosen_words(words: Any, text: Any, how: Text) -> list[str]:
-    """The words of one record, each once; raises `RecordError`."""
+    """The distinct words of one record; raises `RecordError`."""
     if words is not None and text is not None:
         raise RecordError("give words or a text, not both", "words")
     if text is None:

@@ -1,4 +1,4 @@
-"""What are messages called? By the key that they came with, or else by their number: one or the other in a window."""
+"""Names of messages in a window: either all have keys, or all are numbered."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tocsin.model.window import MessageKey
 
 
 class Keys:
-    """The keys of the latest messages; `kind` is str, int, or None where messages have none. It is the first's."""
+    """The keys of recent messages; `kind` is str, int, or None if messages have no keys. The first message decides."""
 
     def __init__(self) -> None:
         self.kind: type | None = None
@@ -24,13 +24,13 @@ class Keys:
 
     @classmethod
     def of_kind(cls, kind: type | None) -> Keys:
-        """Keys whose kind is known before the first message comes."""
+        """Keys with a kind that is known before the first message."""
         keys = cls()
         keys.kind, keys._any = kind, True
         return keys
 
     def check(self, key: MessageKey | None) -> None:
-        """Raise `RecordError` for a key of another kind than those before."""
+        """Raise `RecordError` for a key of another kind than earlier ones."""
         kind = None if key is None else type(key)
         if not self._any:
             self.kind, self._any = kind, True
@@ -41,12 +41,12 @@ class Keys:
             )
 
     def add(self, keys: Sequence[MessageKey]) -> None:
-        """The keys of messages that were taken."""
+        """Add the keys of accepted messages."""
         if self.kind is not None:
             self._keys += keys
 
     def forget(self, first: int, taken: int) -> None:
-        """Keep those of messages from a number on alone."""
+        """Drop the keys of messages with smaller numbers."""
         if self.kind is None:
             self._first = taken
         elif first - self._first > len(self._keys) // 2:
@@ -60,7 +60,7 @@ class Keys:
         return [self._keys[number - self._first] for number in numbers.tolist()]
 
     def column(self, numbers: NDArray[np.int64]) -> pa.Array:
-        """The keys of messages as a column; strings as a dictionary column."""
+        """The keys of messages as a column; strings become a dictionary column."""
         if self.kind is None:
             return pa.array(numbers)
         distinct, places = np.unique(numbers, return_inverse=True)
@@ -70,7 +70,7 @@ class Keys:
         return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), keys)
 
     def numbers_of(self, key: MessageKey, first: int, taken: int) -> list[int]:
-        """The messages from a number on that have a key, the oldest first."""
+        """The messages with a key, from a number on, oldest first."""
         if self.kind is None:
             return [key] if isinstance(key, int) and first <= key < taken else []
         own = self._keys[first - self._first :]

@@ -1,6 +1,7 @@
-"""What are subscriptions called? Ids by slot, and ranks that ascend with the ids.
+"""Ids of a window's subscriptions by slot, with ranks that ascend with the ids.
 
-Ranks leave gaps, so that a new subscription goes between two others; where a gap is full, all get new ones.
+Ranks leave gaps, so that a new subscription fits between two others. When a gap is full, all subscriptions get new
+ranks.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from tocsin.model.subscription import Reject, SubscriptionId, shown
 _LAST_RANK: Final = 1 << 37
 _GAP: Final = 1 << 12
 _RECENT: Final = 4096
-"""So many ids lie beside the others, for a list this long is changed fast."""
+"""At most so many recent ids are kept apart, because inserting into a short list is fast."""
 
 
 Rank: TypeAlias = Callable[["NDArray[np.int32]", "NDArray[np.int64]"], None]
-"""Lets slots have ranks."""
+"""Assigns ranks to slots."""
 
 
 class Names:
-    """Ids, all strings or all integers, and the slots that they are in."""
+    """The ids, all strings or all integers, and their slots."""
 
     def __init__(self) -> None:
         self.are_strings = True
@@ -48,14 +49,14 @@ class Names:
         return iter(sorted(self._slots))
 
     def slot(self, name: SubscriptionId) -> int:
-        """Where a subscription lies; raises `UnknownSubscription`."""
+        """The slot of a subscription; raises `UnknownSubscription`."""
         found = self._slots.get(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
         if found is None:
             raise UnknownSubscription(f"there is no subscription {shown(name)}")
         return found
 
     def check_kind(self, name: SubscriptionId) -> None:
-        """Raise `RecordError` where the others are of another type."""
+        """Raise `RecordError` if the other ids are of another type."""
         if self._slots and isinstance(name, str) != self.are_strings:
             others = "strings" if self.are_strings else "integers"
             raise RecordError(f"{shown(name)} is of another type than the ids before, which are {others}", "id")
@@ -63,7 +64,7 @@ class Names:
     def free(
         self, names: Sequence[SubscriptionId], rows: Sequence[int], *, replace: bool
     ) -> tuple[list[int], list[Reject]]:
-        """The places of those names of some rows that can be given; of equal ones the last where they are replaced."""
+        """The places of acceptable names, and rejects for the others. With `replace` the last of equal names counts."""
         places: dict[SubscriptionId, int] = {}
         rejects = []
         for place, (name, row) in enumerate(zip(names, rows, strict=True)):
@@ -79,10 +80,10 @@ class Names:
         return sorted(places.values()), rejects
 
     def add(self, names: Sequence[SubscriptionId], slots: NDArray[np.int32], rank: Rank) -> None:
-        """Name slots, and `rank` them, and others where gaps are full."""
+        """Assign names to slots, and ranks to these; if gaps are full, all slots get new ranks."""
         self._column = None
         places = slots.tolist()
-        if not self._slots:  # whoever was there before may have been of another type
+        if not self._slots:  # earlier ids may have been of another type
             self._ids, self.are_strings = [], isinstance(names[0], str)
             self._sorted, self._recent = _Ranked([], []), _Ranked([], [])
         self._ids += [None] * (max(places, default=-1) + 1 - len(self._ids))
@@ -99,11 +100,11 @@ class Names:
             rank(slots, np.array(between, np.int64))
 
     def remove(self, name: SubscriptionId) -> None:
-        """Its slot keeps the id for as long as changes may tell of it."""
+        """Remove an id. Its slot keeps the name while changes may still refer to it."""
         del self._slots[name]
 
     def column(self, slots: NDArray[np.int32]) -> pa.Array:
-        """The ids of slots; strings as a dictionary column."""
+        """The ids of slots as a column; strings become a dictionary column."""
         if self._column is None:
             kind = pa.string() if self.are_strings else pa.int64()
             self._column = pa.array(self._ids, kind)
@@ -118,7 +119,7 @@ class Names:
     # Ranks
 
     def _rank_between(self, name: Any) -> int | None:
-        """A rank between those of the neighbours of a new id; None where there is none."""
+        """A rank between those of a new id's neighbours; None if the gap is full."""
         at, recent = self._sorted.find(name), self._recent.find(name)
         known = self._sorted.rank_of(name, at) or self._recent.rank_of(name, recent)
         if known:
@@ -133,7 +134,7 @@ class Names:
         return rank
 
     def _rank_all(self, rank: Rank) -> None:
-        """New ranks for everybody, in equal steps."""
+        """Assign new ranks to all ids, equally spaced."""
         names = sorted(self._slots)
         step = min(_GAP, _LAST_RANK // (len(names) + 1))
         given = step * np.arange(1, len(names) + 1)
@@ -142,7 +143,7 @@ class Names:
 
 
 class _Ranked:
-    """Ids in order with their ranks."""
+    """Sorted ids with their ranks."""
 
     def __init__(self, names: list[Any], ranks: list[int]) -> None:
         self.names, self.ranks = names, ranks

@@ -1,7 +1,8 @@
-"""How is a window kept in parts? Each has some of its subscriptions, and of its messages those that these may need.
+"""A window split into parts: each part has some of the subscriptions, and the messages that these may need.
 
-The others come as blanks, messages without words: they take a number, and let others expire, as they do in the whole
-window. So a part's changes are those that the whole window tells of its subscriptions, by the same numbers.
+Other messages reach the part as blanks, which have no words. A blank takes a number and lets older messages expire, as
+in the whole window. So a part reports the same changes, with the same numbers, as the whole window would for its
+subscriptions.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ _BLANK_KEYS: Final[Mapping[bool, Any]] = {True: 0, False: ""}
 
 
 class Sent(NamedTuple):
-    """The messages of a window that come next, as far as a part is sent them. N come, of which M are sent."""
+    """The next messages of a window, as sent to a part: M of N messages."""
 
     total: int
     positions: NDArray[np.int64]  # (M,) ascending, below N
-    messages: pa.Table  # (M,) `words`, `location`, and `key` where messages have one
-    times: NDArray[np.float64] | None = None  # (N,) ascending, of a window of time
+    messages: pa.Table  # (M,) `words`, `location`, and `key` if messages have one
+    times: NDArray[np.float64] | None = None  # (N,) ascending, if the window is one of time
 
     def since(self, latest: float) -> Sent:
-        """Without those that are too late, which are the first."""
+        """The same without late messages, which come first."""
         if self.times is None or (late := int(np.searchsorted(self.times, latest))) == 0:
             return self
         kept = int(np.searchsorted(self.positions, late))
         return Sent(self.total - late, self.positions[kept:] - late, self.messages.slice(kept), self.times[late:])
 
     def table(self, bounds: Bounds) -> pa.Table:
-        """All that come, as a window reads them: who is not sent is blank."""
+        """All N messages in the form that a window reads; those not sent are blanks."""
         count, at = self.total, self.positions
         lengths, places = np.zeros(count, np.int64), np.tile([bounds.left, bounds.lower], (count, 1))
         columns = {name: self.messages[name].combine_chunks() for name in self.messages.column_names}
@@ -61,7 +62,7 @@ class Sent(NamedTuple):
         return pa.table(table)
 
     def numbered(self, taken: int) -> pa.Table:
-        """The messages that are sent, with their numbers and times: what a part is to keep."""
+        """The sent messages with their numbers and times, for a part to keep."""
         kept = self.messages.append_column(NUMBER, pa.array(self.positions + taken))
         if self.times is None:
             return kept
@@ -69,10 +70,10 @@ class Sent(NamedTuple):
 
     @classmethod
     def of(cls, kept: pa.Table, taken: int, stop: int) -> Sent:
-        """Messages as they were kept, from number `taken` to before `stop`, to be sent again.
+        """Kept messages from number `taken` to before `stop`, to be sent again.
 
-        When a blank came is forgotten. It is said to have come with the message before it (of the first ones, after
-        it), which lets nothing expire that the message itself does not.
+        The times of blanks are not kept. A blank gets the time of the message before it, and leading blanks that of the
+        first message. This expires nothing that the message itself would not.
         """
         kept = kept.filter(pc.greater_equal(kept[NUMBER], taken))
         positions = kept[NUMBER].to_numpy() - taken
@@ -86,7 +87,7 @@ class Sent(NamedTuple):
 
 
 class WindowPart:
-    """A part of a window: `window` has its subscriptions, and has had all messages before, sent or blank.
+    """A part of a window. `window` has its subscriptions, and has received all messages so far, sent or blank.
 
     Cost: a blank takes 48 bytes while it is in the window, and some hundred nanoseconds.
     """
@@ -98,9 +99,9 @@ class WindowPart:
     def restored(
         cls, window: Window, kept: pa.Table, subscriptions: Iterable[pa.Table], first: int, taken: int, latest: float
     ) -> WindowPart:
-        """A part as it was: an empty window, the messages from number `first` to before `taken`, the subscriptions.
+        """Restore a part: an empty window, messages from number `first` to before `taken`, and subscriptions.
 
-        Cost: some ten microseconds to fifty a subscription, whose best are searched for.
+        Cost: ten to fifty microseconds per subscription, to search for its best messages.
         """
         part = cls(window)
         window._sliding.start_at(first)
@@ -111,7 +112,7 @@ class WindowPart:
 
     @property
     def taken(self) -> int:
-        """How many messages there were."""
+        """The number of messages so far."""
         return self.window._sliding.taken
 
     @property
@@ -121,25 +122,25 @@ class WindowPart:
 
     @property
     def latest(self) -> float:
-        """The time before which no message may be."""
+        """The time before which messages are late."""
         return self.window._reader.latest
 
     def why_late(self, time: float) -> str:
-        """What is wrong with a message of a time before the latest."""
+        """The reason for rejecting a message with a time before the latest."""
         return late(time, self.latest)
 
     def subscribe(self, table: pa.Table) -> list[Reject]:
-        """Take subscriptions; of several with one id the first."""
+        """Add subscriptions; of several with one id the first is kept."""
         return self.window.subscribe_many(table).errors
 
     def push(self, sent: Sent) -> pa.Table:
-        """Let messages come, of which none is late; returns the changes, whose `event` is a message's number."""
+        """Push messages, none of them late. Returns the changes; their `event` is a message's number."""
         taken = self.taken
         table = self.window.push_batch(sent.table(self.window.bounds), strict=True).table
         return table.set_column(0, "event", pc.add(table["event"], taken))
 
     def again(self, kept: pa.Table, stop: int, latest: float) -> None:
-        """Let those come that were kept and have not come yet, up to before number `stop`."""
+        """Push kept messages that have not been pushed yet, up to before number `stop`."""
         sent = Sent.of(kept, self.taken, stop)
         if sent.times is None and self.window.span is not None:
             times = np.full(sent.total, self.latest if math.isfinite(self.latest) else latest)

@@ -1,4 +1,4 @@
-"""What do records say of messages and subscriptions? Arrays of what can be taken, and why the rest cannot."""
+"""Parsing records of messages and subscriptions into arrays, with the reasons for rejecting others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SUBSCRIPTION: Final = ("id", "words", "text", "location", "k", "alpha")
 
 
 class Read(NamedTuple):
-    """Messages that can be taken, by their rows, and why others cannot."""
+    """Accepted messages with their rows, and the rejects."""
 
     batch: Batch
     rows: NDArray[np.int64]
@@ -45,19 +45,19 @@ class Read(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """Messages by their places in a chunk of R, those that cannot be taken among them."""
+    """The messages of a chunk of R records, including rejected ones."""
 
     places: NDArray[np.float64]  # (R, 2)
     times: NDArray[np.float64]  # (R,)
     lists: WordLists
-    keys: list[Any]  # (R,) or empty, where messages have none
-    good: NDArray[np.int64]  # those that can be taken
+    keys: list[Any]  # (R,) or empty, if messages have no keys
+    good: NDArray[np.int64]  # places of accepted messages
     rows: NDArray[np.int64]  # (R,)
     rejects: list[Reject]
 
 
 class NewSubscriptions(NamedTuple):
-    """Subscriptions that can be taken, by their ids and rows, and why others cannot."""
+    """Accepted subscriptions with their ids and rows, and the rejects."""
 
     coming: Coming
     ids: list[SubscriptionId]
@@ -66,7 +66,7 @@ class NewSubscriptions(NamedTuple):
 
 
 class Reader:
-    """Reads records by the rules of a window; `latest` is the time before which no message may be."""
+    """Reads records by the rules of a window; `latest` is the time before which messages are late."""
 
     def __init__(self, bounds: Bounds, how: Text, has_time: bool, vocabulary: Vocabulary, keys: Keys) -> None:
         self._bounds, self._how, self._has_time = bounds, how, has_time
@@ -75,15 +75,15 @@ class Reader:
         self._stamps, self._stamp = np.zeros(0, np.int64), 0
 
     def message_chunks(self, source: Any) -> Iterator[Chunk]:
-        """The records of a source; raises `InvalidInput` where it cannot be read."""
+        """The records of a source; raises `InvalidInput` if it cannot be read."""
         return read_events(source, lambda name: name in _MESSAGE, what="messages")
 
     def subscription_chunks(self, source: Any) -> Iterator[Chunk]:
-        """The records of a source; raises `InvalidInput` where it cannot be read."""
+        """The records of a source; raises `InvalidInput` if it cannot be read."""
         return read_events(source, what="subscriptions")
 
     def messages(self, chunk: Chunk, know: Callable[[], NDArray[np.float64]]) -> Read:
-        """The messages of a chunk; `know` makes new words known and returns what words weigh, squared."""
+        """The messages of a chunk; `know` registers new words and returns the squared weights of all words."""
         checked = self.checked(chunk)
         good = checked.good
         starts, words = self._numbered(checked.lists, good, know)
@@ -92,7 +92,7 @@ class Reader:
         return Read(Batch(starts, words, places, times), checked.rows[good], keys, checked.rejects)
 
     def checked(self, chunk: Chunk) -> Checked:
-        """The messages of a chunk, their words not numbered."""
+        """The messages of a chunk, before their words are numbered."""
         fields = Fields(chunk)
         places = places_in(fields, self._bounds)
         times = seconds_in(fields) if self._has_time else np.zeros(len(fields))
@@ -101,7 +101,7 @@ class Reader:
         return Checked(places, times, lists, keys, fields.good(), fields.rows, fields.rejects())
 
     def subscriptions(self, chunk: Chunk, know: Callable[[], NDArray[np.float64]]) -> NewSubscriptions:
-        """The subscriptions of a chunk; whether ids are taken is not looked at."""
+        """The subscriptions of a chunk. Does not check whether ids are taken."""
         fields = Fields(chunk)
         _refuse_unknown(fields)
         ids = _ids_in(fields)
@@ -118,7 +118,7 @@ class Reader:
         return NewSubscriptions(coming, [ids[at] for at in good.tolist()], fields.rows[good], rejects)
 
     def _late(self, fields: Fields, times: NDArray[np.float64]) -> list[int]:
-        """The places of messages in time; the others are refused."""
+        """The places of messages in time order; late ones are rejected."""
         good = fields.good()
         if not self._has_time or not len(good):
             return good.tolist()  # type: ignore[no-any-return]
@@ -130,7 +130,7 @@ class Reader:
         return fields.good().tolist()  # type: ignore[no-any-return]
 
     def _keys_in(self, fields: Fields, good: list[int]) -> list[Any]:
-        """The keys of messages; an empty list where they have none."""
+        """The keys of messages; empty if they have none."""
         column = fields.column("key")
         keys: list[Any] = [None] * len(fields) if column is None else _plain(column)
         for at in good:
@@ -144,7 +144,7 @@ class Reader:
     def _numbered(
         self, lists: WordLists, good: NDArray[np.int64], know: Callable[[], NDArray[np.float64]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The words of some records as numbers, each once in a record, the lightest first."""
+        """The words of some records as numbers, distinct within a record, the lightest first."""
         numbers = self._vocabulary.numbers_of(lists.distinct)
         squares = know()
         starts, members = lists.starts, lists.numbers
@@ -161,12 +161,12 @@ class Reader:
 
 
 def late(time: float, before: float) -> str:
-    """What is wrong with a message that comes too late."""
+    """The reason for rejecting a late message."""
     return f"{time:g} is before {before:g}, the time of the message before; send messages in order"
 
 
 def norms_of(starts: NDArray[np.int64], words: NDArray[np.int32], squares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The norm of each record's words, added up from the first on."""
+    """The norm of each record's words, summed in order."""
     counts = np.diff(starts)
     sums = np.zeros(len(counts))
     for place in range(int(counts.max(initial=0))):
@@ -176,7 +176,7 @@ def norms_of(starts: NDArray[np.int64], words: NDArray[np.int32], squares: NDArr
 
 
 def _refuse_unknown(fields: Fields) -> None:
-    """A field that no subscription has is probably another one, misspelt."""
+    """Reject unknown fields: they are probably misspelt."""
     known = ", ".join(_SUBSCRIPTION)
     for name in fields.names:
         if name not in _SUBSCRIPTION:
@@ -203,7 +203,7 @@ def _is_id(kind: pa.DataType) -> bool:
 
 
 def _numbers_in(fields: Fields, name: str, default: float, check: Callable[[Any], Any], kind: Any) -> NDArray[Any]:
-    """A number of each record, or the default where there is none."""
+    """A number for each record, or the default if it has none."""
     column = fields.column(name)
     numbers = np.full(len(fields), default, kind)
     if column is None:

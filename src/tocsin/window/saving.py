@@ -1,7 +1,7 @@
-"""How does a window lie on disk? As two Arrow files, its messages and its subscriptions, and a manifest.
+"""Windows on disk: an Arrow file of messages, one of subscriptions, and a manifest.
 
-The manifest names the files, and is written last: a window that is saved again replaces the one before at once. What
-is best is found anew when it is loaded.
+The manifest names the files and is written last, so saving again replaces the earlier window atomically. The best
+messages are searched for again on loading.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def save_window(window: Window, folder: str | Path) -> None:
 
 
 def load_window(kind: type[Window], folder: str | Path, index: str | None, threads: int | None) -> Window:
-    """A window as it was saved; raises `SegmentError`."""
+    """Load a saved window; raises `SegmentError`."""
     folder = Path(folder)
     manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION)
     try:

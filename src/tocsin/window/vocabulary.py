@@ -1,4 +1,4 @@
-"""Which number has a word? One of its own for as long as a subscription or a message of the window has it."""
+"""The vocabulary of a window: a number for each word, as long as a subscription or a message in the window has it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SPARE: Final = 10_000
-"""So many words that nobody has may stay, beside as many as there are."""
+"""The number of unused words that may stay, besides as many as there are words."""
 
 
 class Vocabulary:
-    """Words by number, from 1 on. Numbers of words that nobody has any more are given again."""
+    """Words by number, from 1 on. Numbers of unused words are reused."""
 
     def __init__(self, squares: Mapping[str, float]) -> None:
         self._squares = squares
@@ -25,7 +25,7 @@ class Vocabulary:
         return len(self._numbers.texts)
 
     def numbers_of(self, words: Iterable[str]) -> NDArray[np.int32]:
-        """The number of each word, a new one for a new word."""
+        """The number of each word; new words get new numbers."""
         return np.array(list(map(self._numbers.__getitem__, words)), np.int32)
 
     def words_of(self, numbers: Iterable[int]) -> list[str]:
@@ -33,23 +33,23 @@ class Vocabulary:
         return [self._numbers.texts[number] for number in numbers]
 
     def new_words(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The numbers that were given since this was last asked, and what their words weigh, squared."""
+        """The numbers assigned since the last call, and the squared weights of their words."""
         fresh, self._numbers.fresh = self._numbers.fresh, []
         weighs: Sequence[float] = [self._squares.get(self._numbers.texts[number], 1.0) for number in fresh]
         return np.array(fresh, np.int64), np.array(weighs, np.float64)
 
     def is_full(self) -> bool:
-        """Whether it is worth a look which words nobody has."""
+        """Whether it is time to look for unused words."""
         return len(self._numbers) > self._most
 
     def forget(self, uses: NDArray[np.int32]) -> None:
-        """Take their numbers from words that nobody uses."""
+        """Free the numbers of unused words."""
         self._numbers.forget(uses)
         self._most = 2 * len(self._numbers) + _SPARE
 
 
 class _Numbers(dict[str, int]):
-    """Numbers by word, given when they are asked for."""
+    """Numbers by word, assigned on access."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Which recent messages are best for each subscription? A window that slides over messages as they come."""
+"""The sliding window: keeps the best recent messages for each subscription as messages arrive."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ _TABLE: Final = ("event", "subscription", "message", "kind", "score")
 
 
 class Window:
-    """The best k of the recent messages for every subscription, kept up to date as messages come.
+    """The best k recent messages for every subscription, kept up to date as messages arrive.
 
-    The window is the last `size` messages, those of the last `time` seconds (a number, or a `timedelta`), or what both
-    leave. A message is a set of words at a place within `bounds` (xmin, ymin, xmax, ymax); so is a subscription. A
-    message that has a word in common with a subscription has the score
+    The window has the last `size` messages, those of the last `time` seconds (a number or a `timedelta`), or those that
+    meet both limits. A message is a set of words at a place within `bounds` (xmin, ymin, xmax, ymax); so is a
+    subscription. A message that has a word in common with a subscription has the score
 
         alpha * (1 - distance / diagonal of the bounds) + (1 - alpha) * cosine of the words
 
-    Words weigh 1 each, or what `weights` says (`tocsin.idf` makes a mapping). Of equal scores the newer message is
-    better. `text` says how the words of texts are made. `index` names the structure that finds whom a message reaches,
-    options in parentheses; every structure gives the same answers. `threads` share the subscriptions where messages
-    come in batches (None: as many as there are cores); each has all messages. Many threads may ask; one at a time is
-    served.
+    Each word weighs 1, unless `weights` gives another weight (`tocsin.idf` computes them). Of equal scores the newer
+    message is better. `text` says how texts are split into words. `index` names the structure that finds the
+    subscriptions that a message reaches, with options in parentheses; all structures give the same answers. `threads`
+    share the subscriptions when messages come in batches (None: one per core); each thread has all messages. Any thread
+    may call; calls are serialised.
 
     >>> window = Window(size=1000, bounds=(-180, -90, 180, 90))
     >>> window.subscribe("u1", words=["seafood"], location=(2.35, 48.85), k=1, alpha=0.3)
@@ -108,11 +108,11 @@ class Window:
         alpha: float = DEFAULT_ALPHA,
         replace: bool = False,
     ) -> None:
-        """Keep the best k messages for a subscription, from now on, of the window as it stands.
+        """Add a subscription: from now on the window keeps its best k messages, starting with the current ones.
 
-        `alpha` is how much the place counts, from 0 to less than 1. Raises `RecordError` for what cannot be used, and
-        `DuplicateSubscription` for an id that is taken, unless it is replaced. Cost: microseconds, and a search of
-        the window.
+        `alpha` is the weight of the place, from 0 to less than 1. Raises `RecordError` for an invalid subscription, and
+        `DuplicateSubscription` if the id is taken and `replace` is not set. Cost: microseconds, plus a search of the
+        window.
         """
         words = words if words is None or isinstance(words, str) else list(words)
         record = {"id": id, "words": words, "text": text, "location": location, "k": k, "alpha": alpha}
@@ -126,9 +126,10 @@ class Window:
             self._take(asked, [0])
 
     def subscribe_many(self, subscriptions: Any, *, replace: bool = False, strict: bool = False) -> Report:
-        """Take subscriptions from any source of records: `id`, `words` or `text`, `location`, and perhaps `k`, `alpha`.
+        """Add subscriptions from any source of records: `id`, `words` or `text`, `location`, optionally `k`, `alpha`.
 
-        What cannot be taken is reported with its row and reason; `strict` raises `RecordError` at the first.
+        A bad subscription is skipped and reported with its row and reason; `strict` raises `RecordError` at the first
+        one.
         """
         accepted, errors = 0, list[Reject]()
         with self._lock:
@@ -142,14 +143,14 @@ class Window:
         return Report(accepted, errors)
 
     def unsubscribe(self, id: SubscriptionId) -> None:
-        """Let a subscription go; raises `UnknownSubscription`."""
+        """Remove a subscription; raises `UnknownSubscription`."""
         with self._lock:
             slot = self._names.slot(id)
             self._names.remove(id)
             self._sliding.remove(slot)
 
     def __len__(self) -> int:
-        """How many subscriptions there are."""
+        """The number of subscriptions."""
         return len(self._names)
 
     def __contains__(self, id: object) -> bool:
@@ -170,10 +171,10 @@ class Window:
         key: MessageKey | None = None,
         time: Any = None,
     ) -> list[Change]:
-        """Let a message come; returns every change that this causes: exits, then enters, each by subscription.
+        """Push a message; returns all changes that it causes: exits, then enters, each by subscription.
 
-        Messages are named by `key`, or numbered from 0. `time` is seconds or an instant, and asked for where the
-        window is one of time. Raises `RecordError` for a bad message, which changes nothing.
+        Messages are identified by `key`, or numbered from 0. `time` is seconds or an instant; a window of time requires
+        it. Raises `RecordError` for a bad message, which changes nothing.
         """
         words = words if words is None or isinstance(words, str) else list(words)
         record = {"words": words, "text": text, "location": location, "key": key, "time": time}
@@ -184,14 +185,14 @@ class Window:
             return self._told(self._push(read))
 
     def push_batch(self, messages: Any, *, strict: bool = False, changes: bool = True) -> WindowAnswer:
-        """Let messages come, one after the other, from any source of records.
+        """Push messages from any source of records, one after the other.
 
-        They have `words` or `text`, `location`, and perhaps `key` and `time`. A bad message is reported with its row
-        and reason, and the rest is served; `strict` raises `RecordError` at the first, when those of earlier chunks
-        were taken.
+        They have `words` or `text`, `location`, and optionally `key` and `time`. A bad message is skipped and reported
+        with its row and reason. `strict` raises `RecordError` at the first one; the messages of earlier chunks are then
+        in the window.
 
-        With `changes=False` the table is empty, and many messages cost a fraction: where a chunk of them is more than
-        an eighth of the window, as while it fills, everybody's best are searched for once, at the end.
+        With `changes=False` the table is empty, and many messages cost much less. If a chunk is larger than an eighth
+        of the messages held, as while the window fills, best messages are searched for once, at the end.
         """
         parts, errors = [self._table(None, np.zeros(0, np.int64))], list[Reject]()
         with self._lock:
@@ -212,7 +213,7 @@ class Window:
             return WindowAnswer(table, errors, self.stats.less(before))
 
     def advance(self, time: Any) -> list[Change]:
-        """Let time pass without a message; returns the changes. Later messages may not be of an earlier time."""
+        """Let time pass without a message; returns the changes. Later messages must not have an earlier time."""
         if self.span is None:
             raise InvalidInput("this window is one of a number of messages; only a window with time= can be advanced")
         with self._lock:
@@ -231,7 +232,7 @@ class Window:
             return list(zip(self._keys.of(numbers), scores.tolist(), strict=True))
 
     def results_table(self) -> pa.Table:
-        """The best messages of all: `subscription`, `rank` from 1 on, `message`, `score`, in order of the first two."""
+        """The best messages of all: `subscription`, `rank` from 1, `message`, `score`; ordered by the first two."""
         with self._lock:
             slots = np.array([self._names.slot(name) for name in self._names], np.int32)
             counts, numbers, scores = self._sliding.best_of_each(slots)
@@ -245,10 +246,10 @@ class Window:
             )
 
     def explain(self, id: SubscriptionId, message: MessageKey) -> WindowExplanation:
-        """Why a message is among a subscription's best, or why not.
+        """Why a message is among a subscription's best, or not.
 
-        Of messages of one key the newest is meant. Raises `UnknownSubscription`, and `InvalidInput` for a message that
-        is not in the window.
+        If several messages have the key, the newest is explained. Raises `UnknownSubscription`, and `InvalidInput` for
+        a message that is not in the window.
         """
         with self._lock:
             sliding, slot = self._sliding, self._names.slot(id)
@@ -268,18 +269,18 @@ class Window:
 
     @property
     def held(self) -> int:
-        """How many messages are in the window."""
+        """The number of messages in the window."""
         return self._sliding.held
 
     @property
     def stats(self) -> WindowStats:
-        """What the window did since it was made."""
+        """The work of the window since it was made."""
         counts = self._sliding.counts()
         examined, reached, reevaluations = (int(counts[column]) for column in (EXAMINED, REACHED, REEVALUATED))
         return WindowStats(self._sliding.taken, examined, reached, self._changes, reevaluations, self._seconds)
 
     def sizes(self) -> Mapping[str, int]:
-        """Bytes by what they are for: `records`, `buffers`, `structure`, `messages`, `work`."""
+        """Bytes by purpose: `records`, `buffers`, `structure`, `messages`, `work`."""
         return self._sliding.sizes()
 
     def __repr__(self) -> str:
@@ -288,19 +289,19 @@ class Window:
     # Files
 
     def save(self, folder: str | Path) -> None:
-        """Write everything into a folder, whole or not at all: the messages and the subscriptions, as two tables."""
+        """Write the messages and the subscriptions into a folder as two tables, atomically."""
         with self._lock:
             save_window(self, folder)
 
     @classmethod
     def load(cls, folder: str | Path, *, index: str | None = None, threads: int | None = 1) -> Window:
-        """A window as it was saved, over the same index or another one; raises `SegmentError`."""
+        """Load a saved window, with the same index or another one; raises `SegmentError`."""
         return load_window(cls, folder, index, threads)
 
-    # Within
+    # Internals
 
     def _know(self) -> NDArray[np.float64]:
-        """Let the words that are new be known below."""
+        """Register new words with the structures."""
         self._sliding.know_words(len(self._vocabulary), *self._vocabulary.new_words())
         return self._sliding.squares
 
@@ -326,7 +327,7 @@ class Window:
         return done
 
     def _restore(self, messages: pa.Table, subscriptions: pa.Table, taken: int, latest: float | None) -> None:
-        """Take what was saved: messages, of which the last has a number below `taken`, then subscriptions."""
+        """Restore saved messages, the last of which has a number below `taken`, then the subscriptions."""
         self._sliding.start_at(taken - messages.num_rows)
         for chunk in self._reader.message_chunks(messages):
             read = self._read(chunk)
@@ -340,7 +341,7 @@ class Window:
         return changes
 
     def _take(self, asked: NewSubscriptions, places: list[int]) -> None:
-        """Take some of those that are asked for, in the place of those that have their ids."""
+        """Add some of the requested subscriptions, replacing those with the same ids."""
         if not places:
             return
         for name in [asked.ids[place] for place in places if asked.ids[place] in self._names]:

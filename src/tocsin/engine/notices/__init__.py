@@ -1,4 +1,4 @@
-"""Warnings: what subscriptions ask that no event has, or that can never hold."""
+"""Warnings about conditions that no event satisfies, or that can never hold."""
 
 from tocsin.engine.notices.asking import Known
 from tocsin.engine.notices.telling import known_to, notices, notices_of

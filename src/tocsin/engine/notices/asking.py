@@ -1,4 +1,4 @@
-"""What compiled expressions ask of events, worked out once, and which of it some events can never give."""
+"""The requirements of compiled expressions, and which of these a set of events does not meet."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from tocsin.model.expression import Not
 from tocsin.model.readings import Reading, attribute_of, reading_of
 
 _CONDITION: Final = asking.SOME_ELEMENT + 1
-"""A kind of question beside those of `asking`: first, a condition about elements; second, 1 where it is negated."""
+"""A kind of question besides those of `asking`. First: a condition about elements; second: 1 if it is negated."""
 
 _PLACE: Final = _CONDITION + 1
-"""Another: first, an attribute whose lists are to be places, or what is asked of its places."""
+"""Another kind. First: an attribute with lists that should be places, or a reading of its places."""
 
 
 _EXACT: Final = _CONDITION + 2
-"""A third: first, an attribute that is compared with numbers; second, which of them are not exact: one of these."""
+"""A third kind. First: an attribute compared with numbers; second: which numbers are inexact, one of those below."""
 _SINGLE, _LARGE = range(2)
 
 
 class Reason(NamedTuple):
-    """Why a condition is worth a warning, and which one it is."""
+    """Why a condition deserves a warning, and which condition it is."""
 
-    attribute: str  # empty for none
+    attribute: str  # empty if there is none
     text: str
-    is_whole: bool = False  # whether all conditions on the attribute are meant together
+    is_whole: bool = False  # whether all conditions on the attribute together are meant
 
 
 class Known(NamedTuple):
-    """Of which values some predicate is TRUE or FALSE: the types by attribute, a bit each."""
+    """The values for which some predicate is TRUE or FALSE: types by attribute, one bit each."""
 
     types: dict[str, int]
-    always: bool  # whether one is so of any event, as IS NULL is
+    always: bool  # whether such a predicate exists for any event, such as IS NULL
 
 
 class _Groups(NamedTuple):
@@ -62,9 +62,9 @@ class _Groups(NamedTuple):
 
 
 class Asking:
-    """The conditions of compiled expressions: who has each, what it asks of events, and what holds whatever comes.
+    """The conditions of compiled expressions: their owners, what they ask of events, and which are constant.
 
-    A condition is a leaf, or its NOT. Memory: some 8 bytes a condition and expression. Cost: linear, once.
+    A condition is a leaf or its NOT. Memory: some 8 bytes per condition and expression. Cost: linear, once.
     """
 
     def __init__(self, compiled: CompiledExpressions, prefix: str = "") -> None:
@@ -80,7 +80,7 @@ class Asking:
         self._elements = self._of_elements(compiled)
 
     def _ask(self, compiled: CompiledExpressions, found: Literals, distinct: NDArray[np.int64]) -> None:
-        """The questions, each once, and the conditions that ask them."""
+        """Collect the distinct questions, and the conditions that ask them."""
         asks = _with_alternatives(compiled, found, asked(compiled))
         conditions = np.searchsorted(distinct, asks.leaves * 2 + asks.negated)
         there = conditions < len(distinct)
@@ -104,7 +104,7 @@ class Asking:
 
     @cached_property
     def known(self) -> Known:
-        """Of which values some of the expressions' predicates are TRUE or FALSE."""
+        """The values for which some predicate of the expressions is TRUE or FALSE."""
         kinds, first, second = self._questions
         types: dict[str, int] = {}
         for kind, number, bits in zip(kinds.tolist(), first.tolist(), second.tolist(), strict=True):
@@ -115,7 +115,7 @@ class Asking:
         return Known(types, bool((kinds == asking.UNLESS_NULL).any()))
 
     def _of_elements(self, compiled: CompiledExpressions) -> dict[str, tuple[NDArray[np.int64], Asking]]:
-        """By list, the conditions about its elements, and what they and their NOTs ask of an element."""
+        """For each list, the conditions about its elements, and what they and their NOTs ask of an element."""
         wanted = self._questions[1, self._questions[0] == _CONDITION]
         by_list: dict[str, list[int]] = {}
         for number in np.unique(wanted).tolist():
@@ -128,13 +128,13 @@ class Asking:
         return made
 
     def findings(self, seen: Seen | None) -> Iterator[tuple[Reason, NDArray[np.int64]]]:
-        """The reasons for which something is worth a warning, with the expressions that have it, ascending.
+        """The reasons for warnings, each with the expressions that have it, in ascending order.
 
-        Cost: linear in the questions, and in the conditions that are told of.
+        Cost: linear in the questions, and in the reported conditions.
         """
         if seen is not None and seen.events:
             apart = {reason.attribute: owners for reason, owners in self._apart.items()}
-            for reason, owners in self._missed(seen):  # of what excludes itself nothing more is told
+            for reason, owners in self._missed(seen):  # contradictory conditions get no second warning
                 yield reason, np.setdiff1d(owners, apart[reason.attribute]) if reason.attribute in apart else owners
         for reason, conditions in self._fixed[1].items():
             yield reason, self._owners_of(np.array(conditions, np.int64))
@@ -164,7 +164,7 @@ class Asking:
         chosen = np.flatnonzero(missed)
         conditions, at = gathered(self._askers.starts, chosen)
         asked_by, first_rows = np.unique(self._askers.members[conditions], return_index=True)
-        which = chosen[at[first_rows]]  # questions ascend, so that it is the one which is told first
+        which = chosen[at[first_rows]]  # questions ascend, so this is the first question of each condition
         words = Wording(seen, self._prefix)
         by_reason: dict[Reason, list[NDArray[np.int64]]] = {}
         order = np.argsort(which, kind="stable")
@@ -179,7 +179,7 @@ class Asking:
         return np.unique(self._owners.members[gathered(self._owners.starts, conditions)[0]])
 
     def _came(self, seen: Seen) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(A,) the types that came under each name, and those of the elements of lists, a bit each."""
+        """(A,) the observed types of each name, and those of the elements of lists, one bit each."""
         types, items = (np.zeros(len(self._names), np.int64) for _ in range(2))
         for found, came in ((types, seen.types), (items, seen.items)):
             for name, own in came.items():
@@ -191,7 +191,7 @@ class Asking:
         return types, items
 
     def _element_findings(self, seen: Seen) -> dict[tuple[int, int], str]:
-        """By condition about elements and side, what no element that came fulfils of it."""
+        """For each condition about elements and its side, why no observed element satisfies it."""
         told: dict[tuple[int, int], str] = {}
         for name, (numbers, inner) in self._elements.items():
             own = seen.elements.get(name)
@@ -233,7 +233,7 @@ _PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE | 1 << codes.LIST
 
 
 def _read_from(reading: Reading) -> int:
-    """The types of values that a reading is made of; 0 where it is the attribute's own value."""
+    """The types of values that give a reading; 0 if it is the attribute's own value."""
     if reading.is_condition:
         return ANY
     if reading.is_of_place:
@@ -244,7 +244,7 @@ def _read_from(reading: Reading) -> int:
 
 
 def _readings(names: list[str]) -> dict[tuple[str, int], NDArray[np.int64]]:
-    """The compiled names that are readings, by attribute and by the types of its values that have such a reading."""
+    """The compiled names that are readings, by attribute and by the types of values that have such a reading."""
     found: dict[tuple[str, int], list[int]] = {}
     for number, name in enumerate(names):
         reading = reading_of(name)
@@ -260,7 +260,7 @@ def _readings(names: list[str]) -> dict[tuple[str, int], NDArray[np.int64]]:
 
 
 def _exact(compiled: CompiledExpressions, distinct: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Questions whether numbers come exactly, and the conditions that ask them."""
+    """Questions about exact numbers, and the conditions that ask them."""
     rows, asking_conditions = [np.empty((3, 0), np.int64)], [np.empty(0, np.int64)]
     for kind, leaves in ((_SINGLE, constants.of_no_single(compiled)), (_LARGE, constants.of_large_numbers(compiled))):
         own = np.flatnonzero(np.isin(distinct >> 1, leaves))
@@ -271,9 +271,9 @@ def _exact(compiled: CompiledExpressions, distinct: NDArray[np.int64]) -> tuple[
 
 
 def _with_alternatives(compiled: CompiledExpressions, found: Literals, asks: asking.Asks) -> asking.Asks:
-    """The same, where `x IN (500, '500')` asks for a number or a text: equalities of one OR ask for any of their types.
+    """Let equalities in one OR ask for any of their types, so that `x IN (500, '500')` accepts a number or a text.
 
-    A leaf in several ORs asks for all that any of them allows.
+    A leaf in several ORs asks for the union of their types.
     """
     leaves = compiled.arrays
     kinds = leaves.leaf_kinds[found.leaves]
@@ -291,7 +291,7 @@ def _with_alternatives(compiled: CompiledExpressions, found: Literals, asks: ask
 
 
 def _apart(compiled: CompiledExpressions, found: Literals) -> dict[Reason, NDArray[np.int64]]:
-    """What excludes itself, and the expressions that have it."""
+    """Contradictory conditions, with the expressions that have them."""
     owners, attributes = constants.contradictory(compiled, found)
     return {
         Reason(attribute_of(compiled.attributes[number]), "no value fulfils all of this", True): np.unique(
@@ -314,7 +314,7 @@ _CONSTANT: Final = (
 def _fixed(
     compiled: CompiledExpressions, distinct: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], dict[Reason, list[int]]]:
-    """What holds, or does not, whatever comes: the conditions, and by reason those that have it."""
+    """The conditions that are constant for all events, and the same by reason for a warning."""
     names, arrays = compiled.attributes, compiled.arrays
     by_side: dict[int, Reason] = {}
     for leaf in np.flatnonzero(constants.empty_ranges(compiled)).tolist():

@@ -1,4 +1,4 @@
-"""Warnings about what subscriptions ask and no event has: told by condition, so a million of one mistake is one."""
+"""Warnings about conditions that no event satisfies, one per condition: a million equal mistakes are one warning."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _MOST_DEAD: Final = 10_000
 
 
 def notices_of(sources: Iterable[Snapshot], seen: Seen | None) -> list[Notice]:
-    """What the subscriptions of a moment ask that no event had, or that none can have; those that most ask first.
+    """Warnings about conditions that no event satisfied, or that none can; those of most subscriptions first.
 
-    Without events, what can be told of the subscriptions alone. What they ask is worked out once a source and kept
-    with it; after that, the cost is linear in what is told.
+    Without events, the warnings come from the subscriptions alone. The requirements of each source are computed once
+    and kept with it. After that, the cost is linear in what is reported.
     """
     return _merged(((asked, one.alive) for one in sources if len(one) for asked in _kept(one)), seen)
 
 
 def notices(part: Part, seen: Seen | None) -> list[Notice]:
-    """The same of subscriptions that all are alive, from their columns."""
+    """Like `notices_of`, for subscriptions in columns that are all live."""
     return _merged(((one, None) for one in prepared(part)), seen)
 
 
 def known_to(sources: Iterable[Snapshot]) -> Known:
-    """Of which values some predicate of the subscriptions of a moment, those that are gone included, is known."""
+    """The values for which a predicate of the subscriptions, including removed ones, is TRUE or FALSE."""
     types: dict[str, int] = {}
     always = False
     for asked in (asked for one in sources if len(one) for asked in _kept(one)):
@@ -52,21 +52,21 @@ def known_to(sources: Iterable[Snapshot]) -> Known:
 
 
 class Conditions:
-    """Subscriptions, what they ask, and the texts of warnings that were made before. Many threads may ask it."""
+    """Subscriptions, their requirements, and the cached texts of earlier warnings. Thread-safe."""
 
     def __init__(self, part: Part, numbers: NDArray[np.int64], asking: Asking) -> None:
         self._ids, self._sources = part.ids, part.sources
-        self._numbers = numbers  # of the expressions, among the subscriptions of their source; -1 for one left out
+        self._numbers = numbers  # of the expressions, among their source's subscriptions; -1 if left out
         self._asking = asking
         self._texts: dict[tuple[Reason, int], str] = {}
 
     @property
     def known(self) -> Known:
-        """Of which values some predicate is known."""
+        """The values for which some predicate is TRUE or FALSE."""
         return self._asking.known
 
     def findings(self, seen: Seen | None, alive: Alive) -> Iterator[tuple[Reason, int, int]]:
-        """The reasons for a warning, how many subscriptions have each, and the first of them."""
+        """The reasons for warnings, each with its number of subscriptions and the first of them."""
         for reason, own in self._asking.findings(seen):
             own = own[self._numbers[own] >= 0]
             if alive is not None:
@@ -84,7 +84,7 @@ class Conditions:
 
 
 def _kept(source: Snapshot) -> list[Conditions]:
-    """What the subscriptions of a source ask, made when it is first asked for and kept with them."""
+    """The requirements of a source's subscriptions, computed on first use and kept with the source."""
     found: list[Conditions] = []
     for first, stop in source.spans():
         found += source.kept(Conditions, (first, stop), partial(_prepared_span, source, first, stop))
@@ -96,9 +96,10 @@ def _prepared_span(source: Snapshot, first: int, stop: int) -> list[Conditions]:
 
 
 def prepared(part: Part, first: int = 0) -> list[Conditions]:
-    """What subscriptions ask, counted from `first` on; then those of which an index kept only that they match nothing.
+    """The requirements of subscriptions, numbered from `first`.
 
-    These are compiled again, from their texts.
+    An index keeps only FALSE for a subscription that never matches. A second entry has up to `_MOST_DEAD` of these,
+    compiled again from their texts.
     """
     arrays = part.compiled.arrays
     alone = np.flatnonzero(np.diff(arrays.program_starts) == 1)
@@ -140,12 +141,12 @@ def _condition(tree: Expression, reason: Reason, seen: Seen | None) -> str:
 
 
 def _reasons_of(node: Expression, seen: Seen | None) -> set[Reason]:
-    """The reasons for which a part by itself is worth a warning."""
+    """The reasons for warnings about a part by itself."""
     return {reason for reason, _ in Asking(compile_expressions([node])).findings(seen)}
 
 
 def _parts(tree: Expression) -> list[Expression]:
-    """The predicates of a tree from left to right, then its groups, inner ones first, with NOT where it applies."""
+    """The predicates of a tree from left to right, then its groups, innermost first, with NOT applied to each."""
     predicates: list[Expression] = []
     groups: list[Expression] = []
     stack = [(tree, False)]

@@ -1,4 +1,4 @@
-"""The words of warnings about what events have."""
+"""The texts of warnings about the attributes of events."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tocsin.model.readings import Reading, attribute_of, is_reading, reading_of
 from tocsin.schemas import WORDS
 
 _MOST_ADVICE: Final = 20
-"""Of so many attributes it is looked up which one was meant: up to a millisecond each."""
+"""The nearest name is looked up for this many attributes only: a look-up takes up to a millisecond."""
 
 
 class Wording:
-    """What is said of the attributes that some events had; `prefix` is what those are in, if they are of elements."""
+    """The texts of warnings about observed attributes; `prefix` is the path of the list if they belong to elements."""
 
     def __init__(self, seen: Seen, prefix: str) -> None:
         self._seen, self._prefix = seen, prefix
@@ -33,7 +33,7 @@ class Wording:
         return nearest(attribute, self._known) if self._advised <= _MOST_ADVICE else None
 
     def missing(self, name: str, types: int, *, is_compared: bool) -> str:
-        """Why nothing fulfils what is asked of an attribute, or its reading."""
+        """Why no value satisfies a condition on an attribute or its reading."""
         attribute = attribute_of(name)
         shown, own, is_list = name_text(attribute), self._seen.types.get(attribute, 0), reading_of(name).is_condition
         if is_reading(name) and not is_list:
@@ -50,7 +50,7 @@ class Wording:
         return f"every {shown} that came is {_listed(own)}, never {_listed(types & _SHOWN, kind)}{advice}"
 
     def always_null(self, name: str, types: int) -> str:
-        """Why what is computed of an attribute is always null."""
+        """Why a value computed from an attribute is always null."""
         attribute = attribute_of(name)
         own = self._seen.types.get(attribute, 0)
         if not own:
@@ -59,7 +59,7 @@ class Wording:
         return f"always true: every {name_text(attribute)} that came is {_listed(own)}, never {WORDS[kind]}"
 
     def of_two(self, name: str, other: str) -> str:
-        """Why two attributes never compare."""
+        """Why two attributes can never be compared."""
         first, second = attribute_of(name), attribute_of(other)
         types = [_listed(self._seen.types.get(one, 0)) for one in (first, second)]
         return (
@@ -68,7 +68,7 @@ class Wording:
         )
 
     def no_places(self, name: str) -> str:
-        """Which lists of an attribute are not places."""
+        """How many lists of an attribute are not places."""
         count = self._seen.no_places[name]
         lists = "1 list that came is not a place" if count == 1 else f"{count:,} lists that came are not places"
         return (
@@ -76,7 +76,7 @@ class Wording:
         )
 
     def of_items(self, name: str, types: int) -> str:
-        """Why the lists of an attribute never have some constants."""
+        """Why the lists of an attribute never contain some constants."""
         own = self._seen.items.get(name, 0)
         if not own:
             return f"every {name_text(name)} that came is empty"
@@ -95,7 +95,7 @@ def _listed(types: int, or_else: int = -1) -> str:
 
 
 def _read_as(reading: Reading) -> int:
-    """The type of the values that a reading is made of."""
+    """The type of the values that a reading is made from."""
     return codes.GEOMETRY if reading.is_of_place else codes.STRING if reading.is_of_text else codes.INSTANT
 
 

@@ -1,6 +1,6 @@
-"""What is a key, for events and subscriptions that never met? A 64-bit hash of an attribute, a kind, and a value.
+"""Keys of events and subscriptions: 64-bit hashes of an attribute, a kind and a value.
 
-Two keys with one hash send an event where it finds nothing; no event is ever kept from where it could.
+If two keys have the same hash, an event visits a part without a match. It never misses one with a match.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.numbers import FNV_BASIS, FNV_PRIME, scattered
 
-PRESENCE: Final = 64  # beside the kinds of `index.fields.kernels.layouts`: the attribute is there
+PRESENCE: Final = 64  # an attribute is present; follows the kinds of `index.fields.kernels.layouts`
 LEAF: Final = 65  # a leaf of the tree that divides the map; the value is its number
 
 _HALF = np.uint64(32)
@@ -21,7 +21,7 @@ _HALF = np.uint64(32)
 
 @inlined
 def mixed(one: int, other: int) -> int:
-    """Two numbers as one hash; both are, and it is, a uint64."""
+    """Mix two numbers into one hash; all are uint64."""
     bits = scattered(one ^ other)
     bits = scattered(bits ^ (bits >> _HALF))
     return bits ^ (bits >> _HALF)

@@ -1,7 +1,7 @@
-"""In which leaves of the tree that divides the map does a box lie? In all whose closed cells it meets.
+"""The leaves that a box meets, with closed cells, in the tree that divides the map.
 
-The tree is complete: node n splits the map at splits[n] (by x on even levels, by y on odd ones) into its children
-2 n + 1 and 2 n + 2. Boxes that share a point have that point's leaf in common.
+The tree is complete: node n splits the map at splits[n] (by x on even levels, by y on odd ones) into its children 2n +
+1 and 2n + 2. Boxes that share a point share the leaf of that point.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def find_leaves(
     stack: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> int:
-    """Write the leaves that a box lies in; returns how many. `out` has room for all, `stack` for DEEPEST."""
+    """Write the leaves that a box meets; returns their number. `out` has room for all, `stack` for DEEPEST."""
     nodes = np.int64(len(splits))
     stack[0] = 0
     height = np.int64(1)
@@ -60,7 +60,7 @@ def _level(node: int) -> int:
 def leaves_of_boxes(
     splits: NDArray[np.float64], boxes: NDArray[np.float64], ends: NDArray[np.int64], out: NDArray[np.int32]
 ) -> int:
-    """Write the leaves of each box, and where they end; returns how many there are, or -1 where there is no room."""
+    """Write the leaves of each box, and where they end; returns their number, or -1 if there is no room."""
     own, stack = np.empty(len(splits) + 1, np.int32), np.empty(DEEPEST, np.int64)
     count = np.int64(0)
     for box in range(len(boxes)):

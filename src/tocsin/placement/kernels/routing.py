@@ -1,6 +1,6 @@
-"""Which parts can hold a match of each event? Those that one of its keys leads to.
+"""Routing of events: each event's keys lead to the parts that may match it.
 
-The keys of all parts are one table of open addressing, with a bit for each part that a key leads to.
+The keys of all parts are in one hash table with open addressing, with one bit for each part that a key leads to.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ _LOW = np.uint64(63)
 
 
 class Signposts(NamedTuple):
-    """Which parts keys lead to. H slots, a power of two, not all taken; W words of a bit a part."""
+    """The parts that keys lead to. H slots, a power of two, not all used; W words of one bit per part."""
 
-    keys: NDArray[np.uint64]  # (H,) odd; 0 where there is none
+    keys: NDArray[np.uint64]  # (H,) odd; 0 for an empty slot
     parts: NDArray[np.uint64]  # (H * W,)
     words: NDArray[np.int64]  # (1,) W
 
 
 class Hashed(NamedTuple):
-    """What a batch's numbers stand for. A attributes, U strings."""
+    """The hashes of a batch's attributes and strings. A attributes, U strings."""
 
     attributes: NDArray[np.uint64]  # (A,)
     strings: NDArray[np.uint64]  # (U,)
-    is_place: NDArray[np.uint8]  # (A,) whether leaves of the map are looked up by it
+    is_place: NDArray[np.uint8]  # (A,) whether it is looked up in the leaves of the map
     splits: NDArray[np.float64]  # of that map
 
 
 @kernel
 def point(signposts: Signposts, keys: NDArray[np.uint64], part: int) -> None:
-    """Let keys, which are odd, lead to a part; there must be room."""
+    """Let keys, which must be odd, lead to a part; the table must have room."""
     table, parts, words = signposts.keys, signposts.parts, signposts.words[0]
     mask = np.uint64(len(table) - 1)
     for i in range(len(keys)):
@@ -72,7 +72,7 @@ def _follow(signposts: Signposts, key: int, out: NDArray[np.uint64], event: int)
 
 @kernel
 def route(signposts: Signposts, events: Events, hashed: Hashed, out: NDArray[np.uint64]) -> None:
-    """Add the parts that each event's keys lead to: of its attributes, their values, lists' elements and places."""
+    """Add the parts that each event's keys lead to: attributes, their values, elements of lists, and places."""
     signposts, events, hashed = viewed(signposts), viewed(events), viewed(hashed)
     leaves, stack = np.empty(len(hashed.splits) + 1, np.int32), np.empty(DEEPEST, np.int64)
     for event in range(len(events.starts) - 1):

@@ -1,7 +1,7 @@
-"""Which events shall a micro-batch have, and which of them a task? Offsets in, offsets out; no broker is asked.
+"""Planning of micro-batches and their tasks as ranges of offsets. Asks no broker.
 
-An offset is the number of an event in its partition of a topic. Numbers go up and may have gaps: what was compacted or
-aborted is not there, and a transaction's end has a number, too. So a range says where it ends, never how many it has.
+An offset is the number of an event in its partition of a topic. Offsets ascend and may have gaps: compacted or aborted
+events are missing, and the end of a transaction has an offset, too. So a range has an end, not a count.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from tocsin.errors import InvalidInput, TocsinError
 
 Offsets = dict[int, int]
-"""Of each partition, the number of the next event."""
+"""For each partition, the offset of the next event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The events of a partition whose offset is at least `first` and less than `end`."""
+    """The events of a partition with offsets from `first` to before `end`."""
 
     partition: int
     first: int
@@ -26,12 +26,12 @@ class Range:
 
 
 def written(topic: str, offsets: Offsets) -> dict[str, Any]:
-    """Offsets as a checkpoint has them: `{"topic": {"0": 17}}`, as those of Spark's own connector."""
+    """Offsets in the form of a checkpoint: `{"topic": {"0": 17}}`, as in Spark's own connector."""
     return {topic: {str(partition): offset for partition, offset in sorted(offsets.items())}}
 
 
 def read(topic: str, noted: dict[str, Any]) -> Offsets:
-    """What a checkpoint has; raises `InvalidInput` when it is of another topic."""
+    """The offsets of a checkpoint; raises `InvalidInput` if it is of another topic."""
     if list(noted) != [topic]:
         raise InvalidInput(
             f"the checkpoint is of the topic {', '.join(noted)!r}, and {topic!r} is read; a query that reads "
@@ -41,7 +41,7 @@ def read(topic: str, noted: dict[str, Any]) -> Offsets:
 
 
 def checked(where: str, start: Offsets, low: Offsets, high: Offsets) -> None:
-    """Raise `TocsinError` when events from `start` on are not there: deleted, or the topic was made anew."""
+    """Raise `TocsinError` if events from `start` on are missing: deleted, or the topic was created again."""
     for partition, offset in sorted(start.items()):
         if partition not in high:
             raise TocsinError(
@@ -63,15 +63,15 @@ def checked(where: str, start: Offsets, low: Offsets, high: Offsets) -> None:
 
 
 def begun(start: Offsets, high: Offsets) -> Offsets:
-    """Where each partition goes on: one that is new at its first event, and so one that was made anew."""
+    """The start of each partition. A new partition, or one that was created again, starts at its first event."""
     at = {partition: start.get(partition, 0) for partition in high}
     return {partition: offset if offset <= high[partition] else 0 for partition, offset in at.items()}
 
 
 def limited(start: Offsets, high: Offsets, most: int | None) -> Offsets:
-    """Where a micro-batch ends that has no more than `most` events, each partition in proportion to what it has.
+    """The end of a micro-batch of at most `most` events, shared by partitions in proportion to their waiting events.
 
-    What is left over after rounding goes to partitions that would get nothing, then to those with the most.
+    The remainder after rounding goes to partitions without a share first, then to those with the most events.
     """
     waiting = {partition: max(0, high[partition] - start[partition]) for partition in high}
     total = sum(waiting.values())
@@ -86,7 +86,7 @@ def limited(start: Offsets, high: Offsets, most: int | None) -> Offsets:
 
 
 def split(start: Offsets, end: Offsets, most: int) -> list[Range]:
-    """The tasks of a micro-batch: at least one of each partition that has events, none of more than `most`."""
+    """The tasks of a micro-batch: at least one per partition with events, each with at most `most` events."""
     pieces = []
     for partition, first in sorted(begun(start, end).items()):
         count = end[partition] - first

@@ -1,7 +1,7 @@
-"""How does a task read its range of a partition? By a consumer of its own, up to an offset, as Arrow batches.
+"""Reading a range of a partition in a task: a consumer of its own reads up to an offset, into Arrow batches.
 
-It stops by position, never by count: of numbers that were compacted away, or that belong to transactions, no event
-comes. The end of what is there is an event of its own (`enable.partition.eof`), which has its offset.
+The consumer stops by position, not by count: offsets of compacted events and of transactions bring no event. The end of
+the partition arrives as an event (`enable.partition.eof`) with its offset.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ SCHEMA: Final = pa.schema(
     ]
 )
 _AT_ONCE: Final = 2_000
-"""Events of a batch; librdkafka holds no more than `queued.max.messages.kbytes` of them."""
+"""Events in a batch; librdkafka holds at most `queued.max.messages.kbytes` of them."""
 _WAIT_S: Final = 0.1
 
 
 class Consumer(Protocol):
-    """What is asked of a consumer."""
+    """The methods that a consumer needs."""
 
     def consume(self, num_messages: int, timeout: float) -> list[Any]: ...
 
 
 def read(broker: Broker, piece: Range, *, skips: bool) -> Iterator[pa.RecordBatch]:
-    """The events of a range. Where its first are gone, `skips` goes on with what is left; otherwise it is an error."""
+    """The events of a range. If the first were deleted, `skips` continues after them; otherwise it is an error."""
     kafka = library()
     config = broker.config(group_id="tocsin", queued_max_messages_kbytes=16_384) | {
         "enable.auto.commit": False,
@@ -57,7 +57,7 @@ def read(broker: Broker, piece: Range, *, skips: bool) -> Iterator[pa.RecordBatc
 
 
 def up_to(consumer: Consumer, broker: Broker, piece: Range) -> Iterator[list[Any]]:
-    """Lists of messages until the range's end is reached; raises `TocsinError` when nothing comes for too long."""
+    """Lists of messages up to the end of the range; raises `TocsinError` if none arrives for too long."""
     position, heard, complaint = piece.first, time.monotonic(), "nothing was heard"
     while position < piece.end:
         came = consumer.consume(num_messages=min(_AT_ONCE, piece.end - position), timeout=_WAIT_S)
@@ -82,7 +82,7 @@ def up_to(consumer: Consumer, broker: Broker, piece: Range) -> Iterator[list[Any
 
 
 def table(messages: list[Any], partition: int) -> pa.RecordBatch:
-    """Messages as rows of SCHEMA. A value that is no UTF-8 is null, and its bytes are in `bad`, a character each."""
+    """Messages as rows of SCHEMA. A value that is not UTF-8 is null; `bad` has its bytes, one per character."""
     values, bad = _texts([message.value() for message in messages])
     keys = [message.key() for message in messages]
     columns = [
@@ -126,7 +126,7 @@ def _is_end(error: Any) -> bool:
 
 
 def _complaint(broker: Broker, piece: Range, error: Any) -> str:
-    """What is said of an error that may pass; raises what will not."""
+    """The text of a transient error; raises any other."""
     codes = library().KafkaError
     if error.code() in (codes._AUTO_OFFSET_RESET, codes.OFFSET_OUT_OF_RANGE):
         raise TocsinError(

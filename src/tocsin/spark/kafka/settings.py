@@ -1,7 +1,7 @@
-"""What may be said of a Kafka topic, and how does it become the configuration of a client?
+"""Options for Kafka topics, and the configuration of a client made from them.
 
-Settings go to Spark as strings and come back in its workers. Properties of librdkafka, the client's library, have a
-prefix there (`kafka.security.protocol`), as they have for Spark's own connector.
+Spark passes options to its workers as strings. Properties of librdkafka, the client's library, have a prefix there
+(`kafka.security.protocol`), as in Spark's own connector.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Made = TypeVar("Made")
 
 PREFIX: Final = "kafka."
 LOG: Final = logging.getLogger("tocsin.spark.kafka")
-"""Where clients log: a broker that is away would fill the terminal, where nobody has asked for logs."""
+"""Clients log here: otherwise an unreachable broker would fill the terminal."""
 LOG.addHandler(logging.NullHandler())
 
 _OURS: Final = frozenset(
@@ -29,12 +29,12 @@ _OURS: Final = frozenset(
         *("enable.auto.commit", "enable.auto.offset.store", "enable.idempotence", "transactional.id"),
     }
 )
-"""Properties on which it rests that nothing is lost."""
+"""Properties that the guarantee against lost events depends on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Where a topic is, and what else the client is told."""
+    """A topic and its broker, with the client's properties."""
 
     servers: str
     topic: str
@@ -45,14 +45,14 @@ class Broker:
         return f"the topic {self.topic!r} at {self.servers}"
 
     def config(self, **defaults: str | int | bool) -> dict[str, Any]:
-        """A client's configuration: what we rest on, what the user says, and defaults (`_` stands for a dot)."""
+        """A client's configuration: defaults (`_` stands for a dot), then the user's properties, then ours."""
         plain = {name.replace("_", "."): value for name, value in defaults.items()}
         return {**plain, **dict(self.client), "bootstrap.servers": self.servers}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a topic is read: the options of `read_kafka`, as Spark hands them on."""
+    """How to read a topic: the options of `read_kafka`, as Spark passes them on."""
 
     servers: str
     topic: str
@@ -77,7 +77,7 @@ class Reading:
         return Broker(self.servers, self.topic, self.timeout_s, self.client)
 
     def written(self) -> dict[str, str]:
-        """The options, for Spark; those that are not given are left out."""
+        """The options for Spark, without those that are not set."""
         own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "client"}
         return {name: str(value) for name, value in own.items() if value is not None} | {
             PREFIX + name: value for name, value in self.client
@@ -85,7 +85,7 @@ class Reading:
 
     @staticmethod
     def read(options: Mapping[str, str]) -> Reading:
-        """The options that Spark hands over; raises `InvalidInput` for one that is not known, or of a wrong form."""
+        """Parse the options that Spark passes; raises `InvalidInput` for an unknown or malformed one."""
         kinds: dict[str, Callable[[str], Any]] = dict.fromkeys(("servers", "topic", "starting", "gone"), str)
         kinds |= {"most_per_batch": int, "most_per_task": int, "timeout_s": float}
         own: dict[str, Any] = {}
@@ -108,14 +108,14 @@ _MEANT: Final = {"servers": "brokers, like 'localhost:9092'", "topic": "what is 
 
 
 def writing(servers: str, topic: str, timeout_s: float, options: Mapping[str, Any] | None) -> Broker:
-    """Where is written; raises `InvalidInput` for what cannot be used."""
+    """The broker to write to; raises `InvalidInput` for invalid options."""
     _named(servers, topic)
     _positive(timeout_s)
     return Broker(servers, topic, timeout_s, properties(options))
 
 
 def properties(options: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
-    """Properties of librdkafka as strings; raises `InvalidInput` for those that we set, and for no plain value."""
+    """Properties of librdkafka as strings; raises `InvalidInput` for those that tocsin sets, and for nested values."""
     found = {}
     for name, value in (options or {}).items():
         if name in _OURS:
@@ -127,13 +127,13 @@ def properties(options: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]
 
 
 def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Raise `InvalidInput` unless a value is one of those that there are."""
+    """Raise `InvalidInput` unless a value is one of those allowed."""
     if value not in allowed:
         raise InvalidInput(f"{name} is {value!r}; it must be {' or '.join(map(repr, allowed))}")
 
 
 def library() -> ModuleType:
-    """confluent_kafka, where it is installed; raises `MissingExtra` where not."""
+    """The module confluent_kafka; raises `MissingExtra` if it is not installed."""
     try:
         import confluent_kafka
         import confluent_kafka.admin
@@ -144,7 +144,7 @@ def library() -> ModuleType:
 
 
 def made(kind: Callable[..., Made], config: dict[str, Any]) -> Made:
-    """A client; raises `InvalidInput` for a property that librdkafka does not know, or for its value."""
+    """A client; raises `InvalidInput` if librdkafka does not accept a property or its value."""
     try:
         return kind(config, logger=LOG)
     except library().KafkaException as error:

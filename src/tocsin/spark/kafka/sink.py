@@ -1,7 +1,7 @@
-"""How do rows go to a Kafka topic? Each as JSON, at least once, with a key in a header by which a repetition is known.
+"""Writing rows to a Kafka topic as JSON, at least once, with a header by which readers recognise repetitions.
 
-The key says which query, which micro-batch and which row, and none of it depends on how rows were spread over tasks. So
-whoever reads may leave out what came before; nobody else can, for Spark repeats a micro-batch that it did not finish.
+The header names the query, the micro-batch and the row. It does not depend on how rows are spread over tasks. So a
+reader can drop repeated messages. Only the reader can: Spark repeats a micro-batch that it did not finish.
 """
 
 from __future__ import annotations
@@ -39,19 +39,20 @@ def write_kafka(
     timeout_s: float = 120.0,
     options: Mapping[str, Any] | None = None,
 ) -> int:
-    """Write rows to a Kafka topic, a message each: all columns as a JSON object. Returns how many they were.
+    """Write rows to a Kafka topic, one message each: all columns as a JSON object. Returns the number of rows.
 
     For `foreachBatch`: `stream.writeStream.foreachBatch(lambda rows, _: write_kafka(rows, servers=..., topic=...))`.
-    `key` names the column that is the message's key; equal keys go to one partition, as those of Java's clients.
+    `key` names the column with the message's key. Equal keys go to one partition, the same one as with Java clients.
 
-    At least once: a micro-batch that is repeated is written again. The header `tocsin-key` of a row is the same then:
-    the query's id, the micro-batch, and a hash of the row with its number among equal rows. For that number equal rows
-    must meet in one task, by a shuffle; `identity` names columns that tell all rows apart, is hashed in place of the
-    row, and needs none. A table that is of no stream has `job` in place of query and micro-batch, and a new name each
-    time where none is given; in a stream `job` comes after them, and tells several writes of one micro-batch apart.
+    Delivery is at least once: a repeated micro-batch is written again, with the same header `tocsin-key` for each row.
+    The header has the query's id, the micro-batch, a hash of the row, and its number among equal rows. To count equal
+    rows, a shuffle brings them into one task. `identity` names columns that identify a row: they are hashed instead of
+    the row, and no shuffle is needed. For a table outside of a stream, `job` replaces query and micro-batch (default: a
+    new name each time). In a stream `job` follows them, and distinguishes several writes of one micro-batch.
 
-    Runs one job, and returns when the broker has acknowledged all. Raises an error, and so ends a query, when it has
-    not for `timeout_s`. `options` are properties of librdkafka. `InvalidInput` for columns that are not there.
+    Runs one job, and returns when the broker has acknowledged all messages. If that takes longer than `timeout_s`, it
+    raises an error, which ends the query. `options` are properties of librdkafka. Raises `InvalidInput` for missing
+    columns.
     """
     broker = writing(servers, topic, timeout_s, options)
     _check_properties(broker)
@@ -66,7 +67,7 @@ def write_kafka(
 
 
 def _messages(rows: DataFrame, key: str | None, identity: Sequence[str] | None) -> DataFrame:
-    """The key of each row, its JSON, and the JSON of its identity; without one, equal rows are in one task."""
+    """The key of each row, its JSON, and its identity as JSON; without an identity, equal rows meet in one task."""
     from pyspark.sql import functions
 
     missing = [name for name in (*([key] if key is not None else []), *(identity or ())) if name not in rows.columns]
@@ -92,15 +93,15 @@ def _messages(rows: DataFrame, key: str | None, identity: Sequence[str] | None) 
 
 @dataclass(frozen=True, slots=True)
 class _Sink:
-    """Sends rows to a topic; goes to the tasks that do."""
+    """Sends rows to a topic; sent to the tasks."""
 
     broker: Broker
     identity: tuple[str, ...]
     job: str | None
-    table: str  # the name of a run that is of no stream
+    table: str  # the name of a run outside of a stream
 
     def send(self, batches: Iterable[pa.RecordBatch]) -> int:
-        """Write all rows of a task, and wait until they are acknowledged; how many they were."""
+        """Write all rows of a task and wait until they are acknowledged; returns their number."""
         producer, failures, count = _producer(self.broker), list[Any](), 0
         name, seen = self._name(), Counter[bytes]()
 
@@ -117,7 +118,7 @@ class _Sink:
                     if count % _POLL_EVERY == 0:
                         producer.poll(0)
                         self._check(failures)
-            producer.flush()  # every message is acknowledged or has failed by `message.timeout.ms`
+            producer.flush()  # each message is acknowledged or fails within `message.timeout.ms`
             self._check(failures)
         except BaseException:
             _producer.cache_clear()
@@ -126,7 +127,7 @@ class _Sink:
         return count
 
     def _name(self) -> str:
-        """What tells this run from all others, and not from its repetition."""
+        """A name of this run that its repetition shares."""
         from pyspark import TaskContext
 
         task = TaskContext.get()
@@ -137,7 +138,7 @@ class _Sink:
         return f"{query}/{batch}" if self.job is None else f"{query}/{batch}/{self.job}"
 
     def _row(self, seen: Counter[bytes], key: str | None, value: str, identity: str | None) -> str:
-        """What tells a row of a run apart, whichever task it is in."""
+        """A name of a row within its run, independent of its task."""
         text = f"{key!r} {value}" if identity is None else identity
         digest = hashlib.blake2b(text.encode(), digest_size=16)
         number = seen[digest.digest()]
@@ -153,13 +154,13 @@ class _Sink:
 
 @lru_cache(maxsize=4)
 def _check_properties(broker: Broker) -> None:
-    """Let the library, which knows all properties, refuse what it does not know, before a job does."""
+    """Let librdkafka reject unknown properties in the driver, before a job starts."""
     made(library().Producer, _config(broker))
 
 
 @lru_cache(maxsize=4)
 def _producer(broker: Broker) -> Producer:
-    """A worker's producer, which is kept: a new one waits half a second for its number."""
+    """A worker's producer, cached: a new one waits half a second for its id."""
     return made(library().Producer, _config(broker))
 
 
@@ -172,7 +173,7 @@ def _config(broker: Broker) -> dict[str, Any]:
 def _produce(
     producer: Producer, broker: Broker, value: str, key: str | None, headers: list[Any], delivered: Any
 ) -> None:
-    """Hand a message over, waiting while the queue is full."""
+    """Enqueue a message, waiting while the queue is full."""
     while True:
         try:
             producer.produce(broker.topic, value, key, headers=headers, on_delivery=delivered)

@@ -1,7 +1,7 @@
-"""What does Spark ask of a source, and what does a Kafka topic answer? A partitioned data source in Python.
+"""A Kafka topic as a partitioned data source for Spark, in Python.
 
-The driver says up to which offset a micro-batch goes, which Spark writes into its checkpoint before any task reads: a
-micro-batch that is repeated has the same events. Tasks read ranges of single partitions (`reading.py`).
+The driver decides where a micro-batch ends, and Spark writes that into its checkpoint before any task reads. So a
+repeated micro-batch has the same events. Tasks read ranges of single partitions (`reading.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tocsin.spark.workers import settle
 
 try:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
-except ImportError:  # before 4.2, where a source in Python knows no limits
+except ImportError:  # before 4.2, where Python sources have no read limits
     ReadLimit = ReadAllAvailable = ReadMaxRows = None
     SupportsTriggerAvailableNow = object
 
@@ -45,22 +45,21 @@ def read_kafka(
     options: Mapping[str, Any] | None = None,
     batch: bool = False,
 ) -> DataFrame:
-    """The events of a Kafka topic: a stream, or with `batch=True` what there is now, as a table.
+    """The events of a Kafka topic as a stream, or with `batch=True` the current ones as a table.
 
-    Columns: `key`, `value`, `bad` (strings), `partition`, `offset`, `timestamp`. A value that is no UTF-8 is null, and
-    `bad` has its bytes, a character each (Latin-1); a key's are written as `\\xff`. `match(events, index, json="value",
-    corrupt="bad")` refuses such an event in words, and goes on.
+    Columns: `key`, `value`, `bad` (strings), `partition`, `offset`, `timestamp`. A value that is not UTF-8 is null, and
+    `bad` has its bytes, one per character (Latin-1). Such bytes in a key are written as `\\xff`. `match(events, index,
+    json="value", corrupt="bad")` rejects such an event with a reason, and goes on.
 
-    A new query begins at the topic's `starting` ("earliest" or "latest"), one that is started again where its
-    checkpoint says; partitions that come later are read from their first event. `most_per_batch` events are in a
-    micro-batch at most, `most_per_task` in one task. Where events were deleted before they were read, `gone="fail"`
-    refuses to go on, `gone="skip"` does without them. A broker may be silent for `timeout_s`. `options` are properties
-    of librdkafka (`{"security.protocol": "SSL"}`); of transactions, only what was committed is read, unless
-    `isolation.level` says otherwise.
+    A new query begins at the topic's `starting` ("earliest" or "latest"), a restarted one at its checkpoint. Partitions
+    added later are read from their first event. A micro-batch has at most `most_per_batch` events, a task at most
+    `most_per_task`. If events were deleted before they were read, `gone="fail"` raises an error, and `gone="skip"`
+    continues without them. `timeout_s` limits how long a broker may be silent. `options` are properties of librdkafka
+    (`{"security.protocol": "SSL"}`). Of transactions only committed events are read, unless `isolation.level` says
+    otherwise.
 
-    Asks the broker once whether the topic is there. Raises `InvalidInput` for a topic that is not, for a broker that
-    does not answer, and for options that nobody knows; `MissingExtra` without confluent-kafka, or with PySpark before
-    4.2.
+    Asks the broker once whether the topic exists. Raises `InvalidInput` for a missing topic, for a broker that does not
+    answer, and for unknown options. Raises `MissingExtra` without confluent-kafka, or with PySpark before 4.2.
     """
     reading = Reading(
         servers, topic, starting, gone, most_per_batch, most_per_task, timeout_s, client=properties(options)
@@ -70,7 +69,7 @@ def read_kafka(
     library()
     if ReadLimit is None:
         raise MissingExtra("reading Kafka needs PySpark 4.2 or newer: pip install 'tocsin[kafka]'")
-    made(library().Consumer, reading.broker.config(group_id="tocsin")).close()  # which knows all properties
+    made(library().Consumer, reading.broker.config(group_id="tocsin")).close()  # librdkafka checks all properties
     Topic(reading.broker).partitions()
     session.dataSource.register(KafkaSource)
     return (session.read if batch else session.readStream).format(NAME).options(**reading.written()).load()
@@ -81,7 +80,7 @@ class KafkaSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """What `format` calls it."""
+        """The name for `format`."""
         return NAME
 
     def schema(self) -> str:
@@ -89,40 +88,40 @@ class KafkaSource(DataSource):  # type: ignore[misc]
         return COLUMNS
 
     def reader(self, schema: Any) -> DataSourceReader:
-        """What reads it as a table."""
+        """The reader of a table."""
         return TableReader(Reading.read(dict(self.options)))
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802
-        """What reads it as a stream."""
+        """The reader of a stream."""
         return StreamReader(Reading.read(dict(self.options)))
 
 
 class Piece(InputPartition):  # type: ignore[misc]
-    """A task's range."""
+    """The range of a task."""
 
     def __init__(self, piece: Range) -> None:
         super().__init__(piece)
 
 
 class TableReader(DataSourceReader):  # type: ignore[misc]
-    """Reads what is there when the query is planned."""
+    """Reads the events that exist when the query is planned."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
     def partitions(self) -> list[Piece]:
-        """The tasks. An empty range is one, too: Spark would make one of nothing."""
+        """The tasks; one with an empty range if there are no events, because Spark needs one."""
         low, high = Topic(self._reading.broker).bounds()
         start = low if self._reading.starting == "earliest" else high
         return [Piece(one) for one in split(start, high, self._reading.most_per_task) or [Range(0, 0, 0)]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Run in a task."""
+        """Runs in a task."""
         return _read(self._reading, partition)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Reads micro-batches. What Spark asks comes one after the other, but for `read`, which tasks do with a copy."""
+    """Reads micro-batches. Spark calls the methods one at a time, except `read`, which runs in tasks on a copy."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -131,21 +130,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         self._newest: Offsets | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Where a query begins that has no checkpoint."""
+        """The start of a query without a checkpoint."""
         low, high = self._bounds()
         return written(self._reading.topic, low if self._reading.starting == "earliest" else high)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """How many events a micro-batch may have."""
+        """The limit of events in a micro-batch."""
         most = self._reading.most_per_batch
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Note what is there now: this query reads no further."""
+        """Record the current end: this query reads no further."""
         self._until = self._bounds()[1]
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Where the next micro-batch ends."""
+        """The end of the next micro-batch."""
         low, high = self._bounds()
         at = read(self._reading.topic, start)
         if self._reading.gone == "fail":
@@ -161,7 +160,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         return written(self._reading.topic, limited(first, high, most))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
-        """What the progress of a query calls the latest offset, from which its lag follows."""
+        """The latest offset for the query's progress, from which Spark computes its lag."""
         return None if self._newest is None else written(self._reading.topic, self._newest)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Piece]:
@@ -170,11 +169,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         return [Piece(one) for one in split(read(topic, start), read(topic, end), self._reading.most_per_task)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Run in a task."""
+        """Runs in a task."""
         return _read(self._reading, partition)
 
     def stop(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         if self._topic is not None:
             self._topic.close()
         self._topic = None
@@ -190,6 +189,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
 
 def _read(reading: Reading, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-    """What a task reads, of a table or a stream."""
+    """Reads in a task, for a table or a stream."""
     yield from read_range(reading.broker, partition.value, skips=reading.gone == "skip")
     settle()

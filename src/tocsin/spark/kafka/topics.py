@@ -1,7 +1,7 @@
-"""What does the driver know of a topic? Its partitions, the first offset of each and the one after the last.
+"""A topic as the driver sees it: its partitions, and for each the first offset and the one after the last.
 
-Asked for each micro-batch, so that a partition that comes later is found. Nothing of it is kept at the broker: no
-consumer group commits, for the offsets are in Spark's checkpoint.
+The broker is asked for each micro-batch, so new partitions are found. Nothing is stored at the broker: no consumer
+group commits, because the offsets are in Spark's checkpoint.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Topic:
-    """A topic, over one connection that is kept."""
+    """A topic, over one persistent connection."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._admin: AdminClient | None = made(library().admin.AdminClient, broker.config())
 
     def partitions(self) -> list[int]:
-        """The partitions there are; raises `InvalidInput` where there is no such topic or no broker answers."""
+        """The existing partitions; raises `InvalidInput` if the topic is missing or no broker answers."""
         kafka = library()
         asked = kafka.TopicCollection([self._broker.topic])
         try:
@@ -34,12 +34,12 @@ class Topic:
             raise refusal(self._broker, error) from None
 
     def bounds(self) -> tuple[Offsets, Offsets]:
-        """Of each partition the offset of its first event, and the one after its last that may be read."""
+        """For each partition the offset of its first event, and the one after its last readable event."""
         partitions = self.partitions()
         return self._offsets(partitions, "earliest"), self._offsets(partitions, "latest")
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         self._admin = None
 
     @property
@@ -63,7 +63,7 @@ class Topic:
 
 
 def refusal(broker: Broker, error: Any) -> TocsinError:
-    """What a broker, or the lack of one, comes to: one line."""
+    """The error for a broker's refusal or silence, in one line."""
     codes, what = library().KafkaError, error.args[0]
     if what.code() in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_TOPIC, codes._UNKNOWN_PARTITION):
         return InvalidInput(f"there is no topic {broker.topic!r} at {broker.servers}; make it, or name another")

@@ -1,1 +1,1 @@
-"""How does a cluster keep a window? Messages are numbered in one place, and each partition keeps its subscriptions'."""
+"""Windows on a cluster: one task numbers the messages, and each partition keeps a window for its subscriptions."""

@@ -1,8 +1,8 @@
-"""What does a partition answer to a micro-batch? It takes the packets, keeps what it must, and tells what changed.
+"""The answer of a partition to a micro-batch: it processes packets, updates its state, and reports changes.
 
-Workers keep parts in memory from micro-batch to micro-batch. Which step a part is at has a name, and Spark's state says
-which step it is at itself: a part that is as far goes on, one that is some steps behind (another worker took those)
-catches up, and for all else, as after a failure, the part is restored from what was kept.
+Workers keep parts in memory between micro-batches. Each step of a part has a name, and Spark's state has the names of
+the latest steps. A part at the latest step goes on. A part some steps behind catches up, because another worker ran
+those steps. In all other cases, such as after a failure, the part is restored from the state.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tocsin.window.parts import WindowPart
 REFUSED: Final = "refused"
 _MOST: Final = 64
 _parts: OrderedDict[str, tuple[str, WindowPart]] = OrderedDict()
-"""Parts by their names, and the steps that they are at, the one used last at the end."""
+"""Parts by name, with the step of each; the most recently used last."""
 
 
 def answer(partition: int, packets: Sequence[Packet], kept: Kept, settings: Settings, routes: Routes) -> list[pa.Table]:
-    """The changes of a partition's subscriptions, or their lists, in tables; and what was refused."""
+    """The changes of a partition's subscriptions, or their lists, as tables; and the rejects."""
     refused, told = list[Reject](), list[pa.Table]()
     if kept.about is None:
         kept.begin(settings)
@@ -61,7 +61,7 @@ def answer(partition: int, packets: Sequence[Packet], kept: Kept, settings: Sett
 
 
 def _check_routes(table: pa.Table, partition: int, settings: Settings, routes: Routes) -> None:
-    """Raise `InvalidInput` where a word of a subscription leads elsewhere: they changed since they were placed."""
+    """Raise `InvalidInput` if a word of a subscription routes elsewhere: they changed after being placed."""
     if routes.words is not None:
         lists = lists_of(table.combine_chunks().to_batches()[0], Text.of(settings.text))
         visited = routes.visited(
@@ -72,7 +72,7 @@ def _check_routes(table: pa.Table, partition: int, settings: Settings, routes: R
 
 
 def _current(kept: Kept, settings: Settings) -> WindowPart:
-    """The part as it was after the last step that counts. While it is worked at nobody else can have it."""
+    """The part after the latest valid step. It is removed from the cache while in use."""
     steps = kept.known.steps
     step, part = _parts.pop(kept.known.name, ("", None))
     if part is None or step not in steps:
@@ -93,7 +93,7 @@ def _changes(changed: list[pa.Table], settings: Settings) -> list[pa.Table]:
 
 
 def _lists(changed: list[pa.Table], part: WindowPart, settings: Settings) -> pa.Table:
-    """The lists of those whose lists changed, as they are after the last message."""
+    """The lists that changed, as they are after the last message."""
     names = sorted({name for table in changed for name in table["subscription"].unique().to_pylist()})
     lists = [[{"message": key, "score": score} for key, score in own] for own in part.best(names)]
     best = pa.array(lists, answer_schema(settings).field("best").type)
@@ -101,7 +101,7 @@ def _lists(changed: list[pa.Table], part: WindowPart, settings: Settings) -> pa.
 
 
 def _refused_messages(packet: Packet, part: WindowPart, settings: Settings) -> list[pa.Table]:
-    """Messages that could not be taken, and those that come too late for what was there."""
+    """Rejected messages, and those that come too late."""
     sent, tables = packet.sent, []
     if packet.refused is not None:
         reasons = list(map(in_field, packet.refused["field"].to_pylist(), packet.refused["reason"].to_pylist()))
@@ -136,7 +136,7 @@ def answer_schema(settings: Settings) -> pa.Schema:
 
 
 def _answer(settings: Settings, rows: int, **columns: Any) -> pa.Table:
-    """A table of the answer's columns; those that are not given are null."""
+    """A table with the answer's columns; those not given are null."""
     schema = answer_schema(settings)
     given = {name: pa.array(one) if isinstance(one, list | np.ndarray) else one for name, one in columns.items()}
     arrays = [given[f.name].cast(f.type) if f.name in given else pa.nulls(rows, f.type) for f in schema]

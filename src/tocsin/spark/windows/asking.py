@@ -1,7 +1,7 @@
-"""How does a cluster keep the best recent messages of every subscription? As a stream in, changes or lists out.
+"""The best recent messages for every subscription, kept by a cluster: a stream in, changes or lists out.
 
-Three steps: one task numbers and packs a micro-batch's messages (`numbering.py`), a shuffle brings each partition its
-packets, and Spark's `transformWithState` keeps each partition's window (`processing.py`).
+There are three steps. One task numbers and packs the messages of a micro-batch (`numbering.py`). A shuffle brings each
+partition its packets. Spark's `transformWithState` keeps the window of each partition (`processing.py`).
 """
 
 from __future__ import annotations
@@ -49,28 +49,30 @@ def window(
     index: str = "blocks",
     lists: bool = False,
 ) -> DataFrame:
-    """Keep the best k of the recent messages for every subscription, of a stream, as `tocsin.Window` does.
+    """Keep the best k recent messages of a stream for every subscription, like `tocsin.Window`.
 
-    `messages` is a streaming DataFrame with `words` (array of strings) or `text`, `location` (array of two numbers)
-    and perhaps `key` (string or integer) and `time`; `subscriptions` one of a table with `id`, `words` or `text`,
-    `location`, and perhaps `k` and `alpha`, which is read when the query starts for the first time. A window needs one
-    order of all messages: within a micro-batch they come by the columns `order` (by `time` where none are given), then
-    by all they have; micro-batches one after the other.
+    `messages` is a streaming DataFrame with `words` (array of strings) or `text`, `location` (array of two numbers) and
+    optionally `key` (string or integer) and `time`. `subscriptions` is a table with `id`, `words` or `text`,
+    `location`, and optionally `k` and `alpha`; it is read when the query starts for the first time. A window needs one
+    order of all messages. Within a micro-batch they are ordered by the columns `order` (default: `time`), then by all
+    their columns. Micro-batches follow one another.
 
-    Returns a streaming DataFrame, a row a change: `event` (the number of the message that caused it), `subscription`,
-    `message` (its key, or its number), `kind` (`enter` or `exit`), `score`, and `error`, which says why a message or a
-    subscription could not be taken, its `kind` then `refused`. With `lists=True` it has a row for each subscription
-    whose list changed in a micro-batch: `event` (the number of the last message), `subscription`, `best` (array of
-    struct<message, score>, best first) and `error`.
+    Returns a streaming DataFrame with one row per change: `event`, `subscription`, `message`, `kind`, `score` and
+    `error`. `event` is the number of the message that caused the change. `message` is the key or number of the message
+    that the change is about, and `kind` is `enter` or `exit`. A rejected message or subscription has the `kind`
+    `refused`, and the reason in `error`. With `lists=True` there is one row for each subscription with a list that
+    changed in a micro-batch: `event`, `subscription`, `best` and `error`. Here `event` is the number of the last
+    message, and `best` is an array of struct<message, score>, best first.
 
-    `placement` says which subscriptions lie together: `hash` deals them out, and every message goes to all partitions;
-    `prefix` puts those with a rare word in common on one, and a message goes where one of its words is asked for. It
-    takes two jobs over the subscriptions when this is called, and theirs must then stay as they are.
+    `placement` decides which subscriptions share a partition. With `hash` they are spread evenly, and every message
+    goes to all partitions. With `prefix` subscriptions with a rare word in common share one, and a message goes only to
+    partitions with one of its words. This takes two jobs over the subscriptions at the call, and they must not change
+    afterwards.
 
-    The window is the same as one process has, whatever `partitions` is, from 1 to 64, and after a restart from the
-    checkpoint; a checkpoint of another window is refused. The other options are those of `tocsin.Window`. Needs the
+    The window is the same as in one process, for any number of `partitions` from 1 to 64, and after a restart from the
+    checkpoint. A checkpoint of another window is rejected. The other options are those of `tocsin.Window`. Needs the
     state store of RocksDB (`spark.sql.streaming.stateStore.providerClass`). Cost: all messages of a micro-batch go
-    through one task. Raises `InvalidInput` for what cannot be asked.
+    through one task. Raises `InvalidInput` for invalid options.
     """
     _check(messages, partitions, placement)
     kept_order = _order(messages, order, has_time=time is not None)
@@ -90,7 +92,7 @@ def window(
         key_type=key_type,
         lists=lists,
     )
-    settings.window()  # which refuses what cannot be
+    settings.window()  # raises an error for invalid settings
     chosen = subscriptions.select(*(name for name in _SUBSCRIPTION if name in subscriptions.columns))
     chunks, routes = placed(chosen, placement, partitions, how)
     settings = replace(settings, routes=routes.digest())
@@ -98,7 +100,7 @@ def window(
 
 
 def numbered(messages: DataFrame, order: Sequence[str], settings: Settings, routes: Routes) -> DataFrame:
-    """A micro-batch's messages in order, as packets."""
+    """The messages of a micro-batch in order, as packets."""
     from pyspark.sql import functions
 
     columns = [name for name in (*FIELDS, *order) if name in messages.columns]
@@ -108,7 +110,7 @@ def numbered(messages: DataFrame, order: Sequence[str], settings: Settings, rout
 
 
 def _numberer(order: Sequence[str], settings: Settings, routes: Routes) -> Task:
-    """What the task runs."""
+    """The task that numbers messages."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         filled = [batch for batch in batches if batch.num_rows]

@@ -1,12 +1,12 @@
-"""What does a partition keep between micro-batches? Subscriptions and messages, in chunks seldom written again.
+"""The state of a partition between micro-batches: subscriptions and messages, in chunks that are seldom rewritten.
 
-Chunk                what it has
-`about`              JSON: the settings, how many messages there were, which chunks there are, who wrote this (FORMAT)
-`subscriptions N`    subscriptions as they were given, an Arrow stream; written once
-`messages N`         messages with their numbers, an Arrow stream; the last takes more until it has ROWS, and a chunk
-                     goes when its last message expired
+Chunk                contents
+`about`              JSON: the settings, the number of messages, the list of chunks, the writer (FORMAT)
+`subscriptions N`    subscriptions as given, an Arrow stream; written once
+`messages N`         messages with their numbers, an Arrow stream; the last one grows until it has ROWS, and a chunk
+                     is removed when its last message has expired
 
-Lists of the best are not kept: they are searched for when a partition is restored.
+Lists of best messages are not kept: they are searched for when a partition is restored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FORMAT: Final = 1
 ROWS: Final = 1024
 _ABOUT: Final = "about"
 _STEPS: Final = 16
-"""So many steps a part may be behind and catch up."""
+"""How many steps a part may be behind and still catch up."""
 
 
 class Chunks(Protocol):
@@ -44,26 +44,26 @@ class Chunks(Protocol):
 
 @dataclass
 class About:
-    """What is known of a partition without a look at its chunks."""
+    """The metadata of a partition."""
 
     settings: dict[str, Any]
-    name: str  # which no other partition has, nor this one of another query
+    name: str  # unique to this partition and query
     format: int = FORMAT
-    subscriptions: int = 0  # chunks
+    subscriptions: int = 0  # number of chunks
     first: int = 0
     taken: int = 0
     latest: float | None = None
     stretches: list[list[int]] = field(default_factory=list)  # of messages: chunk, its last number, its rows
-    steps: list[str] = field(default_factory=list)  # the latest, by the names that their writers gave them
+    steps: list[str] = field(default_factory=list)  # names of the latest steps, given by their writers
 
     @property
     def clock(self) -> float:
-        """The time of the latest message, -inf before one."""
+        """The time of the latest message; -inf before the first."""
         return -math.inf if self.latest is None else self.latest
 
 
 class Kept:
-    """What a partition keeps, over chunks that are somebody's: Spark's state, or a dictionary."""
+    """The state of a partition, in chunks stored by the caller: in Spark's state, or a dictionary."""
 
     def __init__(self, chunks: Chunks) -> None:
         self._chunks = chunks
@@ -71,25 +71,25 @@ class Kept:
         self.about = None if found is None else _read(found)
 
     def begin(self, settings: Settings) -> None:
-        """Nothing came yet but subscriptions, which `give` wrote."""
+        """Start a partition with the subscriptions that `give` wrote, and no messages."""
         count = 0
         while self._chunks.get(_subscriptions(count)) is not None:
             count += 1
         self.about = About(settings.as_dict(), uuid.uuid4().hex, subscriptions=count)
 
     def give(self, place: int, data: bytes) -> None:
-        """A chunk of subscriptions."""
+        """Store a chunk of subscriptions."""
         self._chunks.put(_subscriptions(place), data)
 
     def part(self, settings: Settings) -> WindowPart:
-        """The partition, restored."""
+        """Restore the partition."""
         about = self.known
         given = self.messages(about.first)
         window = settings.window()
         return WindowPart.restored(window, given, self.subscriptions(), about.first, about.taken, about.clock)
 
     def catch_up(self, part: WindowPart) -> None:
-        """Bring a part that is some steps behind up to what is kept."""
+        """Bring a part that is some steps behind up to date."""
         part.again(self.messages(part.taken), self.known.taken, self.known.clock)
 
     @property
@@ -102,15 +102,15 @@ class Kept:
         return (table_of(self._chunk(_subscriptions(number))) for number in range(self.known.subscriptions))
 
     def messages(self, first: int) -> pa.Table:
-        """The messages that are kept from a number on, and perhaps some before."""
+        """The kept messages from a number on, and perhaps some earlier ones."""
         stretches = self.known.stretches
         chosen = [number for number, last, _ in stretches if last >= first] or [number for number, *_ in stretches[-1:]]
         return pa.concat_tables([table_of(self._chunk(_messages(number))) for number in chosen])
 
     def add(self, tables: list[pa.Table], part: WindowPart) -> str:
-        """Keep messages that came, and forget those that expired, as the part has it; returns the name of this step."""
+        """Keep new messages and drop those that expired in `part`; returns the name of this step."""
         about = self.known
-        for table in tables:  # of some thousand rows at most, so that no chunk becomes large
+        for table in tables:  # at most some thousand rows each, so chunks stay small
             self._append(table)
         while len(about.stretches) > 1 and about.stretches[0][1] < part.first:
             self._chunks.remove(_messages(about.stretches.pop(0)[0]))

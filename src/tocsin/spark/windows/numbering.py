@@ -1,7 +1,7 @@
-"""In which order do messages come, and who is sent which? One task numbers a micro-batch and packs it for all.
+"""Numbering the messages of a micro-batch: one task sorts them, and packs those for each partition.
 
-A window is exact by one order of all messages. So this task sees all of them, sorted; it looks at each once, refuses
-what cannot be taken, and writes a packet for each partition. It keeps nothing: partitions count on from where they are.
+A window is exact only if all messages have one order. So this task sees all of them, sorted. It checks each message,
+rejects invalid ones, and writes a packet for each partition. It keeps no state: partitions continue their own count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tocsin.window.vocabulary import Vocabulary
 FIELDS: Final = ("words", "text", "location", "key", "time")
 """The columns of a message."""
 TELLER: Final = 0
-"""The partition that tells what was refused. Of a window of time it is sent all messages: it says which come late."""
+"""The partition that reports rejects. In a window of time it receives all messages, to find late ones."""
 _AT_ONCE: Final = 8192
 _KINDS: Final[dict[str | None, type | None]] = {"string": str, "int64": int, None: None}
 _ROW: Final = pa.schema(
@@ -40,7 +40,7 @@ _ROW: Final = pa.schema(
 
 
 class Numbering:
-    """Numbers the messages of one micro-batch, which come in order, and packs them."""
+    """Numbers the sorted messages of one micro-batch, and packs them."""
 
     def __init__(self, settings: Settings, routes: Routes) -> None:
         self._settings, self._routes = settings, routes
@@ -50,7 +50,7 @@ class Numbering:
         self._reader = Reader(Bounds.of(settings.bounds), how, self._has_time, Vocabulary({}), keys)
 
     def packed(self, messages: pa.Table) -> Iterator[pa.RecordBatch]:
-        """Rows of PACKETS: of each stretch of messages one for all partitions that are sent the same."""
+        """Rows of PACKETS: for each stretch of messages, one row for all partitions that receive the same."""
         keys = seats(self._settings.partitions)
         for place, first in enumerate(range(0, messages.num_rows, _AT_ONCE)):
             batch = messages.slice(first, _AT_ONCE).combine_chunks().to_batches()[0]
@@ -76,7 +76,7 @@ class Numbering:
 
 
 def _messages(checked: Checked, key_type: str | None) -> pa.Table:
-    """The messages of a chunk that can be taken, as a part takes them."""
+    """The accepted messages of a chunk, in the form that a part reads."""
     lists, rows = checked.lists, checked.good
     own = np.diff(lists.starts)[rows]
     starts = np.concatenate([[0], np.cumsum(own)])
@@ -92,7 +92,7 @@ def _messages(checked: Checked, key_type: str | None) -> pa.Table:
 
 
 def _refused(checked: Checked, batch: pa.RecordBatch, message_type: str) -> pa.Table | None:
-    """What was refused, by the keys that it came with."""
+    """The rejected messages, with their original keys."""
     if not checked.rejects:
         return None
     rows = pa.array([reject.row for reject in checked.rejects], pa.int64())

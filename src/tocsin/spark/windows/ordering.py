@@ -1,7 +1,7 @@
-"""Which message of a micro-batch comes first? By the columns that say so, then by all that the messages have.
+"""The order of messages in a micro-batch: by the given columns, then by all columns.
 
-So rows that a micro-batch brings again, in whatever order, are numbered as before; who is equal in everything may come
-in any order. Spark sorts no streams, so the task that numbers messages sorts them.
+So a repeated micro-batch numbers its rows in the same way, in whatever order they arrive. Only rows that are equal in
+everything may change places. Spark does not sort streams, so the task that numbers messages sorts them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 def in_order(table: pa.Table, by: Sequence[str]) -> pa.Table:
-    """The rows, sorted by columns of numbers, strings or times, null last; ties by what the rows look like in text."""
+    """The rows sorted by columns of numbers, strings or times, nulls last; ties are broken by their text forms."""
     keys = pa.table([_one_zero(table[name]) for name in by], names=[str(number) for number in range(len(by))])
     order = pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])
     places = order.to_numpy().copy()
@@ -27,12 +27,12 @@ def in_order(table: pa.Table, by: Sequence[str]) -> pa.Table:
 
 
 def _one_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Two zeros sort alike, so they are to be one."""
+    """Turns -0.0 into 0.0, so that the two sort alike."""
     return pc.add(column, 0.0) if pa.types.is_floating(column.type) else column
 
 
 def _ties(keys: pa.Table) -> list[tuple[int, int]]:
-    """Where runs of equal rows begin and end."""
+    """The beginnings and ends of runs of equal rows."""
     is_new = np.zeros(keys.num_rows, bool)
     is_new[:1] = True
     for column in keys.columns:

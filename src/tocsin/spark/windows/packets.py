@@ -1,6 +1,6 @@
-"""What goes from where messages are numbered to where windows are kept? Packets: a row a partition, columns as bytes.
+"""Packets of messages, from the task that numbers them to the partitions: one row per partition, columns as bytes.
 
-A row of Spark's is dear, and a value in it that pandas must look at dearer; so each packet has thousands of messages,
+Rows are expensive in Spark, and values that pandas must inspect even more so. So each packet has thousands of messages,
 as an Arrow stream.
 """
 
@@ -14,36 +14,38 @@ import pyarrow as pa
 from tocsin.window.parts import Sent
 
 SEAT: Final = "tocsin_seat"
-"""The key of a partition, as `seats` has it."""
+"""The key of a partition, from `seats`."""
 
 SEATS: Final = "tocsin_seats"
-"""Those of partitions that are sent the same."""
+"""The keys of partitions that receive the same packet."""
 
 BYTES: Final = ("positions", "messages", "times", "refused")
 PACKETS: Final = f"{SEATS} array<int>, place bigint, count bigint, " + ", ".join(f"{name} binary" for name in BYTES)
-"""`place` is the packet's among those of its micro-batch; `times` is null where the window is none of time, and
-`refused` where nothing was, and in all partitions but one."""
+"""`place` is the packet's position in its micro-batch.
+
+`times` is null unless the window is one of time. `refused` is null without rejects, and in all partitions but one.
+"""
 
 SUBSCRIPTIONS: Final = f"{SEAT} int, place bigint, data binary"
-"""Subscriptions of a partition, in an order that is ever the same."""
+"""Subscriptions of a partition, always in the same order."""
 
 
 class Packet(NamedTuple):
-    """Messages that come to a partition, and what was refused of them: `message`, `field`, `reason`."""
+    """Messages for a partition, and the rejected ones: `message`, `field`, `reason`."""
 
     sent: Sent
     refused: pa.Table | None
 
     @classmethod
     def of(cls, row: Any) -> Packet:
-        """A packet from a row of PACKETS, its partitions set apart."""
+        """A packet from a row of PACKETS for a single partition."""
         times = None if row.times is None else np.frombuffer(row.times, np.float64)
         positions = np.frombuffer(row.positions, np.int64)
         refused = None if row.refused is None else table_of(row.refused)
         return cls(Sent(int(row.count), positions, table_of(row.messages), times), refused)
 
     def row(self, seats: list[int], place: int) -> dict[str, Any]:
-        """The row of PACKETS for partitions, by their keys."""
+        """The row of PACKETS for partitions with these keys."""
         sent = self.sent
         return {
             SEATS: seats,

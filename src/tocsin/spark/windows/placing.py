@@ -1,7 +1,8 @@
-"""Which partition keeps a subscription, and which words lead there? By a hash of its id, or by the rarest of its words.
+"""Placing the subscriptions of a window: by a hash of the id, or by the rarest word, with routes for messages.
 
-By `hash` every message goes everywhere. By `prefix` subscriptions with a rare word in common lie together, and a
-message goes where one of its words is asked for: each subscription lies on one partition, and all its words lead there.
+With `hash` every message goes to all partitions. With `prefix` subscriptions with a rare word in common share a
+partition, and a message goes only to partitions with one of its words. Each subscription is on one partition, and all
+its words route there.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ PLACEMENTS: Final = (HASH, PREFIX)
 
 
 class Placed(NamedTuple):
-    """Subscriptions, a row a chunk of a partition's, and how messages come to them."""
+    """Subscriptions in chunks, several rows per partition, and the routes of messages."""
 
     chunks: DataFrame
     routes: Routes
 
 
 def placed(subscriptions: DataFrame, placement: str, partitions: int, text: Text) -> Placed:
-    """Place subscriptions. By words it takes two jobs over them, and brings all words to the driver."""
+    """Place subscriptions. `prefix` takes two jobs over them, and brings all words to the driver."""
     if placement == HASH:
         return Placed(_chunks(_by_id(subscriptions, partitions), partitions), Routes.everywhere(partitions))
     together = _by_id(subscriptions, partitions).sortWithinPartitions(PARTITION, *_orderable(subscriptions))
@@ -60,7 +61,7 @@ def _told(words: DataFrame, gathered: str) -> tuple[Hashes, Hashes]:
 
 
 def _by_id(subscriptions: DataFrame, partitions: int) -> DataFrame:
-    """Rows of one id meet."""
+    """Deal out rows by a hash of the id, so that equal ids meet."""
     from pyspark.sql import functions
 
     number = functions.pmod(functions.xxhash64("id"), functions.lit(partitions)).cast("int")
@@ -77,7 +78,7 @@ def _orderable(frame: DataFrame) -> list[str]:
 
 
 def _chunks(dealt: DataFrame, partitions: int) -> DataFrame:
-    """Each partition's subscriptions in chunks, by id: the same whenever they are made."""
+    """The subscriptions of each partition in chunks, by id; the same in every run."""
     from pyspark.sql import functions
 
     together = dealt.repartitionById(partitions, functions.col(PARTITION))
@@ -85,7 +86,7 @@ def _chunks(dealt: DataFrame, partitions: int) -> DataFrame:
 
 
 def _chunker(partitions: int) -> Task:
-    """Makes rows of SUBSCRIPTIONS of the subscriptions of one partition."""
+    """Makes rows of SUBSCRIPTIONS from the subscriptions of one partition."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         filled = (batch for batch in batches if batch.num_rows)
@@ -119,7 +120,7 @@ def _dealer(text: Text, partitions: int, words: Hashes, counts: Hashes) -> Task:
             if batch.num_rows:
                 homes = by_rarest(lists_of(batch, text), words, counts, partitions)
                 ids = batch.column("id").to_pylist()
-                for row, id in enumerate(ids):  # who has an id that is taken is refused where that one lies
+                for row, id in enumerate(ids):  # a repeated id is rejected in the partition of the first one
                     if id == before[0]:
                         homes[row] = before[1]
                     before = id, int(homes[row])
@@ -139,7 +140,7 @@ def _leader(text: Text) -> Task:
 
 
 def led(lists: WordLists, homes: NDArray[np.integer]) -> tuple[Hashes, Hashes]:
-    """Each word of some subscriptions, and the partitions that it leads to, a bit each."""
+    """The words of some subscriptions, and the partitions that each routes to, one bit each."""
     masks = np.zeros(len(lists.distinct), np.uint64)
     bits = np.uint64(1) << homes.astype(np.uint64)
     np.bitwise_or.at(masks, lists.numbers, np.repeat(bits, np.diff(lists.starts)))
@@ -147,12 +148,12 @@ def led(lists: WordLists, homes: NDArray[np.integer]) -> tuple[Hashes, Hashes]:
 
 
 def lists_of(batch: pa.RecordBatch, text: Text) -> WordLists:
-    """The words of subscriptions, none of those that cannot be taken."""
+    """The words of subscriptions; none for invalid ones."""
     return words_in(Fields(TableChunk(batch, np.arange(batch.num_rows))), text)
 
 
 def by_rarest(lists: WordLists, words: Hashes, counts: Hashes, partitions: int) -> NDArray[np.int64]:
-    """The partition that a hash of each subscription's rarest word says; the first, where it has no word."""
+    """The partition given by a hash of each subscription's rarest word; the first one if it has no word."""
     homes, hashes = np.zeros(len(lists.starts) - 1, np.int64), hashes_of(lists.distinct)
     filled = np.flatnonzero(np.diff(lists.starts))
     if len(filled):

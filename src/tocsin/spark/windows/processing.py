@@ -1,4 +1,4 @@
-"""What does Spark's `transformWithState` call? An adapter: rows become packets, its state is chunks by name."""
+"""The adapter for Spark's `transformWithState`: turns rows into packets, and Spark's state into named chunks."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
         self._partitions = {seat: partition for partition, seat in enumerate(seats(settings.partitions))}
 
     def init(self, handle: Any) -> None:
-        """The one state that there is, of each partition."""
+        """Open the only state, a map for each partition."""
         self._chunks = StateChunks(handle.getMapState("chunks", "name string", "data binary"))
 
     def handleInitialState(self, key: Any, initialState: pd.DataFrame, timerValues: Any) -> None:  # noqa: N802, N803
-        """Before the first micro-batch of a query: the subscriptions."""
+        """Store the subscriptions, before the first micro-batch of a query."""
         kept = Kept(self._chunks)
         for row in initialState.itertuples(index=False):
             kept.give(int(row.place), bytes(row.data))
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """A micro-batch of a partition."""
+        """Process a micro-batch of a partition."""
         given = [row for frame in rows for row in frame.itertuples(index=False)]
         packets = [Packet.of(row) for row in sorted(given, key=lambda row: row.place)]
         for table in answer(self._partitions[int(key[0])], packets, Kept(self._chunks), self._settings, self._routes):
@@ -47,7 +47,7 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
         settle()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
 
 class StateChunks:
@@ -68,7 +68,7 @@ class StateChunks:
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:
-    """A table as pandas wants it, its columns still Arrow's; lists are Python's, since Spark asks so of them."""
+    """A table for pandas, with Arrow columns. Spark requires lists as Python objects."""
     import pandas as pd
 
     frame = table.combine_chunks().to_pandas(types_mapper=pd.ArrowDtype)

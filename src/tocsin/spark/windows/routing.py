@@ -1,7 +1,7 @@
-"""To which partitions does a message go? To those that have a subscription with one of its words.
+"""Routing messages to partitions: to those that have a subscription with one of the message's words.
 
-Safe: a message is a result of those alone that share a word with it, now or when the window is searched again; who
-shares none has nothing of it but its number, which all partitions are told.
+This is exact: a message can only be a result of subscriptions that share a word with it. Other subscriptions need
+nothing of it but its number, and all partitions receive that.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from tocsin.placement.hashing import Hashes, hashes_of
 from tocsin.window.fields import WordLists
 
 MOST: Final = 64
-"""So many partitions there are at most: one bit each."""
+"""The maximum number of partitions: one bit each."""
 
 
 class Routes(NamedTuple):
-    """Which words lead where, of W words; without any, every message goes everywhere."""
+    """The partitions that each of W words routes to; without words, every message goes everywhere."""
 
     words: Hashes | None  # (W,) ascending
-    masks: Hashes  # (W,) a bit a partition
+    masks: Hashes  # (W,) one bit per partition
 
     @classmethod
     def everywhere(cls, partitions: int) -> Routes:
-        """Every message goes to every partition."""
+        """Routes that send every message to every partition."""
         return cls(None, np.array([(1 << partitions) - 1], np.uint64))
 
     def visited(self, lists: WordLists) -> Hashes:
-        """The partitions, a bit each, that each of some messages goes to. Two words of one hash lead to both's."""
+        """The partitions of each message, one bit each. Words with equal hashes share their partitions."""
         count = len(lists.starts) - 1
         if self.words is None:
             return np.full(count, self.masks[0])
@@ -43,13 +43,13 @@ class Routes(NamedTuple):
         return _ored(masks, lists.starts, lists.numbers)
 
     def digest(self) -> str:
-        """What tells these routes from others."""
+        """A digest that identifies these routes."""
         own = b"" if self.words is None else self.words.tobytes()
         return blake2b(own + self.masks.tobytes(), digest_size=8).hexdigest()
 
 
 def _ored(masks: Hashes, starts: NDArray[np.int64], numbers: NDArray[np.int64]) -> Hashes:
-    """The masks of each record's words together."""
+    """The union of the masks of each record's words."""
     out = np.zeros(len(starts) - 1, np.uint64)
     filled = np.flatnonzero(np.diff(starts))
     if len(filled):

@@ -1,8 +1,8 @@
-"""Which key has a partition in Spark's shuffle? One that Spark's hash puts into a task of its own.
+"""Keys of partitions in Spark's shuffle, chosen so that Spark's hash spreads them evenly over tasks.
 
-Spark gives a key to the task that its hash says, modulo the number of tasks. Keys 0, 1, 2 would meet by chance, and
-some tasks have nothing to do. So the key of partition p is a number whose hash is p modulo 33,600: modulo every divisor
-of that, as are 1 to 8, 10, 12, 16, 24, 32, 48, 64 and 200, partitions are dealt in turn.
+Spark gives a key to the task number hash(key) modulo the number of tasks. Keys 0, 1, 2 could share tasks by chance, and
+leave others idle. So the key of partition p is a number with a hash of p modulo 33,600. Then partitions are dealt out
+in turn if the number of tasks divides 33,600. The numbers 1 to 8, 10, 12, 16, 24, 32, 48, 64 and 200 do.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _SEED: Final = 42
 
 @cache
 def seats(partitions: int) -> tuple[int, ...]:
-    """The key of each partition; a partition's is the same however many there are."""
+    """The key of each partition, independent of the number of partitions."""
     turns = hashed(np.arange(_TRIED)).astype(np.int64) % _TURNS
     places, firsts = np.unique(turns, return_index=True)
     return tuple(firsts[np.searchsorted(places, np.arange(partitions))].tolist())
 
 
 def hashed(numbers: NDArray[np.int64]) -> NDArray[np.int32]:
-    """What Spark hashes integers of 32 bits to: Murmur3 with seed 42."""
+    """Spark's hash of 32-bit integers: Murmur3 with seed 42."""
     block = numbers.astype(np.uint32) * np.uint32(0xCC9E2D51)
     block = _turned(block, 15) * np.uint32(0x1B873593)
     state = _turned(np.uint32(_SEED) ^ block, 13) * np.uint32(5) + np.uint32(0xE6546B64)

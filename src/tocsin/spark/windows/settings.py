@@ -1,4 +1,4 @@
-"""What is a window that a cluster keeps? Its size, its rules, its partitions: all that every task is told."""
+"""The settings of a window on a cluster: size, rules and partitions, as sent to every task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tocsin.window import Window
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A window as `tocsin.Window` has it, in `partitions`; the types are names of Arrow's, or none."""
+    """A window, as in `tocsin.Window`, in `partitions`; types are names of Arrow types, or None."""
 
     size: int | None
     time: float | None
@@ -27,7 +27,7 @@ class Settings:
     id_type: str
     key_type: str | None
     lists: bool = False
-    routes: str = ""  # a digest of which words lead where
+    routes: str = ""  # a digest of the routes of words
     weighed: str = field(init=False)  # a digest of the weights, which may be many
 
     def __post_init__(self) -> None:
@@ -35,7 +35,7 @@ class Settings:
         object.__setattr__(self, "weighed", blake2b(weights, digest_size=8).hexdigest())
 
     def window(self) -> Window:
-        """An empty window of this kind."""
+        """An empty window with these settings."""
         return Window(
             self.size,
             bounds=self.bounds,
@@ -47,11 +47,11 @@ class Settings:
 
     @property
     def message_type(self) -> str:
-        """The type of what messages are called: keys, or numbers."""
+        """The type of messages' names: that of keys, or of numbers."""
         return self.key_type or "int64"
 
     def as_dict(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it: all that no later run may change."""
+        """The settings in a checkpoint: all that must not change in later runs."""
         return {
             "size": self.size,
             "time": self.time,
@@ -66,7 +66,7 @@ class Settings:
         }
 
     def check(self, before: Mapping[str, Any]) -> None:
-        """Raise `InvalidInput` where a checkpoint was made with other settings."""
+        """Raise `InvalidInput` if a checkpoint was made with other settings."""
         for name, value in self.as_dict().items():
             if before.get(name) == value:
                 continue
