@@ -23,6 +23,7 @@ from tocsin.index.tables import bytes_of_table, grown, new_table
 from tocsin.index.window.buffering import Buffering
 from tocsin.index.window.foraging import Foraging
 from tocsin.index.window.growing import no_lists, power_of_two, with_room
+from tocsin.index.window.kernels.buffers import write_best
 from tocsin.index.window.kernels.layouts import (
     CHUNK,
     COUNT,
@@ -41,7 +42,6 @@ from tocsin.index.window.kernels.layouts import (
     Work,
 )
 from tocsin.index.window.kernels.layouts import Words as WordTable
-from tocsin.index.window.kernels.ranking import write_best
 from tocsin.index.window.kernels.searching import forget_slot
 from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages, take_messages
 from tocsin.index.window.slots import Coming, Held, Slots

@@ -35,14 +35,13 @@ from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.compounds import count_compound, lookups, new_hashing
 from tocsin.index.boolean.access.decoding import decoded
 from tocsin.index.boolean.access.describing import told
-from tocsin.index.boolean.access.directory import make_directory
 from tocsin.index.boolean.access.kernels.activation import widest_activation
 from tocsin.index.boolean.access.kernels.best import PUTTING, put_the_best
 from tocsin.index.boolean.access.kernels.compounds import TAKING, take_compounds
 from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.events import match_access
 from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
-from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.index.boolean.access.layout import AccessLayout, make_directory
 from tocsin.index.fields.kernels.layouts import CELL
 from tocsin.index.found import ROOM, Found, Room, collect
 from tocsin.index.protocols import Arrays, Best
