@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from reproduce.ir_tree.kernels.layouts import HIGH, LEVEL_BITS, LINK, OWNER, ROW, ChangingTrees
 from reproduce.ir_tree.kernels.lists import LONGEST_PATH
-from tocsin.index.scored.kernels.cursors import register
-from tocsin.index.scored.kernels.layouts import EXAMINED
-from tocsin.index.scored.kernels.streams import DONE
+from tocsin.index.scored.kernels.cursors import DONE, EXAMINED, register
 from tocsin.kernels.jit import highest_bit, inlined
 
 MOST_PATH: Final = 32

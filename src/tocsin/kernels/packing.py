@@ -14,7 +14,7 @@ makes a view of arrays that it allocated itself. What Python froze is read-only 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import numba
@@ -25,10 +25,11 @@ from numba.core.datamodel import models
 from numba.core.extending import register_model
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic
+from numba.extending import infer_getattr, intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 
 from tocsin.kernels.compiling.digests import digest_of_layout
+from tocsin.kernels.jit import INLINED
 
 Table = TypeVar("Table")
 Element = TypeVar("Element")
@@ -255,3 +256,14 @@ def viewed(typing_context: Any, table: Any) -> Any:
         return out
 
     return View(table)(table), generate
+
+
+def choose(function: Callable[..., Any], layout: type, called: Any) -> None:
+    """In kernels let a function that has no body be `called`, where its first argument is a table of a layout.
+
+    What is called lies in the folder of the layout: the cache of compiled kernels looks for it there (`jit`).
+    """
+
+    @overload(function, jit_options=INLINED, strict=False)
+    def chosen(table: Any, *others: Any) -> Any:
+        return called.py_func if is_table(table, layout) else None

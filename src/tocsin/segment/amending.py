@@ -23,7 +23,6 @@ from tocsin.records.changes import ChangeBatch, Rows
 from tocsin.segment.assembling import assemble
 from tocsin.segment.builder import SegmentBuilder
 from tocsin.segment.folder import IndexFolder, MappedPart
-from tocsin.segment.graves import Graves
 from tocsin.segment.ids import Ids, as_ids, find_ids
 from tocsin.segment.mapping import mapped
 from tocsin.segment.part_changes import OLDEST, PartChanges, still_there
@@ -31,6 +30,7 @@ from tocsin.segment.placed import Signs
 from tocsin.segment.publishing import Overtaken, Publication
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import MANIFEST
+from tocsin.segment.tombstones import Tombstones
 
 KEEP_S = 600.0
 
@@ -116,8 +116,8 @@ class _Draft:
         self._kind = kind
         self._parts = [] if folder is None else mapped(folder)
         is_same = folder is not None and folder.id_type == kind
-        self._graves = folder.buried() if folder is not None and is_same else Graves.none(kind)
-        self._had_graves = self._graves
+        self._tombstones = folder.all_tombstones() if folder is not None and is_same else Tombstones.none(kind)
+        self._had_tombstones = self._tombstones
         self._living = 0 if folder is None else folder.subscriptions
         self._copies = 0 if folder is None else folder.copies
         self._amended: set[int] = set()
@@ -125,7 +125,7 @@ class _Draft:
 
     @property
     def is_changed(self) -> bool:
-        return bool(self._amended) or bool(self._fresh) or self._graves is not self._had_graves
+        return bool(self._amended) or bool(self._fresh) or self._tombstones is not self._had_tombstones
 
     def amend(self, changes: ChangeBatch) -> Amendment:
         """Apply the changes, except those with a later change of their id."""
@@ -146,11 +146,13 @@ class _Draft:
         is_known = known.is_there
         self._bury(known, is_put & is_known, np.full(len(is_put), OLDEST))
         self._bury(known, is_deletion & is_known, rows.versions[base])
-        is_grave = is_deletion & ~is_known
-        self._graves = self._graves.with_more(outcome.ids.filter(pa.array(is_grave)), rows.versions[base[is_grave]])
+        is_tombstone = is_deletion & ~is_known
+        self._tombstones = self._tombstones.with_more(
+            outcome.ids.filter(pa.array(is_tombstone)), rows.versions[base[is_tombstone]]
+        )
         self._score(known, is_rescore & ~is_missing, rows, rescore)
         done.inserted, done.updated = int((is_put & ~is_known).sum()), int((is_put & is_known).sum())
-        done.unknown = int(is_grave.sum())
+        done.unknown = int(is_tombstone.sum())
         done.deleted, done.rescored = int(is_deletion.sum()), int((is_rescore & ~is_missing).sum())
         counted = done.inserted + done.updated + done.deleted + done.rescored
         done.superseded = len(changes.rows) + len(changes.rejects) - len(done.rejects) - counted
@@ -159,7 +161,7 @@ class _Draft:
 
     def _known(self, ids: Ids) -> _Known:
         """What the parts and the tombstones know about some sorted ids, which may repeat."""
-        last = self._graves.of(ids)
+        last = self._tombstones.of(ids)
         found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
         for place, held in enumerate(self._parts):
             below, is_there = find_ids(held.segment.ids, ids)
@@ -238,7 +240,7 @@ class _Draft:
         held = self._parts[number]
         if len(held.changes.gone) < len(held.segment):
             return False
-        self._graves = with_lost(self._graves, held, np.ones(len(held.segment), bool))
+        self._tombstones = with_lost(self._tombstones, held, np.ones(len(held.segment), bool))
         return True
 
     def publish(self, path: Path, keep_s: float) -> IndexFolder:
@@ -252,14 +254,14 @@ class _Draft:
                 elif not self._drop_empty(number):
                     places.append(new.write_changes(number, held.place, held.changes))
             places += [new.write(number, *one) for number, one in enumerate(self._fresh)]
-            graves = None if self._folder is None else self._folder.graves
-            if self._graves is not self._had_graves:
-                graves = new.write_graves(self._graves)
+            tombstones = None if self._folder is None else self._folder.tombstones
+            if self._tombstones is not self._had_tombstones:
+                tombstones = new.write_tombstones(self._tombstones)
             kind = "int64" if pa.types.is_integer(self._kind) else "string"
             over, texts = (None, None) if self._folder is None else (self._folder.version, self._folder.texts)
             placed = None if self._folder is None else self._folder.placed
             placed = None if placed is None else placed._replace(copies=self._copies)
-            about: dict[str, Any] = {"graves": graves, "placed": placed, "over": over, "keep_s": keep_s}
+            about: dict[str, Any] = {"tombstones": tombstones, "placed": placed, "over": over, "keep_s": keep_s}
             statistics = None if self._folder is None else self._folder.statistics
             statistics = new.write_statistics(self._plan.statistics) if statistics is None else statistics
             return new.publish(places, self._living, kind, texts, **about, statistics=statistics)
@@ -281,8 +283,8 @@ def _fresh_parts(part: Part, versions: NDArray[np.int64], plan: Plan, placement:
     return fresh
 
 
-def with_lost(graves: Graves, part: MappedPart, is_lost: NDArray[np.bool_]) -> Graves:
+def with_lost(tombstones: Tombstones, part: MappedPart, is_lost: NDArray[np.bool_]) -> Tombstones:
     """Tombstones, and the deletions that only a part knew of, for the subscriptions that it loses."""
     gone, versions = part.changes.gone, part.changes.gone_versions
     told = is_lost[gone] & (versions > OLDEST)
-    return graves.with_more(part.segment.arrow_ids().take(pa.array(gone[told])), versions[told])
+    return tombstones.with_more(part.segment.arrow_ids().take(pa.array(gone[told])), versions[told])

@@ -142,15 +142,15 @@ def _install(
     """Publish a version with the merged part and the changes made while it was built."""
     known = {part.place.path: part for part in chosen if part.place is not None}
     current = {part.path: held for part, held in zip(now.parts, now.held(known), strict=True) if part.path in known}
-    changes, graves = PartChanges.none(), now.buried()
+    changes, tombstones = PartChanges.none(), now.all_tombstones()
     for (path, before), origin in zip(known.items(), origins, strict=True):
         since = current[path].changes.moved(origin, before.changes)
         changes = changes.without(since.gone, since.gone_versions)
         changes = changes.scored(since.rescored, since.scores, since.score_versions)
-        graves = with_lost(graves, current[path], origin < 0)
+        tombstones = with_lost(tombstones, current[path], origin < 0)
     if place is not None and changes:
         place = new.write_changes(0, place, changes)
     parts = [part for part in now.parts if part.path not in known] + ([] if place is None else [place])
-    kept = new.write_graves(graves) if graves else now.graves
-    about: dict[str, Any] = {"graves": kept, "placed": now.placed, "statistics": now.statistics}
+    kept = new.write_tombstones(tombstones) if tombstones else now.tombstones
+    about: dict[str, Any] = {"tombstones": kept, "placed": now.placed, "statistics": now.statistics}
     new.publish(parts, now.subscriptions, now.ids, now.texts, **about, over=now.version, keep_s=keep_s)

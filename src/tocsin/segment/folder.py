@@ -29,7 +29,6 @@ from tocsin.errors import SegmentError
 from tocsin.index import Statistics
 from tocsin.model.texts import Text
 from tocsin.placement import Placement
-from tocsin.segment.graves import Graves, read_graves
 from tocsin.segment.part_changes import OLDEST, PartChanges, read_changes
 from tocsin.segment.placed import Placed, Signs, first_copies, read_placement, read_signs, routed_by
 from tocsin.segment.refolding import refolded
@@ -37,6 +36,7 @@ from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
 from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_number
 from tocsin.segment.stored_statistics import read_statistics
+from tocsin.segment.tombstones import Tombstones, read_tombstones
 
 FORMAT: Final = "tocsin index"
 VERSION: Final = 2
@@ -101,7 +101,7 @@ class IndexFolder:
     subscriptions: int
     ids: str  # "string" or "int64"
     texts: Mapping[str, Text] = field(default_factory=dict, compare=False)  # attributes of events that are texts
-    graves: str | None = None  # path of the tombstones that are in no part
+    tombstones: str | None = None  # path of the tombstones that are in no part
     placed: Placed | None = field(default=None, compare=False)  # None: placed by a hash
     statistics: str | None = field(default=None, compare=False)  # path of the statistics about events
 
@@ -120,20 +120,20 @@ class IndexFolder:
 
     @classmethod
     def _of(cls, path: Path, manifest: Mapping[str, Any]) -> IndexFolder:
-        version, ids, graves = manifest["current"], manifest["ids"], manifest.get("graves")
+        version, ids, tombstones = manifest["current"], manifest["ids"], manifest.get("graves")
         count = whole_number(manifest["subscriptions"])
         texts = {str(name): Text.of(how) for name, how in manifest.get("texts", {}).items()}
         given = manifest["parts"] if isinstance(manifest["parts"], list) else [None]
         places, placed = tuple(map(PartPlace.read, given)), Placed.read(manifest.get("placement"))
         statistics = manifest.get("statistics")
-        beside = (graves, statistics, *(one.changes for one in places), None if placed is None else placed.file)
+        beside = (tombstones, statistics, *(one.changes for one in places), None if placed is None else placed.file)
         names = [one.path for one in places] + [name for name in beside if name is not None]
         named = all(isinstance(name, str) and _PLACE.fullmatch(name) for name in names)
         versioned = isinstance(version, str) and _NAME.fullmatch(version)
         if not versioned or not named or len(set(names)) < len(names) or ids not in ("string", "int64"):
             what = "its manifest names no version, odd parts or an odd kind of ids"
             raise SegmentError(f"{path} is damaged: {what}. Compile the index again.")
-        return cls(path, version, places, count, ids, texts, graves, placed, statistics)
+        return cls(path, version, places, count, ids, texts, tombstones, placed, statistics)
 
     @property
     def id_type(self) -> pa.DataType:
@@ -215,9 +215,11 @@ class IndexFolder:
             return None
         return read_placement(self.path / self.placed.file, self.placed, self.known())
 
-    def buried(self) -> Graves:
+    def all_tombstones(self) -> Tombstones:
         """The tombstones that are in no part."""
-        return Graves.none(self.id_type) if self.graves is None else read_graves(self.path / self.graves)
+        return (
+            Tombstones.none(self.id_type) if self.tombstones is None else read_tombstones(self.path / self.tombstones)
+        )
 
 
 def _versions(path: Path, count: int) -> NDArray[np.int64] | None:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.kernels.answers.counting_on import count_on
+from tocsin.kernels.answers.merging import count_on
 from tocsin.kernels.text.strings import locate
 from tocsin.model.subscription import SubscriptionId
 

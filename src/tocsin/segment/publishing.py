@@ -34,7 +34,6 @@ from tocsin.segment.folder import (
     part_name,
     version_folder,
 )
-from tocsin.segment.graves import Graves, write_graves
 from tocsin.segment.outlines import write_attributes
 from tocsin.segment.part_changes import PartChanges, write_changes
 from tocsin.segment.placed import Placed, Signs, write_placement, write_signs
@@ -42,8 +41,9 @@ from tocsin.segment.retention import manifest_of, remove_unneeded
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import MANIFEST, write_manifest, write_segment
 from tocsin.segment.stored_statistics import write_statistics
+from tocsin.segment.tombstones import Tombstones, write_tombstones
 
-GRAVES: Final = "graves.parquet"
+TOMBSTONES: Final = "graves.parquet"
 STATISTICS: Final = "statistics.parquet"
 PLACEMENT: Final = "placement.npz"
 _PATIENCE_S: Final = 60.0
@@ -122,11 +122,11 @@ class Publication:
             write_changes(self.folder / name, changes)
         return place._replace(changes=f"{self.folder.name}/{name}")
 
-    def write_graves(self, graves: Graves) -> str:
+    def write_tombstones(self, tombstones: Tombstones) -> str:
         """Write the tombstones that are in no part."""
         with refused(self.path):
-            write_graves(self.folder / GRAVES, graves)
-        return f"{self.folder.name}/{GRAVES}"
+            write_tombstones(self.folder / TOMBSTONES, tombstones)
+        return f"{self.folder.name}/{TOMBSTONES}"
 
     def write_statistics(self, statistics: Statistics | None) -> str | None:
         """Write the statistics about events, if any; returns their path."""
@@ -153,7 +153,7 @@ class Publication:
         ids: str,
         texts: Mapping[str, Text] | None = None,
         *,
-        graves: str | None = None,
+        tombstones: str | None = None,
         placed: Placed | None = None,
         statistics: str | None = None,
         over: str | None = None,
@@ -168,7 +168,7 @@ class Publication:
         for part in parts:
             if not (self.path / part.path / MANIFEST).exists():
                 raise SegmentError(f"{self.path} cannot take version {self.version}: its part {part.path} is not there")
-        about = (ids, dict(texts or {}), graves, placed, statistics)
+        about = (ids, dict(texts or {}), tombstones, placed, statistics)
         new = IndexFolder(self.path, self.version, tuple(parts), subscriptions, *about)
         with refused(self.path), Lock(self.path, _PATIENCE_S):
             before = manifest_of(self.path / MANIFEST).get("current")
@@ -198,7 +198,7 @@ def _manifest_for(folder: IndexFolder, before: str | None) -> dict[str, Any]:
         "subscriptions": folder.subscriptions,
         "ids": folder.ids,
         "texts": {name: str(how) for name, how in folder.texts.items()},
-        "graves": folder.graves,
+        "graves": folder.tombstones,
         "placement": None if folder.placed is None else folder.placed.entry(),
         "statistics": folder.statistics,
     }

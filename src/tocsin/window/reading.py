@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import gathered
 from tocsin.errors import InvalidInput, RecordError
-from tocsin.index.window.kernels.batches import distinct_words
 from tocsin.index.window.kernels.layouts import Batch
+from tocsin.index.window.kernels.lists import distinct_words
 from tocsin.index.window.slots import Coming
 from tocsin.model.subscription import Reject, SubscriptionId, checked_id
 from tocsin.model.texts import Text

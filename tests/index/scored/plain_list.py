@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.kernels.cursors import register
-from tocsin.index.scored.kernels.layouts import EXAMINED, Ranges
+from tocsin.index.scored.kernels.cursors import EXAMINED, Ranges, register
 from tocsin.kernels.jit import inlined
 
 NEXT = 0  # the place that is looked at next

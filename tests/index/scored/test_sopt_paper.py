@@ -29,8 +29,7 @@ from tests.naive import intervals as naive
 from tests.naive.intervals import Edge, Interval
 from tocsin.index import ranker_builder
 from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.r_trees import scored_r_trees
-from tocsin.index.scored.r_trees.building import r_trees
+from tocsin.index.scored.r_trees import r_trees, scored_r_trees
 from tocsin.index.scored.sopt_r_tree.arrangement import Graph, arrange, constraint_graph
 from tocsin.index.scored.sopt_r_tree.building import end_ranks, sopt_r_trees
 from tocsin.index.scored.tree import ScoredTree

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from reproduce.ir_tree.kernels import changes
 
-from tocsin.index.scored.kernels import streams
+from tocsin.index.scored.kernels import cursors
 from tocsin.kernels import jit
 from tocsin.kernels.compiling import digests
 from tocsin.kernels.compiling.caching import _layouts
@@ -54,7 +54,7 @@ def test_imports_are_followed_from_package_to_package() -> None:
     own, held = Path(changes.__file__), Path(kernels.__file__)
 
     assert {own.with_name("nodes.py"), Path(jit.__file__)} <= digests._reached(own)
-    assert {Path(streams.__file__), Path(jit.__file__)} <= digests._reached(held)
+    assert {Path(cursors.__file__), Path(jit.__file__)} <= digests._reached(held)
     assert own not in digests._reached(held)
 
 

@@ -25,12 +25,12 @@ from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.alive import Alive
 from tocsin.index.boolean.access import CURSORS_FROM, Access
 from tocsin.index.combined.choosing import BY_ACCESS, BY_RECTANGLE, BY_REGION, deal
-from tocsin.index.combined.kernels import merge_found
 from tocsin.index.found import Found
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.rectangles.tiles import TilesBuilder
 from tocsin.index.spatial_text.token_grid import TokenGridBuilder
 from tocsin.index.statistics import Statistics
+from tocsin.kernels.answers.merging import merge_found
 from tocsin.model.expression import Constant
 
 _OTHERS: Final[dict[str, tuple[int, Callable[[], Any]]]] = {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.errors import InvalidInput
-from tocsin.index.scored.kernels.layouts import Ranges
+from tocsin.index.scored.kernels.cursors import Ranges
 
 HIGHEST_CODE = 2**31 - 2
 

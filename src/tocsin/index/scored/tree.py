@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from tocsin.errors import InvalidInput
 from tocsin.index.protocols import THE_BEST_FIRST, Registration
 from tocsin.index.scored.intervals import ScoredIntervals
-from tocsin.index.scored.kernels.cursors import Queries, begin_cursor, best_places, move_cursor, state_width
-from tocsin.index.scored.kernels.layouts import Ranges
+from tocsin.index.scored.kernels.cursors import Queries, Ranges, begin_cursor, best_places, move_cursor, state_width
 from tocsin.index.scored.ranker import BestPlaces
 from tocsin.index.tables import bytes_of_table
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.columns.arrays import frozen, frozen_table, starts_of
-from tocsin.index.spatial_text.kernels.everyone import Everyone
-from tocsin.index.spatial_text.kernels.resembling import Weighed
+from tocsin.index.spatial_text.kernels.resembling import Everyone, Weighed
 from tocsin.index.spatial_text.regions import Held
 
 

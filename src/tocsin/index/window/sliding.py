@@ -21,8 +21,8 @@ from tocsin.columns.arrays import starts_of
 from tocsin.index.protocols import Disseminator
 from tocsin.index.tables import bytes_of_table, grown, new_table
 from tocsin.index.window.buffering import Buffering
-from tocsin.index.window.foraging import Foraging
 from tocsin.index.window.growing import no_lists, power_of_two, with_room
+from tocsin.index.window.kernels.buffers import write_best
 from tocsin.index.window.kernels.layouts import (
     CHUNK,
     COUNT,
@@ -41,9 +41,9 @@ from tocsin.index.window.kernels.layouts import (
     Work,
 )
 from tocsin.index.window.kernels.layouts import Words as WordTable
-from tocsin.index.window.kernels.ranking import write_best
 from tocsin.index.window.kernels.searching import forget_slot
 from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages, take_messages
+from tocsin.index.window.message_blocks import BatchSearch
 from tocsin.index.window.slots import Coming, Held, Slots
 from tocsin.index.window.stored import no_messages, no_waiting, with_message_room, with_waiting_room
 from tocsin.kernels.packing import Packed
@@ -80,7 +80,7 @@ class Sliding:
         self._work = new_table(Work, words=0, slots=0, exits=SPARE, messages=0, buffer=0)
         self._out = new_table(Changes, changes=1024, messages=0)
         self._packed = Packed(self._state(), STATE)
-        self.foraging = Foraging()
+        self.batch_search = BatchSearch()
         self._fills = False
 
     # Words
@@ -112,7 +112,7 @@ class Sliding:
         self._give_room_to_work(int(np.diff(coming.starts).max(initial=0)))
         np.add.at(self.words.uses, coming.words, 1)
         if self.held:
-            self.foraging.fill(self._state(), slots)
+            self.batch_search.fill(self._state(), slots)
         self.disseminator.add(slots, coming.starts, coming.words, self.slots.interests)
         return slots
 
@@ -177,7 +177,7 @@ class Sliding:
 
     def push(self, batch: Batch) -> Changes:
         """Let messages come, one after the other; returns all that changes."""
-        self.foraging.forget()
+        self.batch_search.forget()
         rows = len(batch.times)
         self._give_room_to_work(int(np.diff(batch.starts).max(initial=0)))
         parts = [self._push(_rows_of(batch, at, at + _AT_ONCE)) for at in range(0, rows, _AT_ONCE)]
@@ -213,7 +213,7 @@ class Sliding:
     def end_fill(self) -> None:
         """Search for what is best for everybody, if messages were taken in bulk."""
         if self._fills:
-            self.foraging.fill(self._state(), self.slots.alive())
+            self.batch_search.fill(self._state(), self.slots.alive())
             self._fills = False
             self.order()
 

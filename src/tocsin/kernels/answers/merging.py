@@ -1,4 +1,4 @@
-"""How do the matches of several sources become one list an event? Merges by key; keys are distinct within an event.
+"""Merges of the matches of several sources, or structures, into one list an event; keys are distinct within an event.
 
 The key of a segment's match is `(2 rank + 1) gap`, where its rank is that of its id among all segments' ids.
 """
@@ -90,3 +90,41 @@ def merge_into(
             out[to] = tag | np.int64(numbers[i])
             to += 1
         out_starts[event + 1] = to
+
+
+@kernel
+def merge_found(
+    starts: NDArray[np.int64],
+    numbers: NDArray[np.int32],
+    other_starts: NDArray[np.int64],
+    others: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """Write the numbers of both, ascending within each event; no event has one in both."""
+    at = np.uint64(0)
+    one = np.uint64(1)
+    for event in range(len(starts) - 1):
+        i, stop = np.uint64(starts[event]), np.uint64(starts[event + 1])
+        j, other_stop = np.uint64(other_starts[event]), np.uint64(other_starts[event + 1])
+        while i < stop and j < other_stop:
+            number, other = numbers[i], others[j]
+            is_first = np.uint64(number < other)
+            out[at] = min(number, other)
+            i += is_first
+            j += one - is_first
+            at += one
+        while i < stop:
+            out[at] = numbers[i]
+            i += one
+            at += one
+        while j < other_stop:
+            out[at] = others[j]
+            j += one
+            at += one
+
+
+@kernel
+def count_on(numbers: NDArray[np.int32], first: int, out: NDArray[np.int64]) -> None:
+    """Write `first` and so many more for each number: half the time of NumPy, which widens them apart."""
+    for place in range(len(numbers)):
+        out[place] = first + np.int64(numbers[place])

@@ -8,8 +8,8 @@ Source: Machanavajjhala et al. 2008, section 3.1. Departs: docs/papers/ranked_pu
 
 from __future__ import annotations
 
-from tocsin.index.scored.kernels.layouts import Ranges
-from tocsin.papers.ranked_pubsub.interval_tree.building import listed_trees
+from tocsin.index.scored.kernels.cursors import Ranges
+from tocsin.papers.ranked_pubsub.interval_tree import listed_trees
 from tocsin.papers.ranked_pubsub.interval_tree.kernels import IntervalTrees
 
 _WALKED = 4

@@ -15,11 +15,10 @@ from tests.index.asking import assert_access_is_scan, batch, compiled
 from tocsin.columns.payloads import keys_of
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.compounds import new_hashing
-from tocsin.index.boolean.access.directory import make_directory
 from tocsin.index.boolean.access.kernels.directory import BITS, FINE, INDEX, SPAN, STEPS, Directory, Index, field_code
 from tocsin.index.boolean.access.kernels.directory_writing import FEWEST_STEPPED, MOST_STEPPED, ROOMY, SPARSE
 from tocsin.index.boolean.access.kernels.layouts import WIDE, Conjunctions, Lists, Postings, Programs, Runs
-from tocsin.index.boolean.access.layout import no_compounds
+from tocsin.index.boolean.access.layout import make_directory, no_compounds
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.index.tables import named_arrays

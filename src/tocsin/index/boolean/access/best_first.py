@@ -50,7 +50,7 @@ def mean_length(lists: Lists) -> float:
     return float((lengths**2).sum() / max(lengths.sum(), 1.0))
 
 
-def told_best(lists: Lists, cursors_from: int) -> str:
+def describe_order(lists: Lists, cursors_from: int) -> str:
     """How the best are found, and why so, in words for the user."""
     if not len(lists.singles.owners):
         return f"{ALL_THEN_RANKED}: no subscription is one range"

@@ -32,7 +32,7 @@ from tocsin.model.values import Instant
 _MOST_SHOWN = 8
 
 
-def told(layout: AccessLayout, number: int) -> str:
+def describe(layout: AccessLayout, number: int) -> str:
     """Where a subscription is looked for. Cost: linear in the subscriptions."""
     lists = layout.lists
     if len(at := np.flatnonzero(lists.singles.owners == number)):

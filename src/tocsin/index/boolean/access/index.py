@@ -28,20 +28,19 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions, expression_sizes
 from tocsin.forking import renewed
 from tocsin.index.alive import Alive, everyone
-from tocsin.index.boolean.access.best_first import CURSORS_FROM, BestFirst, mean_length, told_best
+from tocsin.index.boolean.access.best_first import CURSORS_FROM, BestFirst, describe_order, mean_length
 from tocsin.index.boolean.access.building import build_layout
 from tocsin.index.boolean.access.checks import check_layout
 from tocsin.index.boolean.access.compounds import count_compound, lookups, new_hashing
 from tocsin.index.boolean.access.decoding import decoded
-from tocsin.index.boolean.access.describing import told
-from tocsin.index.boolean.access.directory import make_directory
+from tocsin.index.boolean.access.describing import describe
 from tocsin.index.boolean.access.kernels.activation import widest_activation
 from tocsin.index.boolean.access.kernels.best import PUTTING, put_the_best
 from tocsin.index.boolean.access.kernels.compounds import TAKING, take_compounds
 from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.events import match_access
 from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
-from tocsin.index.boolean.access.layout import AccessLayout
+from tocsin.index.boolean.access.layout import AccessLayout, make_directory
 from tocsin.index.fields.kernels.layouts import CELL
 from tocsin.index.found import ROOM, Found, Room, collect
 from tocsin.index.protocols import Arrays, Best
@@ -167,10 +166,10 @@ class Access:
         return held
 
     def best_first(self) -> str:
-        return told_best(self._layout.lists, self._cursors_from)
+        return describe_order(self._layout.lists, self._cursors_from)
 
     def place(self, number: int) -> str:
-        return told(self._layout, number)
+        return describe(self._layout, number)
 
     def expressions(self) -> CompiledExpressions:
         return decoded(self._layout)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen
+from tocsin.columns.arrays import frozen, frozen_table, on_cache_line
 from tocsin.columns.expressions.checks import require, require_type
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.stored import restored, stored
+from tocsin.index.boolean.access.kernels.directory import WIDTH, Directory
+from tocsin.index.boolean.access.kernels.directory_writing import measure_rows, write_tables
 from tocsin.index.boolean.access.kernels.layouts import (
     NARROW_HIGHEST,
     WIDE,
@@ -22,7 +24,8 @@ from tocsin.index.boolean.access.kernels.layouts import (
     Postings,
     Runs,
 )
-from tocsin.index.fields.kernels.layouts import HIGHEST_CODE
+from tocsin.index.boolean.access.kernels.lists import SHORT
+from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, NULL
 from tocsin.index.tables import named_arrays, restored_table
 
 
@@ -77,3 +80,16 @@ def no_compounds() -> Compounds:
         *(start, none, none, start, frozen(none, np.int64)),
         *(runs, Postings(none, none, none), frozen(start, np.int32), none, frozen(np.empty((0, 4)), np.float64)),
     )
+
+
+def make_directory(lists: Lists) -> Directory:
+    """Rows and tables. Cost: linear in fields, operands and equalities; 64 bytes a field, 2 to 4 an operand."""
+    fields = len(lists.fields.kinds)
+    rows = on_cache_line(WIDTH * fields, np.int64)
+    words, steps = measure_rows(lists, SHORT, rows)
+    nulls = np.flatnonzero(lists.fields.kinds == NULL)
+    owners = np.searchsorted(lists.fields.starts, nulls, side="right") - 1
+    of_nulls = np.stack([nulls, owners], axis=1).ravel().astype(np.int32)
+    directory = Directory(rows, np.zeros(2 * words, np.uint64), of_nulls, np.empty(steps, np.uint16))
+    write_tables(lists, rows, directory.words, directory.steps)
+    return frozen_table(directory)

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from tocsin.index.filtering.kernels.layouts import Coming
 from tocsin.kernels.answers.ordering import SPARE, keep_living, put_in_order
-from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.kernels.packing import choose, viewed
 
 NOT_IN_ORDER: Final = -1
 """What `find_in_order` says where it does not write what is found in its order."""

@@ -12,10 +12,27 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.kernels.layouts import EXAMINED
-from tocsin.kernels.choosing import choose
-from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import viewed
+from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.packing import choose, viewed
+
+
+class Ranges(NamedTuple):
+    """Intervals of rank codes by place. G groups, N intervals.
+
+    A group is what one query stabs: the intervals of one field. An interval's *place* is its rank within all groups,
+    best first in each: of two places in a group the lower has the higher score or, of equal ones, the lower owner.
+
+    Paper: Machanavajjhala, Vee, Garofalakis, Shanmugasundaram 2008, sections 2 and 3.
+    """
+
+    starts: NDArray[np.int64]  # (G + 1,) places [starts[g], starts[g + 1]) are group g's
+    lows: NDArray[np.int32]  # (N,) the lowest and the highest code, included
+    highs: NDArray[np.int32]  # (N,) at most last[g]
+    last: NDArray[np.int64]  # (G,) the highest code that a value of the group can have
+
+
+EXAMINED: Final = 2
+"""Where the state of a cursor, whatever its structure, counts the entries that were looked at."""
 
 
 def open_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64]) -> None:
@@ -93,3 +110,24 @@ def begin_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64]
 def move_cursor(structure: Any, code: int, state: NDArray[np.int64]) -> int:
     """`next_place`, for Python."""
     return next_place(viewed(structure), np.int32(code), state)
+
+
+DONE: Final = np.int64(2**63 - 1)
+"""The number of a stream that has nothing more."""
+
+_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
+
+@inlined
+def least(numbers: NDArray[np.int64], first: int, count: int) -> int:
+    """The least of numbers[first:first + count]; DONE where there is none. Four at a time: none waits for another."""
+    a = b = c = d = DONE
+    i, stop = np.uint64(first), np.uint64(first + count)
+    while i + _THREE < stop:
+        a, b = min(a, numbers[i]), min(b, numbers[i + _ONE])
+        c, d = min(c, numbers[i + _TWO]), min(d, numbers[i + _THREE])
+        i += _FOUR
+    while i < stop:
+        a = min(a, numbers[i])
+        i += _ONE
+    return min(min(a, b), min(c, d))

@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.kernels.cursors import register
-from tocsin.index.scored.kernels.layouts import EXAMINED
+from tocsin.index.scored.kernels.cursors import EXAMINED, register
 from tocsin.kernels.jit import inlined, kernel
 
 ENTRY: Final = 3

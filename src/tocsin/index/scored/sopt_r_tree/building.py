@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, inverse
-from tocsin.index.scored.kernels.layouts import Ranges
-from tocsin.index.scored.r_trees.building import r_trees
+from tocsin.index.scored.kernels.cursors import Ranges
+from tocsin.index.scored.r_trees import r_trees
 from tocsin.index.scored.r_trees.kernels import ENTRY, PLACE, RTrees
 from tocsin.index.scored.sopt_r_tree.arrangement import arrange, constraint_graph
 from tocsin.index.scored.tree import Arranging

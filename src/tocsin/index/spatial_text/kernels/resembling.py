@@ -16,9 +16,8 @@ from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Co
 from tocsin.index.filtering.kernels.matching import register_tables
 from tocsin.index.spatial_text.kernels.layouts import Keywords, Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.reading import forget_message, has_token, message_at, read_message
-from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.kernels.packing import choose, viewed
 
 
 class Weighed(NamedTuple):
@@ -201,3 +200,30 @@ def _common_width(left: float, right: float, other_left: float, other_right: flo
 
 
 register_tables(Similarity, read_message, forget_message, _find_enough)
+
+
+class Everyone(NamedTuple):
+    """The subscriptions of each place. P places, M members."""
+
+    starts: NDArray[np.int64]  # (P + 1,)
+    members: NDArray[np.int32]  # (M,)
+
+
+@inner
+def find_everyone(
+    everyone: Everyone,
+    asked: Similarity,
+    place: int,
+    message: Message,
+    seen: Seen,
+    found: int,
+) -> int:
+    """`find_alike`: everyone."""
+    members, hits, stop = everyone.members, seen.hits, np.int64(found)
+    for i in range(everyone.starts[place], everyone.starts[place + 1]):
+        hits[stop] = members[i]
+        stop += 1
+    return stop
+
+
+register_alike(Everyone, find_everyone)

@@ -80,3 +80,32 @@ def put_all_behind(
         for at in range(starts[i], starts[i + 1]):
             put_behind(lists, np.int64(words[at]), np.int64(numbers[i]))
     return len(numbers)
+
+
+@kernel
+def distinct_words(
+    starts: NDArray[np.int64],
+    words: NDArray[np.int32],
+    squares: NDArray[np.float64],
+    stamps: NDArray[np.int64],
+    stamp: int,
+    out_starts: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> None:
+    """Write the words of each record, each once, the lightest first; `stamps` are at most `stamp`, then more."""
+    at = np.int64(0)
+    out_starts[0] = 0
+    for record in range(len(starts) - 1):
+        first = at
+        for i in range(starts[record], starts[record + 1]):
+            word = words[i]
+            if stamps[word] == stamp + record + 1:
+                continue
+            stamps[word] = stamp + record + 1
+            place = at
+            while place > first and squares[word] < squares[out[place - 1]]:
+                out[place] = out[place - 1]
+                place -= 1
+            out[place] = word
+            at += 1
+        out_starts[record + 1] = at

@@ -12,9 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.kernels.cursors import register, state_width
-from tocsin.index.scored.kernels.layouts import EXAMINED, Ranges
-from tocsin.index.scored.kernels.streams import DONE, least
+from tocsin.index.scored.kernels.cursors import DONE, EXAMINED, Ranges, least, register, state_width
 from tocsin.index.scored.r_trees.kernels import ENTRY, RTrees, next_in_tree, open_tree, place_of_entry
 from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 

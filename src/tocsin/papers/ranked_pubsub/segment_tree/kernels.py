@@ -11,9 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.scored.kernels.cursors import register
-from tocsin.index.scored.kernels.layouts import EXAMINED, Ranges
-from tocsin.index.scored.kernels.streams import DONE, least
+from tocsin.index.scored.kernels.cursors import DONE, EXAMINED, Ranges, least, register
 from tocsin.kernels.jit import inlined, kernel
 
 

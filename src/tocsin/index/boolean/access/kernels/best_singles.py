@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.code_sets import EventCodes
-from tocsin.index.scored.kernels.cursors import next_place, open_cursor
-from tocsin.index.scored.kernels.layouts import Ranges
+from tocsin.index.scored.kernels.cursors import Ranges, next_place, open_cursor
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
 

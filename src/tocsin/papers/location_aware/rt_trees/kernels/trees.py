@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from tocsin.index.filtering.kernels.layouts import RIGHT, meets
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.reading import has_all_tokens
-from tocsin.kernels.choosing import choose
 from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.kernels.packing import choose, viewed
 
 DEEPEST: Final = 32
 """Levels of a tree at most: each has at least twice the nodes of the one above."""

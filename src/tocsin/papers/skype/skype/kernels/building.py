@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.window.kernels.layouts import ALPHA, NORM, THETA, Interests, X, Y
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 from tocsin.papers.skype.skype.kernels.layouts import Leaves, Postings
-from tocsin.papers.skype.skype.kernels.tuning import nearness_of
 
 
 @kernel
@@ -67,3 +66,28 @@ def bound_groups(leaves: Leaves, postings: Postings) -> None:
             held.places[held.place_starts[slot] + held.place_counts[slot]] = np.int32(at)
             held.place_counts[slot] += 1
             held.groups[at] = np.int32(group)
+
+
+@inner
+def retune_postings(leaves: Leaves, postings: Postings, interests: Interests, slot: int) -> None:
+    """Write a threshold into the postings of a subscription, and into what bounds them from below."""
+    if slot >= len(leaves.place_starts) or leaves.place_counts[slot] == 0:
+        return
+    record = interests.records[slot]
+    need = record[THETA] / (1.0 - record[ALPHA])
+    start = leaves.place_starts[slot]
+    for i in range(start, start + leaves.place_counts[slot]):
+        at = np.int64(leaves.places[i])
+        postings.needs[at] = need
+        first = leaves.starts[leaves.groups[at]]
+        while at >= first and postings.floors[at] > need:
+            postings.floors[at] = need
+            at -= 1
+    leaf = leaves.leaf_of[slot]
+    leaves.nearness[leaf] = min(leaves.nearness[leaf], nearness_of(record[THETA], record[ALPHA]))
+
+
+@inlined
+def nearness_of(theta: float, alpha: float) -> float:
+    """What a place must be worth where the words are worth 1 (Lemma 6)."""
+    return (theta - (1.0 - alpha)) / alpha if alpha > 0.0 else -np.inf

@@ -12,8 +12,8 @@ from tocsin.index.window.kernels.disseminating import reach_all
 from tocsin.index.window.kernels.layouts import EXAMINED, THETA, State
 from tocsin.index.window.kernels.scoring import score_of, shared_with
 from tocsin.kernels.jit import inlined, inner
+from tocsin.papers.skype.skype.kernels.building import retune_postings
 from tocsin.papers.skype.skype.kernels.layouts import NO_RANK, OUT, SLACK, Leaves, Postings, Scratch, Skype
-from tocsin.papers.skype.skype.kernels.tuning import retune_postings
 
 
 @inlined

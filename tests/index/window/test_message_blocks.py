@@ -13,7 +13,7 @@ import tocsin
 from tests.index.window.test_structures import SIZE, stream
 from tests.naive.window import NaiveWindow
 from tests.window.test_against_oracle import BOUNDS, WEIGHTS, WORDS, places, words
-from tocsin.index.window.foraging import Foraging
+from tocsin.index.window.message_blocks import BatchSearch
 
 alphas = st.sampled_from([0.0, 0.3, 0.5, 0.999]) | st.floats(0, 1, exclude_max=True)
 wanteds = st.lists(st.tuples(words, places, st.integers(1, 4), alphas), min_size=1, max_size=12)
@@ -30,7 +30,7 @@ def test_a_window_that_was_filled_is_the_oracle(far: float) -> None:
         bounds = tuple(side + far for side in BOUNDS)
         naive = NaiveWindow(bounds, kind.get("size"), kind.get("time"), weights)
         window = tocsin.Window(bounds=bounds, weights=weights, **kind)
-        window._sliding.foraging = Foraging(many=1)  # however few search, they search in blocks
+        window._sliding.batch_search = BatchSearch(many=1)  # however few search, they search in blocks
         for name, (own, place, k, alpha) in enumerate(wanteds):
             where = (place[0] + far, place[1] + far)
             window.subscribe(name, words=own, location=where, k=k, alpha=alpha)

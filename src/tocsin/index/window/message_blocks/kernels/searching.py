@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.window.blocks.kernels.layouts import BLOCK, SLACK
-from tocsin.index.window.foraging.kernels.layouts import (
+from tocsin.index.window.kernels.layouts import ALPHA, MESSAGE_NORM, NO_SCORE, NORM, SEARCHED, State, X, Y
+from tocsin.index.window.kernels.scoring import score_of, write_words
+from tocsin.index.window.kernels.searching import keep_best
+from tocsin.index.window.message_blocks.kernels.layouts import (
     ACROSS,
     LEFT,
     LOWER,
@@ -24,9 +27,6 @@ from tocsin.index.window.foraging.kernels.layouts import (
     MessageBlocks,
     Scratch,
 )
-from tocsin.index.window.kernels.layouts import ALPHA, MESSAGE_NORM, NO_SCORE, NORM, SEARCHED, State, X, Y
-from tocsin.index.window.kernels.scoring import score_of, write_words
-from tocsin.index.window.kernels.searching import keep_best
 from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.sorting import sort_numbers

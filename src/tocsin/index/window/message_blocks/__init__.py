@@ -1,5 +1,5 @@
 """Which messages are best for many subscriptions at once? A window's messages in blocks, searched best first."""
 
-from tocsin.index.window.foraging.index import Foraging
+from tocsin.index.window.message_blocks.index import BatchSearch
 
-__all__ = ["Foraging"]
+__all__ = ["BatchSearch"]

@@ -23,14 +23,14 @@ from tocsin.writing import aside
 _COLUMNS: Final = ("id", "version")
 
 
-class Graves(NamedTuple):
+class Tombstones(NamedTuple):
     """Deleted ids, sorted, with the versions of their deletions. D of them."""
 
     ids: Ids
     versions: NDArray[np.int64]  # (D,)
 
     @classmethod
-    def none(cls, kind: pa.DataType) -> Graves:
+    def none(cls, kind: pa.DataType) -> Tombstones:
         """No tombstones, for ids of a kind."""
         return cls(as_ids(pa.array([], kind)), np.empty(0, np.int64))
 
@@ -44,7 +44,7 @@ class Graves(NamedTuple):
         versions[is_known] = self.versions[below[is_known]]
         return versions
 
-    def with_more(self, ids: pa.Array, versions: NDArray[np.int64]) -> Graves:
+    def with_more(self, ids: pa.Array, versions: NDArray[np.int64]) -> Tombstones:
         """Add tombstones; the latest of each id is kept."""
         if not len(ids):
             return self
@@ -57,23 +57,25 @@ class Graves(NamedTuple):
         is_last = np.ones(len(order), bool)
         if len(order) > 1:
             is_last[:-1] = pc.not_equal(ordered[1:], ordered[:-1]).to_numpy(zero_copy_only=False)
-        return Graves(as_ids(ordered.filter(pa.array(is_last))), given[order[is_last]])
+        return Tombstones(as_ids(ordered.filter(pa.array(is_last))), given[order[is_last]])
 
 
-def write_graves(path: Path, graves: Graves) -> None:
+def write_tombstones(path: Path, tombstones: Tombstones) -> None:
     """Write tombstones as Parquet, atomically."""
-    table = pa.table([as_arrow(graves.ids), pa.array(graves.versions)], list(_COLUMNS))
+    table = pa.table([as_arrow(tombstones.ids), pa.array(tombstones.versions)], list(_COLUMNS))
     with aside(path) as beside:
         pq.write_table(table, beside)
 
 
-def read_graves(path: Path) -> Graves:
+def read_tombstones(path: Path) -> Tombstones:
     """Read tombstones; raises `SegmentError` if they are damaged."""
     try:
         table = pq.read_table(path, columns=list(_COLUMNS), page_checksum_verification=True).combine_chunks()
         ids, versions = table["id"].combine_chunks(), table["version"].to_numpy()
         if versions.dtype != np.int64 or table["version"].null_count or ids.null_count:
             raise ValueError(f"its versions are {table['version'].type}")
-        return Graves(as_ids(ids.cast(pa.int64() if pa.types.is_integer(ids.type) else pa.large_string())), versions)
+        return Tombstones(
+            as_ids(ids.cast(pa.int64() if pa.types.is_integer(ids.type) else pa.large_string())), versions
+        )
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise SegmentError(f"{path} is damaged or missing: {error}. Compile the index again.") from None

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from tocsin.index.window.blocks.kernels import layouts as features
 from tocsin.index.window.blocks.kernels.layouts import BLOCK, Postings
-from tocsin.index.window.foraging.kernels.layouts import (
+from tocsin.index.window.kernels.layouts import MESSAGE_NORM, Messages, X, Y
+from tocsin.index.window.message_blocks.kernels.layouts import (
     ACROSS,
     LEFT,
     LOWER,
@@ -19,7 +20,6 @@ from tocsin.index.window.foraging.kernels.layouts import (
     UPPER,
     MessageBlocks,
 )
-from tocsin.index.window.kernels.layouts import MESSAGE_NORM, Messages, X, Y
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.packing import viewed
 

@@ -16,11 +16,11 @@ from tocsin.index.tables import new_table
 from tocsin.index.window.blocks.index import signature_bits
 from tocsin.index.window.blocks.kernels.building import order_postings
 from tocsin.index.window.blocks.kernels.layouts import BLOCK, FEATURES, Postings
-from tocsin.index.window.foraging.kernels.building import write_message_blocks, write_message_postings
-from tocsin.index.window.foraging.kernels.layouts import NO_RANK, MessageBlocks, Scratch
-from tocsin.index.window.foraging.kernels.searching import evaluate_by_blocks
 from tocsin.index.window.kernels.layouts import FIRST_WORD, WITHIN, Interests, Messages, State, Words, X, Y
 from tocsin.index.window.kernels.searching import evaluate_all
+from tocsin.index.window.message_blocks.kernels.building import write_message_blocks, write_message_postings
+from tocsin.index.window.message_blocks.kernels.layouts import NO_RANK, MessageBlocks, Scratch
+from tocsin.index.window.message_blocks.kernels.searching import evaluate_by_blocks
 from tocsin.index.window.stored import words_of_messages
 
 _OWN_BITS: Final = 32
@@ -33,7 +33,7 @@ MANY: Final = 512
 """So many subscriptions, and messages, are searched in blocks; fewer in lists."""
 
 
-class Foraging:
+class BatchSearch:
     """Searches for many, and keeps the blocks for as long as the window has the same messages."""
 
     def __init__(self, many: int = MANY) -> None:
