@@ -19,9 +19,8 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import build_from
 from tocsin.engine.matching import encode_chunk
 from tocsin.errors import UnsuitableIndex
-from tocsin.index import find_index, registrations
+from tocsin.index import choose, find_index, registrations
 from tocsin.model.ranking import Top
-from tocsin.planner import choose
 from tocsin.records import read_events
 from tocsin.segment import Segment, Snapshots
 

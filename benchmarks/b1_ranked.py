@@ -11,11 +11,10 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import build_from
-from tocsin.index import question_of
+from tocsin.index import choose, question_of
 from tocsin.index.boolean.scan import Scan
 from tocsin.model.ranking import Relaxed
 from tocsin.model.values import Range
-from tocsin.planner import choose
 from tocsin.segment import Segment
 
 _K = 20

@@ -25,8 +25,7 @@ from tocsin.columns.expressions.compiled import expression_sizes
 from tocsin.encoding import encode_chunk
 from tocsin.engine.answer import Stats
 from tocsin.engine.matching import Request, answer_of
-from tocsin.index import Part, matcher_builder
-from tocsin.planner import choose
+from tocsin.index import Part, choose, matcher_builder
 from tocsin.records import read_events
 from tocsin.segment import Segment, Snapshots, assemble
 

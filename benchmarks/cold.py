@@ -55,8 +55,7 @@ from benchmarks import b1
 from benchmarks.boolean_workload import UNI, ZIPF
 from benchmarks.calibration import median_seconds
 from tocsin.columns.events.batch import Wanted  # as versions before 0052 had it, too
-from tocsin.engine.loading import build_from
-from tocsin.planner import choose
+from tocsin.engine.loading import build_from, choose
 
 workload = {one.name: one for one in (UNI, ZIPF)}[sys.argv[1]]
 segment, _ = build_from(workload.conjunctions(int(sys.argv[2])), choose("access"))

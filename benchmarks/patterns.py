@@ -10,7 +10,7 @@ from benchmarks.rows import Row
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import build_from
-from tocsin.planner import choose
+from tocsin.index import choose
 
 _SYLLABLES = ["ba", "ke", "lo", "mi", "nu", "ra", "so", "ti", "ve", "xu", "pha", "tron", "ster", "ling", "gor", "dan"]
 _SHAPES = (

@@ -23,7 +23,7 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import read_part
 from tocsin.engine.sampling import first_batches
-from tocsin.index import Part
+from tocsin.index import Part, choose
 from tocsin.index.elements import with_conditions
 from tocsin.placement import (
     PLACEMENTS,
@@ -34,7 +34,6 @@ from tocsin.placement import (
     planned,
     report_of,
 )
-from tocsin.planner import choose
 from tocsin.segment import Snapshots, assemble
 from tocsin.segment.placed import first_copies
 

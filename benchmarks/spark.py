@@ -30,7 +30,7 @@ from benchmarks.spark_jobs import ID
 from tocsin.demo.pipeline import ATTRIBUTES
 from tocsin.engine import sample
 from tocsin.engine.loading import build_from
-from tocsin.planner import choose
+from tocsin.index import choose
 from tocsin.segment import write_index
 
 _JOBS = "benchmarks.spark_jobs"

@@ -17,9 +17,9 @@ from reproduce.cluster.model import Costs
 from reproduce.messages import ZIPF
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import read_part
+from tocsin.index import choose
 from tocsin.index.elements import with_conditions
 from tocsin.placement import Router, keys_of_partitions, planned
-from tocsin.planner import choose
 from tocsin.segment import Snapshots, assemble
 from tocsin.spark.answering import MatchOptions, encoded_events, find, ids_and_scores, lists_of
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
-from tocsin.planner import choose
+from tocsin.index import choose
 
 
 def test_shares_are_those_of_the_events() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tocsin
-from tocsin.index import Chosen, disseminators, find_index, parse_index, registrations
-from tocsin.planner import choose
+from tocsin.index import Chosen, choose, disseminators, find_index, parse_index, registrations
 
 
 def test_names_are_distinct_and_described() -> None:

@@ -15,12 +15,11 @@ from tests import strategies as own
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.wanted import Wanted
-from tocsin.index import Part
+from tocsin.index import Part, choose
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.elements import with_conditions
 from tocsin.language import Templates
 from tocsin.placement import PLACEMENTS, Placement, Router, keys_of_partitions, planned, report_of
-from tocsin.planner import choose
 from tocsin.records import chunk_of
 from tocsin.segment import SegmentBuilder, assemble
 

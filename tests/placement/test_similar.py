@@ -13,9 +13,8 @@ import tocsin
 from tests import strategies as own
 from tests.placement.test_placements import MAP, WORDS, batch_of, part_of
 from tocsin.columns.events.batch import EventBatch
-from tocsin.index import Part, question_of
+from tocsin.index import Part, choose, question_of
 from tocsin.placement import PLACEMENTS, Router, dealt, most_alike, planned
-from tocsin.planner import choose
 from tocsin.segment import Snapshots, assemble
 from tocsin.segment.placed import first_copies
 

@@ -30,7 +30,7 @@ from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
 from tocsin.errors import SegmentError
-from tocsin.planner import choose
+from tocsin.index import choose
 from tocsin.records import subscription_of
 from tocsin.segment import Segment, Snapshots, merged, open_segment, require_suitable, write_segment
 from tocsin.segment.storage import FORMAT, VERSION, read_manifest

@@ -11,8 +11,8 @@ import numpy as np
 
 from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.loading import build_from
+from tocsin.index import choose
 from tocsin.model.ranking import Top
-from tocsin.planner import choose
 from tocsin.segment import Segment, Snapshots, write_segment
 from tocsin.segment.storage import FORMAT, VERSION, read_manifest, write_manifest
 

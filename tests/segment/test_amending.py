@@ -15,7 +15,7 @@ import tocsin
 from tests.naive.changes import Changing
 from tests.segment.samples import asked, build
 from tocsin.errors import InvalidInput, SegmentError
-from tocsin.planner import choose
+from tocsin.index import choose
 from tocsin.records.changes import read_changes
 from tocsin.segment import IndexFolder, amending, compacting, open_index, publishing, write_index
 from tocsin.segment.amending import Amendment, amend

@@ -16,8 +16,7 @@ import pytest
 import tocsin
 from tests.naive.changes import Changing
 from tocsin.errors import UnsuitableIndex
-from tocsin.index import registrations
-from tocsin.planner import choose
+from tocsin.index import choose, registrations
 from tocsin.records.changes import read_changes
 from tocsin.segment import IndexFolder, Publication, build_segment
 from tocsin.segment.amending import amend

@@ -19,9 +19,9 @@ import tocsin.spark as tocsin_spark
 from tests.naive.changes import Changing
 from tests.spark.test_families import EVENTS, RANKINGS, SCHEMA, TEXTS, answers, expected
 from tocsin.errors import InvalidInput, SegmentError
+from tocsin.index import choose
 from tocsin.index.statistics import together
 from tocsin.placement import PLACEMENTS, Placement, planned
-from tocsin.planner import choose
 from tocsin.records.changes import read_changes
 from tocsin.segment import IndexFolder, Publication
 from tocsin.segment.amending import amend

@@ -21,12 +21,11 @@ from tests.spark.test_placements import compiled
 from tocsin.columns.events.tables import encode_table
 from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import SegmentError
-from tocsin.index import Statistics
+from tocsin.index import Statistics, choose
 from tocsin.index.elements import with_conditions
 from tocsin.index.fields.kernels.layouts import CELL
 from tocsin.index.statistics import Values, together
 from tocsin.placement import PLACEMENTS, Router, planned
-from tocsin.planner import choose
 from tocsin.records.changes import read_changes
 from tocsin.segment import IndexFolder, open_index, write_index
 from tocsin.segment.amending import amend

@@ -21,8 +21,8 @@ from tests.placement.test_shapes import SHAPES
 from tests.spark.test_families import EVENTS, RANKINGS
 from tests.spark.test_placements import SUBSCRIPTIONS, compiled, placement_for
 from tocsin.errors import InvalidInput, SegmentError
-from tocsin.placement import PLACEMENTS, planned
-from tocsin.planner import choose, choose_routing
+from tocsin.index import choose
+from tocsin.placement import PLACEMENTS, choose_routing, planned
 from tocsin.records.changes import read_changes
 from tocsin.segment import IndexFolder
 from tocsin.segment.amending import amend

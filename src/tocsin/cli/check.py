@@ -17,14 +17,13 @@ from tocsin.engine.misnamed import no_degrees
 from tocsin.engine.notices import notices
 from tocsin.engine.seen import seen_in
 from tocsin.errors import ExpressionError, InvalidInput
-from tocsin.index import Part
+from tocsin.index import Part, choose
 from tocsin.kernels.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.language.advice import advice_on
 from tocsin.model.expression import attributes
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Notice, together
-from tocsin.planner import choose
 from tocsin.segment import Segment, assemble
 
 _MOST_SHOWN: Final = 20

@@ -10,7 +10,7 @@ from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log, warn
 from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
-from tocsin.planner import choose
+from tocsin.index import choose
 from tocsin.segment import write_index
 from tocsin.segment.folder import saved_statistics
 

@@ -15,11 +15,11 @@ from tocsin.cli.options import add_format, ranked, said
 from tocsin.engine import explain
 from tocsin.engine.loading import read_part
 from tocsin.errors import InvalidInput
+from tocsin.index import choose
 from tocsin.kernels.compiling.stores import has_all
 from tocsin.model.ranking import Similar
 from tocsin.model.subscription import Reject
 from tocsin.model.values import UNTYPED
-from tocsin.planner import choose
 from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
 from tocsin.segment import assemble
 

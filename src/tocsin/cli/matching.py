@@ -28,9 +28,9 @@ from tocsin.engine.loading import is_index
 from tocsin.engine.matching import EVENT_KEY, warnings_of
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
+from tocsin.index import choose
 from tocsin.model.subscription import Notice, together
 from tocsin.model.texts import texts_in
-from tocsin.planner import choose
 from tocsin.records import open_writer
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.extras import Extras

@@ -14,9 +14,9 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.loading import read_part
 from tocsin.engine.sampling import first_batches
 from tocsin.errors import InvalidInput
+from tocsin.index import choose
 from tocsin.index.elements import with_conditions
-from tocsin.placement import AUTO, PLACEMENTS, check_placement
-from tocsin.planner import choose, routed_plan
+from tocsin.placement import AUTO, PLACEMENTS, check_placement, routed_plan
 from tocsin.segment.folder import saved_statistics
 from tocsin.segment.outlines import bytes_each
 

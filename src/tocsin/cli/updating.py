@@ -10,7 +10,7 @@ from tocsin.cli.options import add_format, said
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log, warn
 from tocsin.errors import InvalidInput
-from tocsin.planner import choose
+from tocsin.index import choose
 from tocsin.records.change_records import changes_extras, read_change_records
 from tocsin.records.changes import CHANGES, read_changes
 from tocsin.segment import IndexFolder

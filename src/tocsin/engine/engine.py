@@ -30,13 +30,12 @@ from tocsin.engine.store import Store
 from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Held, Witness
 from tocsin.errors import InvalidInput, RecordError
-from tocsin.index import Plan, Statistics, find_index
+from tocsin.index import Plan, Statistics, choose, find_index
 from tocsin.language import Explanation, Templates
 from tocsin.language.stored import stored_payload
 from tocsin.model.ranking import Ranking, Similar
 from tocsin.model.subscription import Notice, Report, SubscriptionId, checked_score, shown
 from tocsin.model.texts import Text
-from tocsin.planner import choose
 from tocsin.records import parsed_record, subscription_of
 from tocsin.records.events import Events
 from tocsin.records.subscriptions import Subscriptions

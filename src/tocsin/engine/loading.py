@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tocsin.errors import InvalidInput, RecordError, in_field
-from tocsin.index import Part, Plan
+from tocsin.index import Part, Plan, choose
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text
-from tocsin.planner import choose
 from tocsin.records import files_of, read_subscriptions
 from tocsin.records.extras import Extras
 from tocsin.records.formats import by_ending

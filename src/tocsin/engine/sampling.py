@@ -1,4 +1,4 @@
-"""Statistics for the planner, counted on a sample of events: how often each attribute and value occurs."""
+"""Statistics for indexes, counted on a sample of events: how often each attribute and value occurs."""
 
 from __future__ import annotations
 

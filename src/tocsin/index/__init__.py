@@ -6,6 +6,7 @@ from tocsin.index.protocols import Best, Matcher, Registration
 from tocsin.index.question import Part, Question, Structure
 from tocsin.index.registry import (
     build_structure,
+    choose,
     disseminators,
     find_index,
     index_builder,
@@ -33,6 +34,7 @@ __all__ = [
     "Statistics",
     "Structure",
     "build_structure",
+    "choose",
     "disseminators",
     "find_index",
     "index_builder",

@@ -1,4 +1,4 @@
-"""What is a plan? Which index answers which question of some subscriptions, and why: made by planner."""
+"""Plans: which index answers which question of some subscriptions, and why (`registry.choose`)."""
 
 from __future__ import annotations
 

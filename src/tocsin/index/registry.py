@@ -36,6 +36,7 @@ from tocsin.index.spatial_text.linear import build_everyone
 from tocsin.index.spatial_text.question import Resembling
 from tocsin.index.spatial_text.token_grid import TokenGridBuilder
 from tocsin.index.spatial_text.token_grid.building import build_shared
+from tocsin.index.statistics import Statistics
 from tocsin.index.window.registry import DISSEMINATORS, WindowIndex
 from tocsin.model.ranking import RANKINGS, Ranking
 
@@ -227,3 +228,34 @@ def _option(registration: Registration, text: str) -> tuple[str, int]:
             f"{text.strip()!r:.60} is no option of {registration.name}; it has (with their defaults): {allowed}."
         )
     return match[1], int(match[2])
+
+
+def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
+    """The plan for an index by name (with options), or for `auto`.
+
+    Raises `UnknownIndex`, or `InvalidInput` for invalid statistics or options out of range.
+
+    >>> choose().index
+    'access'
+    """
+    if statistics is not None and not isinstance(statistics, Statistics):
+        raise InvalidInput(f"statistics is {statistics!r:.40}; give tocsin.Statistics, or what tocsin.sample counted")
+    known = (
+        "shares of attributes and values estimated from the subscriptions"
+        if statistics is None
+        else f"shares of attributes{' and values' if statistics.values else ''} {statistics.source}"
+    )
+    if index != "auto":
+        registration, options = parse_index(index)
+        registration.builder(**options)
+        if registration.question != ALL_MATCHES:
+            return _for_another_question(Chosen(registration.name, options), registration.question, known, statistics)
+        return Plan(registration.name, f"asked for by name; {known}", statistics, options)
+    return Plan("access", f"exact for every expression and the fastest that is; {known}", statistics)
+
+
+def _for_another_question(index: Chosen, name: str, known: str, statistics: Statistics | None) -> Plan:
+    """Use `access` for all matches, and the named index for its own question."""
+    (question,) = [one for one in questions() if one.name == name]
+    reason = f"{index.name} is asked for by name, for {question.purpose}; {known}"
+    return Plan("access", reason, statistics, others={question.name: index})

@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.encoding import Points, checked_points
 from tocsin.errors import InvalidInput, TocsinError
+from tocsin.index import choose
 from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.pipeline.faults import Faults, places_of
-from tocsin.planner import choose
 from tocsin.records.csv_types import checked_delimiter
 from tocsin.records.formats import FORMATS, JSON, PARQUET, Format, either, words_of
 

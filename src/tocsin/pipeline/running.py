@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.engine.loading import build_from, extras_of
 from tocsin.errors import InvalidInput, TocsinError
+from tocsin.index import choose
 from tocsin.locks import Lock
 from tocsin.model.subscription import Notice, Reject
 from tocsin.pipeline.description import Pipeline
 from tocsin.pipeline.layout import claim
 from tocsin.pipeline.sinks import Write, files, writer_of
 from tocsin.pipeline.sources import Stream, changes_of, events_of
-from tocsin.planner import choose
 from tocsin.records.extras import Extras
 from tocsin.segment import write_index
 from tocsin.segment.storage import MANIFEST

@@ -1,6 +1,7 @@
 """Placement of subscriptions in partitions, and routing of events to the partitions that may match them, by keys."""
 
 from tocsin.placement.assigning import HASH, LOCATION, PLACEMENTS, Assignment, Homes, Placement
+from tocsin.placement.choosing import LOCAL, SHUFFLE, Routed, choose_routing, routed_plan
 from tocsin.placement.covers import most_alike
 from tocsin.placement.dealing import Dealt, dealt, dealt_late
 from tocsin.placement.planning import AUTO, Profile, check_placement, placement_of
@@ -10,8 +11,10 @@ from tocsin.placement.routing import Router
 __all__ = [
     "AUTO",
     "HASH",
+    "LOCAL",
     "LOCATION",
     "PLACEMENTS",
+    "SHUFFLE",
     "Assignment",
     "Dealt",
     "Homes",
@@ -19,8 +22,10 @@ __all__ = [
     "PlacementReport",
     "Planned",
     "Profile",
+    "Routed",
     "Router",
     "check_placement",
+    "choose_routing",
     "dealt",
     "dealt_late",
     "key_set",
@@ -29,4 +34,5 @@ __all__ = [
     "placement_of",
     "planned",
     "report_of",
+    "routed_plan",
 ]

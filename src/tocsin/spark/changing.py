@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from tocsin.errors import InvalidInput
-from tocsin.index import Plan, Statistics
-from tocsin.planner import choose
+from tocsin.index import Plan, Statistics, choose
 from tocsin.records.changes import REQUIRED, read_changes
 from tocsin.segment import IndexFolder
 from tocsin.segment.amending import KEEP_S, Amendment, amend

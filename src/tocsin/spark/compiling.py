@@ -18,10 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tocsin.columns.arrays import Texts
-from tocsin.index import Plan, Statistics
+from tocsin.index import Plan, Statistics, choose
 from tocsin.model.subscription import Notice, Reject
 from tocsin.placement import HASH, Placement, check_placement, key_set, most_alike, planned
-from tocsin.planner import choose
 from tocsin.records.extras import Extras
 from tocsin.segment import Publication, assemble
 from tocsin.segment.folder import part_name, saved_statistics, version_folder

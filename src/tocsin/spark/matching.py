@@ -17,7 +17,7 @@ import pyarrow as pa
 from tocsin.encoding import Points
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
-from tocsin.planner import SHUFFLE, choose_routing
+from tocsin.placement import SHUFFLE, choose_routing
 from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
 from tocsin.segment.outlines import bytes_of

@@ -15,12 +15,11 @@ import pyarrow as pa
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import InvalidInput
-from tocsin.index import Part, Statistics
+from tocsin.index import Part, Statistics, choose
 from tocsin.index.elements import with_conditions
 from tocsin.language import Templates
-from tocsin.placement import AUTO, Placement, PlacementReport, check_placement
+from tocsin.placement import AUTO, Placement, PlacementReport, check_placement, routed_plan
 from tocsin.placement.hashing import hashes_of_ids
-from tocsin.planner import choose, routed_plan
 from tocsin.records import chunk_of
 from tocsin.segment import SegmentBuilder
 from tocsin.segment.outlines import bytes_each

@@ -14,11 +14,10 @@ from tests import strategies as own
 from tests.index.asking import Event, assert_alike, batch, compiled, pairs
 from tests.papers.opindex.k_index.test_index import TABLE_1
 from tocsin.columns.expressions.writer import compile_expressions
-from tocsin.index import Found
+from tocsin.index import Found, choose
 from tocsin.index.boolean.scan import Scan
 from tocsin.papers.opindex.be_tree import BETreeBuilder
 from tocsin.papers.opindex.be_tree.growing import BETreeLayout
-from tocsin.planner import choose
 
 
 def asked(texts: Sequence[str], events: Sequence[Event], max_cap: int = 2) -> Found:

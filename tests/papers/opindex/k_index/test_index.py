@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 import tocsin
 from tests.index.asking import Event, assert_alike, batch, compiled, pairs
 from tocsin.columns.payloads import numbers_of
-from tocsin.index import Found
+from tocsin.index import Found, choose
 from tocsin.index.boolean.scan import Scan
 from tocsin.papers.opindex.k_index import MOST_VALUES, KIndex, KIndexBuilder
 from tocsin.papers.opindex.k_index.kernels.values import ODD, PAIRS_BESIDE, PRESENT
-from tocsin.planner import choose
 
 TABLE_1 = [  # Zhang et al. 2014: S1 to S6
     "A = 2 AND B IN (3, 6, 9)",

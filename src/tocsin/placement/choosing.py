@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from tocsin.columns.events.batch import EventBatch
 from tocsin.errors import InvalidInput
 from tocsin.index import Part, Statistics
-from tocsin.placement import PlacementReport, planned
+from tocsin.placement.reporting import PlacementReport, planned
 
 AUTO: Final = "auto"
 LOCAL: Final = "local"
