@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import gathered
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.programs import stops_of
 from tocsin.kernels import codes
 from tocsin.model.readings import is_reading
 
@@ -77,7 +78,7 @@ def literals(compiled: CompiledExpressions) -> Literals:
     groups, is_or = owners.astype(np.int64), np.zeros(len(places), bool)
     marks = np.flatnonzero(is_mark)
     for chosen in _by_depth(marks, program[marks + 1].astype(np.int64)):  # outer groups first
-        ends = marks[chosen] + 2 + program[marks[chosen] + 1]
+        ends = stops_of(program, marks[chosen])
         at = np.searchsorted(marks[chosen], places, side="right") - 1
         within = (at >= 0) & (places < ends[np.maximum(at, 0)])
         groups[within] = len(starts) - 1 + chosen[at[within]]

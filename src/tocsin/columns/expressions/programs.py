@@ -28,8 +28,14 @@ def depths(program: NDArray[np.int32]) -> NDArray[np.int64]:
     """(P,) the number of groups around each place of some programs; a mark is inside its own group."""
     marks, steps = np.flatnonzero(program < 0), np.zeros(len(program) + 1, np.int64)
     np.add.at(steps, marks, 1)
-    np.add.at(steps, marks + 2 + program[marks + 1], -1)
+    np.add.at(steps, stops_of(program, marks), -1)
     return np.cumsum(steps)[:-1]
+
+
+def stops_of(program: NDArray[np.int32], marks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the groups end that marks at some places open: `next_place` of each."""
+    stops: NDArray[np.int64] = marks + 2 + program[marks + 1]
+    return stops
 
 
 def leaf_places(program: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.programs.layouts import next_place
 
 
 @inner
@@ -47,7 +48,7 @@ def choose_cover(
         else:
             depth += 1
             is_and = program[place] == codes.OPEN_AND
-            _open(levels, depth, place, place + 2 + program[place + 1], np.inf if is_and else 0.0)
+            _open(levels, depth, place, next_place(program, place), np.inf if is_and else 0.0)
             place += 2
 
 
@@ -93,10 +94,10 @@ def cover_literals(
             stack[depth] = picks[place - start]
             depth += 1
         else:
-            end = place + 2 + program[place + 1]
+            end = next_place(program, place)
             place += 2
             while place < end:
                 stack[depth] = place
                 depth += 1
-                place += 1 if program[place] >= 0 else 2 + program[place + 1]
+                place = next_place(program, place)
     return count

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.kernels.jit import inlined
 from tocsin.kernels.packing import kind_of, view_of
 
 ALWAYS = np.int64(2**62)
@@ -138,3 +139,9 @@ class Walk(NamedTuple):
 
 
 WALK: Final = view_of(Walk, *map(view_of, (Expressions, Block, Memo, Events, Bound)), numba.types.int64[::1])
+
+
+@inlined
+def next_place(program: NDArray[np.int32], place: int) -> int:
+    """The place behind a literal, or behind the whole group that a mark opens."""
+    return place + 1 if program[place] >= 0 else place + 2 + program[place + 1]

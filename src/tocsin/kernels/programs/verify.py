@@ -15,7 +15,7 @@ from tocsin.kernels.jit import inlined, inner, kernel, lowest_bit
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.blocks import all_lanes, clear_block, fill_block
 from tocsin.kernels.programs.eager import clear_eager, compute_eager
-from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk
+from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk, next_place
 from tocsin.kernels.programs.lazy import compute_leaf
 
 ONE = np.uint64(1)
@@ -42,7 +42,7 @@ def program_mask(walk: Walk, place: int, end: int, lanes: int, stamp: int) -> tu
                 levels[depth, 2] = end
                 levels[depth, 3] = is_and
                 depth += 1
-                end = place + 2 + program[place + 1]
+                end = next_place(program, place)
                 is_and = code == codes.OPEN_AND
                 taken = NONE
                 place += 2

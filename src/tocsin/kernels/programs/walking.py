@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inner, kernel
 from tocsin.kernels.programs.eager import compute_eager
-from tocsin.kernels.programs.layouts import Walk
+from tocsin.kernels.programs.layouts import Walk, next_place
 from tocsin.kernels.programs.lazy import compute_leaf
 from tocsin.kernels.programs.ranges import compute_range
 from tocsin.kernels.programs.verify import program_mask
@@ -96,7 +96,7 @@ def valid_programs(program: NDArray[np.int32], starts: NDArray[np.int64], leaves
                 continue
             if program[place] < -2 or place + 1 >= ends[depth] or depth == depth_limit:
                 return False
-            end = place + 2 + program[place + 1]
+            end = next_place(program, place)
             if program[place + 1] <= 0 or end > ends[depth]:
                 return False
             depth += 1

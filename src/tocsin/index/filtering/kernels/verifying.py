@@ -11,7 +11,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.blocks import clear_block, fill_block
-from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk
+from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk, next_place
 from tocsin.kernels.programs.walking import verify_programs
 
 _ONE = np.uint64(1)
@@ -116,7 +116,7 @@ def with_boxes(
         more = unions[number]
         while place < stop:
             code = leaves.program[place]
-            place += 2 + leaves.program[place + 1] if code < 0 else 1
+            place = next_place(leaves.program, place)
             if code >= 0 and code & 1 == 0:
                 if leaves.leaf_kinds[code >> 1] == codes.INTERSECTS:
                     more = np.int32(-1)

@@ -15,7 +15,7 @@ from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
-from tocsin.kernels.programs.layouts import Expressions
+from tocsin.kernels.programs.layouts import Expressions, next_place
 
 NO_RECTANGLE: Final = -1
 NEVER: Final = -2
@@ -58,7 +58,7 @@ def _choose(leaves: Expressions, keys: Keys, sides: Sides, number: int, out: Rec
     while place < leaves.program_starts[number + 1]:
         asked += 1
         if program[place] < 0:
-            place += 2 + program[place + 1]
+            place = next_place(program, place)
             continue
         leaf = program[place] >> 1
         positive = program[place] & 1 == 0

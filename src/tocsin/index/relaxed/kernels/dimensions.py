@@ -9,7 +9,7 @@ from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
-from tocsin.kernels.programs.layouts import Expressions
+from tocsin.kernels.programs.layouts import Expressions, next_place
 
 
 @inlined
@@ -31,12 +31,6 @@ def attribute_of(leaves: Expressions, place: int, stop: int) -> int:
     return np.int64(-1) if found == -2 else found
 
 
-@inlined
-def conjunct_end(program: NDArray[np.int32], place: int) -> int:
-    """Where the conjunct that begins at a place of a program ends."""
-    return place + 1 if program[place] >= 0 else place + 2 + program[place + 1]
-
-
 @kernel
 def are_plain(leaves: Expressions) -> NDArray[np.bool_]:
     """Of which expressions every conjunct is on one attribute."""
@@ -46,7 +40,7 @@ def are_plain(leaves: Expressions) -> NDArray[np.bool_]:
     for s in range(len(plain)):
         place = starts[s]
         while place < starts[s + 1]:
-            stop = conjunct_end(leaves.program, place)
+            stop = next_place(leaves.program, place)
             if attribute_of(leaves, place, stop) < 0:
                 plain[s] = False
                 break
@@ -75,7 +69,7 @@ def split_plain(
     for s in chosen:
         place, size = starts[s], 0
         while place < starts[s + 1]:
-            stop = conjunct_end(program, place)
+            stop = next_place(program, place)
             attribute = attribute_of(leaves, place, stop)
             at = size
             while at > 0 and ranks[parts[at - 1, 0]] > ranks[attribute]:

@@ -13,7 +13,7 @@ from tocsin.index.spatial_text.kernels.layouts import Regions
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
-from tocsin.kernels.programs.layouts import Expressions
+from tocsin.kernels.programs.layouts import Expressions, next_place
 from tocsin.kernels.sorting import sort_numbers
 
 UNSUITABLE: Final = -1
@@ -53,7 +53,7 @@ def _choose(leaves: Expressions, rarest: NDArray[np.int64], kinds: NDArray[np.ui
     place, stop = leaves.program_starts[number], leaves.program_starts[number + 1]
     while place < stop:
         code = program[place]
-        place += 2 + program[place + 1] if code < 0 else 1
+        place = next_place(program, place)
         leaf = np.int64(code >> 1)
         if code < 0 or code & 1:
             others += 1
@@ -101,7 +101,7 @@ def tokens_of(
         place = leaves.program_starts[number]
         while able[number] and place < leaves.program_starts[number + 1]:
             code = leaves.program[place]
-            place += 2 + leaves.program[place + 1] if code < 0 else 1
+            place = next_place(leaves.program, place)
             if code >= 0 and code & 1 == 0 and kinds[code >> 1] > 0:
                 for k in range(keys.starts[code >> 1], keys.starts[(code >> 1) + 1]):
                     out[at] = np.int32(firsts[keys.fields[k]] + (keys.lows[k] >> 1))
@@ -150,7 +150,7 @@ def without_leaves(
         place, stop = leaves.program_starts[number], leaves.program_starts[number + 1]
         while place < stop:
             code = leaves.program[place]
-            length = 2 + leaves.program[place + 1] if code < 0 else 1
+            length = next_place(leaves.program, place) - place
             is_asked = code >= 0 and code & 1 == 0 and (code == 2 * boxes[number] or kinds[code >> 1] > 0)
             if not is_asked:
                 program[at : at + length] = leaves.program[place : place + length]

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.programs.layouts import next_place
 
 
 @kernel
@@ -31,7 +32,7 @@ def written_clauses(
                 continue
             end = place + 1
             if program[place] == codes.OPEN_OR:
-                end = place + 2 + program[place + 1]
+                end = next_place(program, place)
             written = _write_clause(program, place, end, kinds, literals, clause_starts[clauses])
             if written == 0:  # never holds, or is no clause
                 clauses = first - 1

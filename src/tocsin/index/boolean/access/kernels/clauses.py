@@ -17,7 +17,7 @@ from tocsin.index.fields.kernels.layouts import ELEMENT, NULL, Fields
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, kernel, pasted
 from tocsin.kernels.packing import viewed
-from tocsin.kernels.programs.layouts import Expressions
+from tocsin.kernels.programs.layouts import Expressions, next_place
 
 MOST: Final = 32
 """Clauses of one expression."""
@@ -133,7 +133,7 @@ def _count(parsing: Parsing, program: NDArray[np.int32], start: int, stop: int) 
     for g in range(found - 1, -1, -1):  # those within a group come behind it
         place = groups[g]
         is_or = program[place] == codes.OPEN_OR
-        counts[place - start] = _count_group(program, counts, start, place + 2, place + 2 + program[place + 1], is_or)
+        counts[place - start] = _count_group(program, counts, start, place + 2, next_place(program, place), is_or)
     return _count_group(program, counts, start, start, stop, False)
 
 
@@ -151,14 +151,8 @@ def _count_group(
             total *= own
         else:
             counts[place - start] = _LEFT_OUT
-        place = _behind(program, place)
+        place = next_place(program, place)
     return total
-
-
-@inlined
-def _behind(program: NDArray[np.int32], place: int) -> int:
-    """Where the part that begins at a place ends."""
-    return place + 1 if program[place] >= 0 else place + 2 + program[place + 1]
 
 
 @inlined
@@ -180,12 +174,12 @@ def _write_one(
             place += 2
             while number >= counts[place - start]:
                 number -= counts[place - start]
-                place = _behind(program, place)
+                place = next_place(program, place)
             places[depth], numbers[depth] = place, number
             depth += 1
             exact = True
         else:
-            end = _behind(program, place)
+            end = next_place(program, place)
             depth, exact = _put_parts(parsing.stack, program, start, place + 2, end, number, depth)
         whole = whole and exact
     return tests, whole
@@ -206,7 +200,7 @@ def _put_parts(
             places[depth], numbers[depth] = place, number % own
             number //= own
             depth += 1
-        place = _behind(program, place)
+        place = next_place(program, place)
     return depth, whole
 
 
