@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,15 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def test_the_block_for_spark(tmp_path: Path) -> None:
-    """Each event comes back with its matches."""
+    """Each event comes back with its matches. Java keeps the folder that it began in, so paths are whole here."""
     blocks = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
     (block,) = (one for one in blocks if "import spark" in one)
     names: dict[str, Any] = {}
 
-    with contextlib.chdir(tmp_path):
-        exec(blocks[0], names)
-        Path("events.jsonl").write_text('{"location": [-73.9, 40.7], "price": 80}\n', "utf-8")
-        exec(block, names)
+    (tmp_path / "events.jsonl").write_text('{"location": [-73.9, 40.7], "price": 80}\n', "utf-8")
 
-        (row,) = names["matched"].collect()
+    exec(blocks[0], names)
+    exec(re.sub(r'"(index/|events\.jsonl)"', lambda name: repr(str(tmp_path / name[1])), block), names)
+    (row,) = names["matched"].collect()
+
     assert [match.subscription for match in row.matches] == ["bob"]
